@@ -5,7 +5,10 @@ import type { WalletStore } from './store/wallet-store.ts';
 import type { Wallet } from './wallet.ts';
 import { WalletError, walletFail } from './wallet-error.ts';
 
-/** Locks or unlocks coins in slices. Throws WalletError on what cannot be locked or unlocked; then nothing is changed. */
+/**
+ * Locks or unlocks coins in slices, all of them or none. Throws WalletError on a coin that cannot be locked or
+ * unlocked.
+ */
 export async function lockCoins(
   wallet: Wallet,
   unlock: boolean,
@@ -37,7 +40,7 @@ function* checkLockable(
   persistent: boolean,
 ): Steps<void> {
   const { txs, reads } = wallet.store;
-  /** Numbers of outputs, by transaction: reading a large one takes milliseconds. */
+  /** Output counts by transaction: parsing a large transaction takes milliseconds. */
   const counts = new Map<number, number>();
   for (const outpoint of outpoints) {
     const tx = txs.byTxid(outpoint.txid);

@@ -1,14 +1,14 @@
 import { announceStart } from '../util/worker.ts';
 import { copyWallet, copyWalletWithoutKeys } from './store/wallet-copy.ts';
 
-/** Paths of files. */
+/** File paths. */
 export interface CopyRequest {
   readonly from: string;
   readonly to: string;
   readonly withKeys: boolean;
 }
 
-/** What went wrong, or null. */
+/** Error message, or null. */
 export interface CopyReply {
   readonly error: string | null;
 }

@@ -5,7 +5,7 @@ import { syncDirectory } from '../util/sync-directory.ts';
 import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
 import { PART_SUFFIX, removeDatabase } from './wallet-files.ts';
 
-/** Creates the file of a wallet whose keys are not sealed, and opens it. Throws where the file exists. */
+/** Creates the file of a wallet with unencrypted keys and opens it. Throws where the file exists. */
 export function createWallet(
   path: string,
   name: string,
@@ -22,7 +22,10 @@ export function createWallet(
   }
 }
 
-/** The same for a wallet whose keys are sealed with a passphrase; they are locked. */
+/**
+ * Creates the file of a wallet whose keys are sealed with a passphrase and opens it locked. Throws where the file
+ * exists.
+ */
 export async function createSealedWallet(
   path: string,
   name: string,
@@ -39,7 +42,7 @@ export async function createSealedWallet(
   }
 }
 
-/** The file has another name until it is complete: a crash leaves no wallet behind that lacks its keys. */
+/** The file has a temporary name until it is complete, so that a crash leaves no wallet without its keys. */
 function startPart(path: string, name: string, options: Omit<NewWallet, 'passphrase'>, deps: WalletDeps): Wallet {
   return Wallet.create(partOf(path), name, options, deps);
 }
@@ -49,7 +52,8 @@ function complete(created: Wallet, path: string, deps: WalletDeps): Wallet {
   created.close();
   const { size } = statSync(`${source}-wal`, { throwIfNoEntry: false }) ?? { size: 0 };
   if (size > 0) throw new Error(`the log of ${source} could not be written into it`);
-  // A copy: SQLite may hold the file for as long as a statement was not collected, and would use its index for both names.
+  // Copied, not renamed: SQLite may keep the file open until its statements are collected, and would use its index for
+  // both names.
   const part = partOf(path);
   try {
     copyDurably(source, part);
@@ -61,7 +65,7 @@ function complete(created: Wallet, path: string, deps: WalletDeps): Wallet {
   removeDatabase(source);
   syncDirectory(dirname(path));
   const wallet = Wallet.open(path, created.name, deps);
-  // This process wrote each of its rows a moment ago.
+  // This process has just written every row of it.
   wallet.integrity.trust();
   return wallet;
 }

@@ -7,20 +7,22 @@ import { type AddressType, ownDescriptor } from './scripts/own-descriptors.ts';
 import type { Wallet } from './wallet.ts';
 import { walletFail } from './wallet-error.ts';
 
-/** The descriptors with their private keys, which must be open. Throws WalletError. */
+/** Returns the descriptors with their private keys, one a step. Throws WalletError while the wallet is locked. */
 export function* privateDescriptors(wallet: Wallet): Steps<{ id: number; text: string }[]> {
   if (wallet.hasFlag('disable_private_keys'))
     walletFail('wallet', "Can't get private descriptor string for watch-only wallets");
   const texts: { id: number; text: string }[] = [];
   for (const { id, descriptor } of wallet.scripts.descriptors()) {
-    // Anew each time: the wallet may have been locked meanwhile.
+    // Read again at each step: the wallet may have been locked in between.
     texts.push({ id, text: descriptor.toPrivateString(wallet.vault.provider()).text });
     yield;
   }
   return texts;
 }
 
-/** Sources of a type of address that the wallet has none of yet: public descriptors. Throws WalletError. */
+/**
+ * Adds public descriptors for an address type that the wallet has none of yet; returns their texts. Throws WalletError.
+ */
 export function createDescriptor(
   wallet: Wallet,
   type: AddressType,

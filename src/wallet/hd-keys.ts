@@ -18,21 +18,21 @@ import type { OwnedDescriptor } from './scripts/owned-descriptor.ts';
 import { SEED_SIZE, type Wallet } from './wallet.ts';
 import { walletFail } from './wallet-error.ts';
 
-/** An extended key that descriptors of a wallet have. */
+/** An extended key that descriptors of the wallet contain. */
 export interface HdKeyView {
   readonly xpub: string;
-  /** Null where it is not known or was not asked for. */
+  /** Null where it is unknown or was not requested. */
   readonly xprv: string | null;
   readonly hasPrivate: boolean;
-  /** The public texts of these descriptors. */
+  /** Public texts of the descriptors that contain it. */
   readonly descriptors: readonly { readonly text: string; readonly active: boolean }[];
 }
 
 export interface DerivedKeyView {
-  /** Fingerprint of the key it is derived from, and the steps. */
+  /** Key origin: fingerprint of the parent key and the derivation steps. */
   readonly origin: string;
   readonly xpub: string;
-  /** Null where it was not asked for. */
+  /** Null where it was not requested. */
   readonly xprv: string | null;
 }
 
@@ -41,7 +41,7 @@ interface HdKey {
   readonly descriptors: Set<OwnedDescriptor>;
 }
 
-/** The extended keys of the wallet, and which descriptors have them. Throws WalletError. */
+/** Lists the extended keys of the wallet with the descriptors that contain them. Throws WalletError. */
 export function* hdKeys(wallet: Wallet, activeOnly: boolean, withPrivate: boolean): Steps<HdKeyView[]> {
   const { vault, deps } = wallet;
   const { bip32 } = deps.params;
@@ -50,7 +50,7 @@ export function* hdKeys(wallet: Wallet, activeOnly: boolean, withPrivate: boolea
   const views: HdKeyView[] = [];
   for (const { key, descriptors } of keys.toSorted((x, y) => compareKeys(x.key, y.key))) {
     yield;
-    // Anew each time: the wallet may have been locked meanwhile.
+    // Read again at each step: the wallet may have been locked in between.
     const provider = withPrivate ? vault.provider() : null;
     views.push({
       xpub: formatExtendedPublicKey(key, bip32),
@@ -65,7 +65,9 @@ export function* hdKeys(wallet: Wallet, activeOnly: boolean, withPrivate: boolea
   return views;
 }
 
-/** Keeps an extended private key, or a new one, that no script is made of yet. Returns its public key. Throws WalletError. */
+/**
+ * Stores an extended private key, given or new, in an unused() descriptor. Returns its public key. Throws WalletError.
+ */
 export function addHdKey(wallet: Wallet, given: string | null): string {
   if (wallet.hasFlag('disable_private_keys'))
     walletFail('wallet', 'addhdkey is not available for wallets without private keys');
@@ -92,8 +94,8 @@ export function addHdKey(wallet: Wallet, given: string | null): string {
 }
 
 /**
- * What an extended key of the wallet has at a path with a hardened step: that of `unused()` where there is one, else the
- * active one, unless `keyText` says which. Throws WalletError.
+ * Derives a child of an extended key of the wallet at a path with a hardened step: of the key in `unused()` where there
+ * is one, else of the active key, unless `keyText` names the key. Throws WalletError.
  */
 export function deriveHdKey(
   wallet: Wallet,
@@ -143,7 +145,7 @@ function onlyKey(wallet: Wallet): ExtendedPublicKey {
   return onlyActiveKey(wallet);
 }
 
-/** The one key that all active descriptors share. Throws WalletError where there is none or more. */
+/** Returns the one key that all active descriptors share. Throws WalletError where there is none or more than one. */
 export function onlyActiveKey(wallet: Wallet): ExtendedPublicKey {
   const [only, ...others] = keysOf(wallet, isActive);
   if (!only || others.length > 0)
@@ -180,7 +182,7 @@ function compareKeys(a: ExtendedPublicKey, b: ExtendedPublicKey): number {
   return compareBytes(a.publicKey, b.publicKey) || compareBytes(a.chainCode, b.chainCode);
 }
 
-/** With the provider's own key, which stays as it is. */
+/** Combines the public key with the provider's private key, which stays the provider's. */
 function privateKeyOf(key: ExtendedPublicKey, provider: SigningProvider): ExtendedPrivateKey | null {
   const secret = provider.privateKey(hash160(key.publicKey));
   return secret && new ExtendedPrivateKey(key, secret);

@@ -11,7 +11,7 @@ import type { Wallet } from './wallet.ts';
 import { WalletError, walletFail } from './wallet-error.ts';
 import { ensureShortText } from './wallet-text.ts';
 
-/** One of the descriptors that a client brings, as JSON; `timestamp` is checked. */
+/** One entry of an importdescriptors request, as JSON; `timestamp` is validated by the caller. */
 export interface DescriptorImport {
   readonly timestamp: number | 'now';
   readonly desc?: unknown;
@@ -27,22 +27,27 @@ export interface ImportOutcome {
   readonly error: { readonly kind: RpcErrorName; readonly message: string } | null;
 }
 
-/** Core's TIMESTAMP_WINDOW: how far the times of blocks may be off. */
+/** Core's TIMESTAMP_WINDOW: tolerance for block times, seconds. */
 const TIMESTAMP_WINDOW_S = 7200;
-/** Blocks before the one where the median passes a time that may bear it. */
+/** Number of blocks below the first one whose median time passes a timestamp in which a block may still carry it. */
 const LATE_BLOCKS = 1000;
 const MAX_RANGE = 1_000_000;
-/** Characters: a multi_a() of as many extended keys as it may have, each with its origin, takes some 150,000. */
+/** Characters. A multi_a() with the maximum number of extended keys, each with its origin, takes about 150,000. */
 const MAX_TEXT = 200_000;
-/** Descriptors that one with several paths `<0;1>` stands for; two are common. */
+/** Descriptors that one multipath descriptor `<0;1>` expands to; two are common. */
 const MAX_PATHS = 10;
-/** One more than a multi_a() has at most. */
+/** Maximum of a multi_a() and an internal key. */
 const MAX_KEYS = 1000;
-/** Participants of all its musig(). Each costs a multiplication on the curve, about a millisecond, at every index. */
+/**
+ * Participants of all its musig() expressions. Each costs a curve multiplication, about a millisecond, at every index.
+ */
 const MAX_AGGREGATED_KEYS = 30;
 const MAX_INDEX = 0x7fff_ffff;
 
-/** Adds descriptors and finds what concerns them in the chain. Throws WalletError where none of them can be looked at. */
+/**
+ * Adds descriptors and finds their transactions in the chain. Throws WalletError where no request can be processed at
+ * all.
+ */
 export async function importDescriptors(
   wallet: Wallet,
   requests: readonly DescriptorImport[],
@@ -54,26 +59,27 @@ export async function importDescriptors(
   const times = requests.map(({ timestamp }) => Math.max(timestamp === 'now' ? now : timestamp, 1));
   const lowest = times.reduce((a, b) => Math.min(a, b), tip.time);
   const from = heightAtTime(tip, lowest - TIMESTAMP_WINDOW_S);
-  // Written before the descriptors are, so that a start finds what an import that was cut off has not.
+  // Written before the descriptors: the next start then scans for an import that was interrupted.
   const earlier = wallet.store.meta('unscannedFrom');
   wallet.scanner.markUnscanned(from ?? tip.height + 1);
   const unfilled = new Set(wallet.scripts.unfilled().map(({ id }) => id));
-  // A client that leaves does not end it: what is added has to be looked up as well.
+  // The import continues after its client has left: scripts that were added must be looked up in the chain as well.
   const outcomes = await runInSlices(importAll(wallet, requests, times), { signal: wallet.signal });
   if (outcomes.every(({ error }) => error !== null)) {
-    // Nothing has come to it, but an import before may still have something to look up.
+    // No descriptor was added, but an earlier import may still need its scan.
     wallet.store.write(() => wallet.store.setMeta('unscannedFrom', earlier));
     return outcomes;
   }
-  // What the wallet was about to derive before is not looked up by the import's own scan, which may begin late.
-  await wallet.filler.fill(wallet.signal, (descriptor) => unfilled.has(descriptor));
+  // Addresses that were reserved before are looked up on their own: the scan of this import may start above their
+  // blocks.
+  await wallet.filler.fillReserved(wallet.signal, (descriptor) => unfilled.has(descriptor));
   await wallet.scanner.scanMarked();
   await wallet.scanner.scanMempool();
   await wallet.resubmitTransactions();
   return outcomes;
 }
 
-/** The first block of a chain that bears this time or a later one; null where there is none. */
+/** Returns the height of the first block whose time is at or after `time`; null where there is none. */
 function heightAtTime(tip: ChainEntry, time: number): number | null {
   let low = 0;
   let high = tip.height + 1;
@@ -87,7 +93,7 @@ function heightAtTime(tip: ChainEntry, time: number): number | null {
   return null;
 }
 
-/** Each descriptor whole or not at all. The write that follows all of them makes them durable. */
+/** Imports each descriptor whole or not at all. The write that follows makes all of them durable. */
 function* importAll(
   wallet: Wallet,
   requests: readonly DescriptorImport[],
@@ -120,7 +126,7 @@ function* importOne(wallet: Wallet, request: DescriptorImport, timestamp: number
     yield;
     const details = importDetails(wallet, descriptors, keys, { request, active, label, warnings });
     for (const descriptor of descriptors) {
-      // First of all, so that the write below finds the keys in memory.
+      // Derived before the write, which then finds the keys in memory.
       for (const index of new Set([0, details.rangeStart])) {
         yield* descriptor.deriveSteps(index, keys, null);
         if (index === 0 && !descriptor.expand(0, keys))
@@ -141,7 +147,7 @@ function* importOne(wallet: Wallet, request: DescriptorImport, timestamp: number
   }
 }
 
-/** What applies to each of the descriptors of one import. */
+/** Properties that apply to every descriptor of one request. */
 interface ImportDetails {
   readonly rangeStart: number;
   readonly rangeEnd: number;
@@ -171,7 +177,7 @@ function importDetails(
   return { ...range, internal, privateKeys };
 }
 
-/** Inside a write. */
+/** Adds the descriptors of one request. Runs inside a write. */
 function addAll(
   wallet: Wallet,
   added: ImportDetails & {
@@ -214,7 +220,7 @@ function addOne(
     return owned;
   } catch (error) {
     if (!(error instanceof WalletError) || error.kind !== 'invalidParameter') throw error;
-    // A text with private keys is not repeated.
+    // A text with private keys is not echoed.
     const shown = descriptor.toString() === text ? text : descriptor.toString();
     return walletFail('wallet', `Could not add descriptor '${shown}': ${error.message}`);
   }
@@ -238,7 +244,7 @@ function rangeOf(wallet: Wallet, descriptor: Descriptor, request: DescriptorImpo
   return { rangeStart, rangeEnd, nextIndex };
 }
 
-/** `end` or `[begin, end]`. Throws WalletError. */
+/** Reads `end` or `[begin, end]`. Throws WalletError. */
 function parseRange(range: unknown): [number, number] {
   const pair = typeof range === 'number' ? [0, range] : range;
   if (!Array.isArray(pair) || pair.length !== 2 || !pair.every(Number.isSafeInteger))
@@ -252,7 +258,7 @@ function parseRange(range: unknown): [number, number] {
   return [low, high];
 }
 
-/** Every address that the wallet derives costs as many derivations as its descriptor has keys. */
+/** Every address costs one derivation for each key of its descriptor. */
 function checkSize(descriptors: readonly Descriptor[]): void {
   if (descriptors.length > MAX_PATHS)
     walletFail(
@@ -304,7 +310,7 @@ interface JsonTypes {
 
 const CORE_TYPES = { string: 'string', boolean: 'bool', number: 'number' } as const;
 
-/** A member of the type, or null where it is absent. Throws WalletError on another type. */
+/** Returns a member of the given type, or null where it is absent. Throws WalletError on another type. */
 function given<T extends keyof JsonTypes>(value: unknown, type: T, name: string): JsonTypes[T] | null {
   if (value === undefined || value === null) return null;
   if (typeof value === type) return value as JsonTypes[T];

@@ -5,7 +5,10 @@ import type { WalletStore } from './store/wallet-store.ts';
 import type { WalletScanner } from './wallet-scanner.ts';
 import type { WalletSync } from './wallet-sync.ts';
 
-/** A new wallet is of use before it has derived all it looks ahead; others come first. */
+/**
+ * Delay before a new wallet derives its keypool, so that more urgent work of the start comes first; and pause between
+ * steps.
+ */
 const FILL_DELAY_MS = 2000;
 const FILL_PAUSE_MS = 20;
 
@@ -15,11 +18,11 @@ export interface KeypoolFillerDeps {
   readonly sync: WalletSync;
   readonly scanner: WalletScanner;
   readonly signal: AbortSignal;
-  /** Hears why it cannot go on. */
+  /** Called with the error that ended the derivation. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Derives the scripts that the descriptors of a wallet reserve ahead, and finds what concerns them already. */
+/** Derives the scripts that the descriptors of a wallet have reserved, and finds their transactions in the chain. */
 export class KeypoolFiller {
   readonly #deps: KeypoolFillerDeps;
   #waiting = false;
@@ -29,30 +32,30 @@ export class KeypoolFiller {
     deps.scripts.onDeferred = () => this.fillLater();
   }
 
-  /** Derives what a new wallet looks ahead, when others have had their turn. */
+  /** Derives the reserved scripts in the background. */
   fillLater(): void {
     const { store, scripts, signal, onError } = this.#deps;
     if (this.#waiting) return;
     this.#waiting = true;
-    const fillReserved = async () => {
+    const fill = async () => {
       await sleep(FILL_DELAY_MS, signal);
-      // What is left for later from now on is left for another round.
+      // A call from now on starts another round.
       this.#waiting = false;
       const steps = scripts.fillSteps(this.#noting(() => true));
       while (!store.writeRelaxed(() => steps.next()).done) await sleep(FILL_PAUSE_MS, signal);
       await this.lookUpFilled();
     };
-    // It ends with the wallet, and goes on with the next start.
-    fillReserved().catch((error) => {
+    // It ends with the wallet and continues at the next start.
+    fill().catch((error) => {
       if (!signal.aborted) onError(error);
     });
   }
 
   /**
-   * Derives all that the descriptors reserve, in slices. What is derived is noted for `lookUpFilled`, unless it is of a
-   * descriptor that is looked up otherwise. Rejects when a signal aborts: the next start goes on.
+   * Derives all reserved scripts in slices, and records them for `lookUpFilled` where `isNoted` holds for their
+   * descriptor. Rejects when a signal aborts; the next start continues.
    */
-  async fill(signal: AbortSignal, isNoted: (descriptor: number) => boolean = () => true): Promise<void> {
+  async fillReserved(signal: AbortSignal, isNoted: (descriptor: number) => boolean = () => true): Promise<void> {
     const { store, scripts } = this.#deps;
     await runInSlices(scripts.fillSteps(this.#noting(isNoted)), {
       signal: AbortSignal.any([signal, this.#deps.signal]),
@@ -61,8 +64,8 @@ export class KeypoolFiller {
   }
 
   /**
-   * Derives some of what the descriptors reserve; false when there is nothing left. What is derived is noted for
-   * `lookUpFilled`, unless it is of a descriptor that is looked up otherwise.
+   * Derives some of the reserved scripts, and records them for `lookUpFilled` where `isNoted` holds for their
+   * descriptor. Returns false when none are left.
    */
   fillSome(isNoted: (descriptor: number) => boolean = () => true): boolean {
     const { store, scripts } = this.#deps;
@@ -79,8 +82,8 @@ export class KeypoolFiller {
   }
 
   /**
-   * Looks up in the chain and the mempool what `fillSome` has noted, also before this start: somebody may know addresses
-   * from a copy of the wallet.
+   * Looks up the recorded scripts in the chain and the mempool, including those recorded before this start: a copy of
+   * the wallet may have given out their addresses.
    */
   async lookUpFilled(): Promise<void> {
     const { store, scripts, sync, scanner, signal } = this.#deps;
@@ -98,7 +101,7 @@ export class KeypoolFiller {
         const left = { ...store.meta('filledUnseen') };
         const after = ends();
         for (const { id, from } of noted) {
-          // Others may have noted or derived more meanwhile.
+          // More scripts may have been recorded or derived in between.
           if (left[id] !== from) continue;
           if (after.get(id) === before.get(id)) delete left[id];
           else left[id] = Math.min(before.get(id)!, after.get(id)!);
@@ -106,11 +109,11 @@ export class KeypoolFiller {
         store.setMeta('filledUnseen', left);
       });
     }
-    // Once for all of them. What a stop cuts off the next start does, which looks there anyway.
+    // Once for all of them. After an interruption the next start scans the mempool anyway.
     if (looked) await scanner.scanMempool();
   }
 
-  /** The scripts of descriptors from an index on. */
+  /** Returns the scripts of some descriptors from an index on. */
   *#scriptsOf(noted: readonly { readonly id: number; readonly from: number }[]): Steps<Uint8Array[]> {
     const first = new Map(noted.map(({ id, from }) => [id, from]));
     const found: Uint8Array[] = [];

@@ -6,15 +6,15 @@ import { syncDirectory } from '../util/sync-directory.ts';
 const KEY_FILE = 'wallet-mac.key';
 const KEY_SIZE = 32;
 
-/** What a node remembers of its encrypted wallets outside their files. */
+/** The data about encrypted wallets that a node keeps outside of their files. */
 export interface NodeVoucher {
-  /** Of the MACs that this node makes over the rows of encrypted wallets. */
+  /** Key of the MACs that this node computes over the rows of encrypted wallets. */
   readonly key: Uint8Array;
   /** Names of the encrypted wallets that this node vouches for. */
   readonly encrypted: { has(name: string): boolean; set(name: string, encrypted: boolean): void };
 }
 
-/** Reads the node's key of MACs, or makes it. Throws OperatorError where its file cannot be used. */
+/** Reads the node's MAC key, or creates it. Throws OperatorError where its file cannot be used. */
 export function openMacKey(networkDir: string): Uint8Array {
   const path = join(networkDir, KEY_FILE);
   const known = readIfThere(path);
@@ -23,7 +23,7 @@ export function openMacKey(networkDir: string): Uint8Array {
     throw new OperatorError(
       `${path} is damaged: it must hold ${KEY_SIZE} bytes. Restore it, or remove it: without it each encrypted wallet must be unlocked once before it gives addresses`,
     );
-  // Linked when it is whole: a power cut leaves no part of a key behind, and a key that is there is never replaced.
+  // Linked once it is complete: a power failure leaves no partial key, and an existing key is never replaced.
   const part = `${path}.part`;
   rmSync(part, { force: true });
   writeDurably(part, crypto.getRandomValues(new Uint8Array(KEY_SIZE)));

@@ -9,12 +9,12 @@ import { writeWatchOnlyCopy } from './watch-only-copy.ts';
 
 export interface WalletBackupsDeps {
   readonly files: WalletFiles;
-  /** A loaded wallet. Throws WalletError. */
+  /** Returns a loaded wallet. Throws WalletError. */
   readonly wallet: (name: string) => Wallet;
   readonly log: Log;
 }
 
-/** Writes copies of loaded wallets into the directory of backups, one after another. */
+/** Writes copies of loaded wallets into the backup directory, one at a time. */
 export class WalletBackups {
   readonly #deps: WalletBackupsDeps;
   #copying: Promise<unknown> = Promise.resolve();
@@ -23,17 +23,17 @@ export class WalletBackups {
     this.#deps = deps;
   }
 
-  /** Copies a wallet into the directory of backups. A backup of that name stays, unless `replace` is set. */
+  /** Copies a wallet into the backup directory. An existing backup of that name is kept unless `replace` is set. */
   write(name: string, file: string, { replace = false } = {}): Promise<void> {
     return this.#inTurn(() => this.#writeBackup(name, file, replace));
   }
 
-  /** Writes a copy of a wallet that has no private keys into the directory of backups; returns where. */
+  /** Writes a copy of a wallet without private keys into the backup directory; returns its path. */
   exportWatchOnly(name: string, file: string): Promise<string> {
     return this.#inTurn(() => this.#writeWatchOnly(name, file));
   }
 
-  /** One copy after another: two may be asked for under the same name. */
+  /** One copy at a time: two requests may use the same name. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const copying = this.#copying.then(work);
     this.#copying = copying.catch(() => {});
@@ -49,7 +49,7 @@ export class WalletBackups {
     const part = temporaryFor(path);
     try {
       removeDatabase(part);
-      // SQLite fills an empty file, so that its mode is right from the beginning.
+      // SQLite fills an empty file, which has the right mode from the start.
       withDescriptors(() => writeFileSync(part, '', { mode: 0o600, flag: 'wx' }));
       await wallet.copyTo(part, { withKeys: true });
       chmodSync(part, 0o600);
@@ -86,20 +86,20 @@ export class WalletBackups {
   }
 }
 
-/** A name that no backup can have, since theirs do not begin with a dot. */
+/** A name that no backup can have, since backup names do not begin with a dot. */
 function temporaryFor(path: string): string {
   return join(dirname(path), `.${basename(path)}.part`);
 }
 
-/** Gives a finished copy its name; false where a file has that name by now. */
+/** Renames a finished copy; returns false where a file of that name exists by now. */
 function publish(part: string, path: string): boolean {
   try {
-    // A link, unlike a rename, fails where the name is in use.
+    // A link, unlike a rename, fails where the name exists.
     linkSync(part, path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST' || existsSync(path)) return false;
-    // This file system has no links.
+    // This file system has no hard links.
     renameSync(part, path);
     return true;
   }

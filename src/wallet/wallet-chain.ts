@@ -6,46 +6,46 @@ import type { ParsedBlock, ParsedTransaction } from '../primitives/block.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 
-/** The chain as wallets see it. */
+/** The chain as wallets use it. */
 export interface WalletChain {
-  /** The last block whose state readers see. */
+  /** Last block whose state the readers see. */
   readonly tip: ChainEntry;
   readonly initialSync: boolean;
   get(hash: Uint8Array): ChainEntry | null;
-  /** Reads of the same chain, on a connection of their own. */
+  /** Reads of the same chain on a separate connection. */
   reads(): ChainReads;
 }
 
-/** The mempool as wallets see it. */
+/** The mempool as wallets use it. */
 export interface WalletMempool {
   has(txid: Uint8Array): boolean;
   /** Txids in the order of arrival. */
   txids(): Uint8Array[];
   get(txid: Uint8Array): ParsedTransaction | null;
-  /** Hands a transaction in, for all peers. */
+  /** Submits a transaction and relays it to all peers. */
   broadcast(raw: Uint8Array): Promise<BroadcastResult>;
-  /** A wallet has given up transactions, so that clients can be told. */
+  /** Reports that a wallet has abandoned transactions, so that clients are notified. */
   abandoned(wallet: string, txids: readonly Uint8Array[]): void;
-  /** What a transaction stands on there, and hangs together with; null where it is not there. */
+  /** Ancestors and cluster of a transaction in the mempool; null where it is not there. */
   standing(txid: Uint8Array): MempoolStanding | null;
-  /** What lifts that which coins stand on there to a feerate, satoshis per 1,000 virtual bytes. */
+  /** Fees that raise the unconfirmed ancestors of coins to a feerate, satoshis per 1,000 virtual bytes. */
   bumpFees(outpoints: readonly Outpoint[], feerate: Amount): BumpFees;
-  /** Whether a transaction of this weight that spends these coins would hang together with no more than may there. */
+  /** Returns whether a transaction of this weight that spends these coins stays within the cluster limits. */
   hasRoom(spent: readonly Outpoint[], weight: number): boolean;
 }
 
 export interface MempoolStanding {
-  /** Itself included. */
+  /** Including the transaction itself. */
   readonly ancestors: number;
   readonly clusterCount: number;
   readonly hasDescendants: boolean;
 }
 
-/** What transactions of wallets pay. Satoshis per 1,000 virtual bytes. */
+/** Fees of wallet transactions, satoshis per 1,000 virtual bytes. */
 export interface WalletFees {
-  /** 0 where nothing is known. */
+  /** Returns 0 without an estimate. */
   estimate(target: number, conservative: boolean): number;
-  /** For when nothing is known; 0 for none. */
+  /** Used without an estimate; 0 disables it. */
   readonly fallback: number;
   readonly mempoolMin: number;
   readonly relayMin: number;
@@ -53,13 +53,13 @@ export interface WalletFees {
   readonly dust: number;
 }
 
-/** A committed move of the chain. */
+/** A change of the active chain that was committed. */
 export interface WalletMove {
-  /** Blocks that left it, the highest first. */
+  /** Disconnected blocks, the highest first. */
   readonly disconnected: readonly ChainEntry[];
-  /** Blocks that joined it, the lowest first. */
+  /** Connected blocks, the lowest first. */
   readonly connected: readonly ChainEntry[];
-  /** Of those that joined; null where there are so many that the index is asked instead. */
+  /** Bodies of the connected blocks; null where there are too many, so that the index is read instead. */
   readonly bodies: readonly ParsedBlock[] | null;
   readonly tip: ChainEntry;
 }

@@ -1,6 +1,6 @@
 import type { RpcErrorName } from '../util/rpc-error-codes.ts';
 
-/** Thrown for the caller; the message is Core's where Core has one, and holds no secret. */
+/** An error for the caller. The message is Core's where Core has one, and contains no secret. */
 export class WalletError extends Error {
   override readonly name = 'WalletError';
   readonly kind: RpcErrorName;
@@ -11,12 +11,12 @@ export class WalletError extends Error {
   }
 }
 
-/** The rows of a wallet's file contradict each other, or its keys or MACs. The message names no secret. */
+/** Contradictory rows, keys or MACs in a wallet's file. The message contains no secret. */
 export class WalletDamage extends Error {
   override readonly name = 'WalletDamage';
 }
 
-/** Throws; an expression, so that it can stand behind `??`. */
+/** Throws WalletError; an expression, so that it can follow `??`. */
 export function walletFail(kind: RpcErrorName, message: string): never {
   throw new WalletError(kind, message);
 }

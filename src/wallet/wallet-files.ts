@@ -8,13 +8,13 @@ import { walletFail } from './wallet-error.ts';
 export const DEFAULT_WALLET = 'default';
 const FILE_SUFFIX = '.db';
 const STARTUP_FILE = 'startup.json';
-/** Of a wallet's file that is not complete. */
+/** Suffix of a wallet file that is incomplete. */
 export const PART_SUFFIX = '.part';
 const PART = /\.db(\.[0-9a-f-]{36})?\.part(-journal|-wal|-shm)?$/;
 
-/** Where the files of wallets and their backups lie, and the list of those to load at the start. */
+/** The files of wallets and their backups, and the list of wallets to load at the start. */
 export class WalletFiles {
-  /** Of the wallets. */
+  /** Directory of the wallets. */
   readonly dir: string;
   readonly #backupDir: string;
   readonly #log: Log;
@@ -29,7 +29,7 @@ export class WalletFiles {
     mkdirSync(this.dir, { recursive: true, mode: 0o700 });
   }
 
-  /** Removes files of wallets that a crash left incomplete. */
+  /** Removes wallet files that a crash left incomplete. */
   removeParts(): void {
     for (const file of withDescriptors(() => readdirSync(this.dir)))
       if (PART.test(file)) rmSync(join(this.dir, file), { force: true });
@@ -39,7 +39,7 @@ export class WalletFiles {
     mkdirSync(this.#backupDir, { recursive: true, mode: 0o700 });
   }
 
-  /** Names of the wallets whose files are there, loaded or not. */
+  /** Returns the names of all wallets with a file, loaded or not. */
   names(): string[] {
     return withDescriptors(() => readdirSync(this.dir))
       .filter((file) => file.endsWith(FILE_SUFFIX))
@@ -47,22 +47,22 @@ export class WalletFiles {
       .sort();
   }
 
-  /** Where a wallet's file is. Throws WalletError on a name that is none. */
+  /** Returns the path of a wallet's file. Throws WalletError on an invalid name. */
   place(name: string): { path: string; shown: string } {
     if (!isFileName(name))
-      walletFail('invalidParameter', 'a wallet name holds no path: at most 128 bytes, without / \\ and a leading dot');
+      walletFail('invalidParameter', 'a wallet name is not a path: at most 128 bytes, without / \\ and a leading dot');
     const shown = join(this.dir, name);
     return { path: `${shown}${FILE_SUFFIX}`, shown };
   }
 
-  /** Where a backup is. Throws WalletError on a name that is none. */
+  /** Returns the path of a backup. Throws WalletError on an invalid name. */
   backup(file: string): string {
     if (!isFileName(file))
-      walletFail('invalidParameter', 'the name of a backup holds no path: backups lie in the directory for them');
+      walletFail('invalidParameter', 'the name of a backup is not a path: backups are in a directory of their own');
     return join(this.#backupDir, file);
   }
 
-  /** Names of the wallets to load at the start. */
+  /** Returns the names of the wallets to load at the start. */
   startup(): string[] {
     try {
       const names: unknown = JSON.parse(withDescriptors(() => readFileSync(join(this.dir, STARTUP_FILE), 'utf8')));
@@ -74,7 +74,7 @@ export class WalletFiles {
     }
   }
 
-  /** Puts a wallet on the list of those to load at the start, or takes it off; null leaves the list as it is. */
+  /** Adds a wallet to the list of those to load at the start, or removes it; null leaves the list unchanged. */
   remember(name: string, load: boolean | null): void {
     if (load === null) return;
     const names = new Set(this.startup());
@@ -83,7 +83,7 @@ export class WalletFiles {
     this.#write(names);
   }
 
-  /** Takes a wallet off the list where that is on the disk and has it. */
+  /** Removes a wallet from the list where the list is on disk and contains it. */
   removeFromStartup(name: string): void {
     if (existsSync(join(this.dir, STARTUP_FILE)) && this.startup().includes(name)) this.remember(name, false);
   }
@@ -95,7 +95,7 @@ export class WalletFiles {
   }
 }
 
-/** Removes a wallet's file, and what SQLite keeps beside it. */
+/** Removes a wallet's file with the journal files of SQLite. */
 export function removeDatabase(path: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
 }

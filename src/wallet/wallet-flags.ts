@@ -1,4 +1,4 @@
-/** Core's names of what a wallet may be. */
+/** Core's names of the wallet flags. */
 export type WalletFlag =
   | 'avoid_reuse'
   | 'last_hardened_xpub_cached'
@@ -6,7 +6,7 @@ export type WalletFlag =
   | 'blank'
   | 'descriptor_wallet';
 
-/** Those of a wallet that is made. */
+/** Returns the flags of a new wallet. */
 export function flagsOf({
   disablePrivateKeys,
   blank,
@@ -23,7 +23,7 @@ export function flagsOf({
   return inOrder(flags);
 }
 
-/** As Core numbers them. */
+/** Core's bit numbers. */
 export function inOrder(flags: ReadonlySet<string>): WalletFlag[] {
   const all: WalletFlag[] = [
     'avoid_reuse',

@@ -11,8 +11,9 @@ import type { KeyVault } from './vault/key-vault.ts';
 import { WalletDamage, WalletError, walletFail } from './wallet-error.ts';
 
 /**
- * `checking`: not known yet. `unverified`: an encrypted wallet that this node does not vouch for, until it is unlocked.
- * `tampered`: its rows do not match its keys or its MACs; it gives no addresses and signs nothing.
+ * `checking`: not checked yet. `unverified`: an encrypted wallet that this node does not vouch for, until it is
+ * unlocked. `tampered`: its rows do not match its keys or its MACs; the wallet gives out no addresses and signs
+ * nothing.
  */
 export type IntegrityState = 'checking' | 'sound' | 'unverified' | 'tampered';
 
@@ -30,14 +31,17 @@ export interface WalletIntegrityDeps {
 const UNVERIFIED =
   'The rows of this encrypted wallet are not verified on this node: unlock it once with walletpassphrase before it gives addresses.';
 
-/** Whether the rows of a wallet's file are those that the wallet wrote. See docs/decisions/001-wallet-integrity.md. */
+/**
+ * Verifies that the rows of a wallet's file are those that the wallet wrote. See
+ * docs/decisions/001-wallet-integrity.md.
+ */
 export class WalletIntegrity {
   readonly #deps: WalletIntegrityDeps;
   #state: IntegrityState = 'checking';
   #problem: string | null = null;
   #checked: Promise<void> | null = null;
   #vouching: Promise<void> | null = null;
-  /** The MAC of this node is valid. */
+  /** Whether the MAC of this node is valid. */
   #vouched = false;
 
   constructor(deps: WalletIntegrityDeps) {
@@ -48,20 +52,20 @@ export class WalletIntegrity {
     return this.#state;
   }
 
-  /** Sentences for the operator; none for a wallet in order. */
+  /** Sentences for the operator; none for a sound wallet. */
   get warnings(): string[] {
     if (this.#state === 'unverified') return [UNVERIFIED];
     return this.#state === 'tampered' ? [this.#tamperedText()] : [];
   }
 
-  /** The wallet was made by this process. */
+  /** Trusts a wallet that this process has just created. */
   trust(): void {
     this.#state = 'sound';
   }
 
   /**
-   * Checks what shows of a loaded file at once. Throws WalletDamage. Changes of an encrypted wallet's rows are followed
-   * from now on.
+   * Runs the immediate checks of a loaded file, and tracks changes to the rows of an encrypted wallet from now on.
+   * Throws WalletDamage.
    */
   startChecking(): void {
     const { name, store, vault, voucher, watchOnly } = this.#deps;
@@ -74,13 +78,15 @@ export class WalletIntegrity {
       );
   }
 
-  /** From now on the MACs are kept up to date. */
+  /** Keeps the MACs up to date from now on. */
   trackChanges(): void {
     const { name, store, voucher } = this.#deps;
     store.seals.follow(voucher.key, name);
   }
 
-  /** Checks a loaded wallet, as far as that is possible while it is locked. Never rejects; later calls wait for the first. */
+  /**
+   * Checks a loaded wallet as far as possible while it is locked. Never rejects; later calls wait for the first one.
+   */
   check(): Promise<void> {
     this.#checked ??= this.#guarded(async () => {
       const { store, vault, signal, watchOnly } = this.#deps;
@@ -93,7 +99,7 @@ export class WalletIntegrity {
         return;
       }
       await runInSlices(vault.openKeys(), { signal });
-      // The sources of addresses first: until they are checked the wallet does nothing.
+      // Active descriptors first: the wallet gives out no addresses until they are checked.
       if (!watchOnly()) await this.#derive(({ record }) => record.active !== null);
       this.#passed('sound');
       if (!watchOnly()) void this.#guarded(() => this.#derive(({ record }) => record.active === null));
@@ -101,12 +107,14 @@ export class WalletIntegrity {
     return this.#checked;
   }
 
-  /** Resolves when a check that was begun is over. */
+  /** Resolves when a running check has ended. */
   get checked(): Promise<void> {
     return this.#checked ?? Promise.resolve();
   }
 
-  /** Checks a wallet whose keys were just opened, and vouches for it where that was not possible before. Never rejects. */
+  /**
+   * Checks a wallet whose keys were just opened, and vouches for it where that was not possible before. Never rejects.
+   */
   async checkUnlocked(passphrase: Uint8Array, caller: string): Promise<void> {
     await this.checked;
     await this.#guarded(async () => {
@@ -116,7 +124,7 @@ export class WalletIntegrity {
         return;
       }
       const seal = await store.seals.checkMaster(signal);
-      // Locked again, or unlocked once more.
+      // The wallet was locked or unlocked again in between.
       if (seal === 'interrupted') return;
       if (seal !== 'valid' && (seal === 'invalid' || vault.hasIntegrity))
         throw new WalletDamage('its descriptors and keys do not match their MAC of the master key');
@@ -130,14 +138,14 @@ export class WalletIntegrity {
     });
   }
 
-  /** Makes the MAC of this node of the rows as they are; the vault must be open. */
+  /** Computes the MAC of this node over the current rows; the vault must be open. */
   async vouch(): Promise<void> {
     const { name, store, voucher, signal } = this.#deps;
     this.#vouched = await store.seals.vouch(signal);
     if (this.#vouched) voucher.encrypted.set(name, true);
   }
 
-  /** Throws WalletError unless addresses may be given out and signatures made. */
+  /** Throws WalletError unless the wallet may give out addresses and sign. */
   ensureSound(): void {
     if (this.#state === 'sound') return;
     if (this.#state === 'tampered') walletFail('wallet', `Error: ${this.#tamperedText()}`);
@@ -156,7 +164,7 @@ export class WalletIntegrity {
     });
   }
 
-  /** What was found in the meantime stays. */
+  /** A problem that was found in the meantime stays. */
   #passed(state: 'sound' | 'unverified'): void {
     if (this.#state !== 'tampered') this.#state = state;
   }
@@ -165,7 +173,7 @@ export class WalletIntegrity {
     return `The wallet fails its integrity check (${this.#problem}): it gives no addresses and signs nothing. Restore it from a backup.`;
   }
 
-  /** Scripts are checked when others have had their turn: addresses are made of descriptors alone. */
+  /** Scripts are checked in the background: addresses are derived from descriptors alone. */
   #vouchLater(): Promise<void> {
     return this.#guarded(async () => {
       await this.#steps(checkStoredScripts(this.#deps.scripts, this.#deps.store.keys));
@@ -177,7 +185,7 @@ export class WalletIntegrity {
     const { scripts, vault } = this.#deps;
     for (const owned of scripts.descriptors()) {
       if (!isMeant(owned)) continue;
-      // Its record may change meanwhile, or the descriptor be replaced by an import.
+      // Its record may change in between, or an import may replace the descriptor.
       await this.#steps(deriveAgain(owned, () => vault.provider()));
     }
   }
@@ -186,7 +194,10 @@ export class WalletIntegrity {
     for (const _ of steps) await sleep(0, this.#deps.signal);
   }
 
-  /** Runs a check; what it finds is the state. One that is cut off by a lock or by the end leaves the state as it is. */
+  /**
+   * Runs a check and sets the state by its result. A check that a lock or the end of the node interrupts leaves the
+   * state unchanged.
+   */
   async #guarded(check: () => Promise<void>): Promise<void> {
     try {
       await check();
@@ -194,7 +205,7 @@ export class WalletIntegrity {
       if (this.#deps.signal.aborted) return;
       if (error instanceof WalletError && error.kind === 'unlockNeeded') return;
       if (error instanceof WalletDamage) this.fail(error.message);
-      // It stays as it was: the disk may be full, or a file not readable for a while.
+      // The state is unchanged: the disk may be full, or a file temporarily unreadable.
       else this.#deps.log.error('a wallet could not be checked', { wallet: this.#deps.name, error });
     }
   }

@@ -14,32 +14,32 @@ import { DEFAULT_WALLET, removeDatabase, WalletFiles } from './wallet-files.ts';
 import type { WalletState } from './wallet-state.ts';
 
 export interface WalletManagerOptions {
-  /** Where the files of wallets are. */
+  /** Directory of the wallet files. */
   readonly dir: string;
   readonly backupDir: string;
-  /** Whether a wallet is made where there is none. */
+  /** Whether to create a wallet where there is none. */
   readonly autocreate: boolean;
-  /** Wallets there may be, loaded or not. */
+  /** Maximum number of wallets, loaded or not. */
   readonly max: number;
-  /** For the wallet that is made where there is none; null leaves its keys unencrypted. */
+  /** Passphrase of the wallet that is created where there is none; null leaves its keys unencrypted. */
   readonly passphrase: () => Uint8Array | null;
-  /** What outlives the directory of the wallets. */
+  /** Storage that survives the loss of the wallet directory. */
   readonly known: WalletMemory;
 }
 
-/** The wallets that this node has had, remembered outside of their directory. */
+/** The wallets that this node has had, stored outside of their directory. */
 export interface WalletMemory {
-  /** True where the wallet was loaded and has not been unloaded since. */
+  /** Maps each name to whether the wallet was loaded and has not been unloaded since. */
   all(): ReadonlyMap<string, boolean>;
   remember(name: string, inUse: boolean): void;
   forget(name: string): void;
 }
 
-/** More blocks at once are looked up in the index. */
+/** Above this number of connected blocks wallets read the index instead of the blocks. */
 const MAX_BODIES = 8;
 const RESUBMIT_MS = 24 * 60 * 60 * 1000;
 
-/** The wallets of a node: which are loaded, and that they hear of all that happens. */
+/** The wallets of a node; passes changes of the chain and the mempool on to those that are loaded. */
 export class WalletManager {
   readonly files: WalletFiles;
   readonly backups: WalletBackups;
@@ -50,11 +50,11 @@ export class WalletManager {
   readonly #known: WalletMemory;
   readonly #deps: WalletDeps;
   readonly #wallets = new Map<string, Wallet>();
-  /** Names of wallets that are being made or opened. */
+  /** Names of wallets that are being created or opened. */
   readonly #opening = new Set<string>();
   readonly #loads = new WeakMap<Wallet, number>();
   readonly #failed = new Set<string>();
-  /** Wallets that are waited for, so that it is told what stops them. */
+  /** Wallets whose catch-up is awaited, so that its failure is logged once. */
   readonly #catchingUp = new Set<Wallet>();
   readonly #missing = new Set<string>();
   #lastLoad = 0;
@@ -73,8 +73,8 @@ export class WalletManager {
   }
 
   /**
-   * Loads what is to be loaded at the start, and makes a wallet where there is none. Throws OperatorError where there were
-   * some and their directory is gone: a new one in its place would look like an empty wallet.
+   * Loads the wallets of the start list, and creates a wallet where there is none. Throws OperatorError where there
+   * were wallets and their directory is gone: a new wallet in its place would look like an empty one.
    */
   open(): void {
     const { log } = this.#deps;
@@ -89,7 +89,7 @@ export class WalletManager {
       const { path } = this.files.place(name);
       if (this.#wallets.has(name) || this.#opening.has(name)) continue;
       if (!existsSync(path)) {
-        // The default one is on the list without a request for it.
+        // The default wallet is on the list without having been requested.
         if (name === DEFAULT_WALLET && !used.includes(name)) continue;
         // It was unloaded before its file was moved away.
         if (known.get(name) === false) {
@@ -119,7 +119,7 @@ export class WalletManager {
         log.warn('the private keys of a wallet are not encrypted', { wallet: wallet.name, advice: UNENCRYPTED });
   }
 
-  /** Resolves when the wallet that is made where there is none is there. Rejects where it cannot be encrypted. */
+  /** Resolves when the automatically created wallet exists. Rejects where it cannot be encrypted. */
   prepared(): Promise<void> {
     return this.#prepared;
   }
@@ -130,7 +130,7 @@ export class WalletManager {
     const passphrase = this.#passphrase();
     if (passphrase === null) {
       void this.#add(createWallet(path, DEFAULT_WALLET, PLAIN, this.#deps));
-      log.warn('a wallet was made: its keys are not encrypted until encryptwallet is called', {
+      log.warn('wallet created; its keys are not encrypted until encryptwallet is called', {
         wallet: DEFAULT_WALLET,
       });
       return;
@@ -138,14 +138,14 @@ export class WalletManager {
     this.#prepared = this.#exclusively(DEFAULT_WALLET, async () => {
       try {
         await this.#add(await createSealedWallet(path, DEFAULT_WALLET, { ...PLAIN, passphrase }, this.#deps));
-        log.info('an encrypted wallet was made', { wallet: DEFAULT_WALLET });
+        log.info('encrypted wallet created', { wallet: DEFAULT_WALLET });
       } finally {
         passphrase.fill(0);
       }
     });
   }
 
-  /** The wallet that a node makes by itself is reported where coins have a value, until it is encrypted. */
+  /** The automatically created wallet is reported on mainnet until it is encrypted. */
   #isReported(wallet: Wallet): boolean {
     return this.#deps.params.name === 'main' && wallet.name === DEFAULT_WALLET && wallet.unencrypted;
   }
@@ -159,7 +159,7 @@ export class WalletManager {
     );
   }
 
-  /** Brings what is remembered in line with the files; those that are missing while they were in use stay in it. */
+  /** Updates the stored names from the files; missing wallets that were in use stay. */
   #rememberFiles(known: ReadonlyMap<string, boolean>): void {
     const names = this.files.names();
     for (const name of names) this.#known.remember(name, this.#wallets.has(name) || this.#failed.has(name));
@@ -167,12 +167,12 @@ export class WalletManager {
     for (const [name, inUse] of known) if (!inUse && !names.includes(name)) this.#known.forget(name);
   }
 
-  /** Names of wallets that were to be loaded at the start and could not be. */
+  /** Names of wallets on the start list that failed to load. */
   get failed(): string[] {
     return [...this.#failed];
   }
 
-  /** Names of wallets that were to be loaded at the start and whose files were not there. */
+  /** Names of wallets on the start list whose files are missing. */
   get missing(): string[] {
     return [...this.#missing];
   }
@@ -192,7 +192,7 @@ export class WalletManager {
     }));
   }
 
-  /** A loaded wallet. Throws WalletError. */
+  /** Returns a loaded wallet. Throws WalletError. */
   wallet(name: string): Wallet {
     return this.#wallets.get(name) ?? walletFail('walletNotFound', 'Requested wallet does not exist or is not loaded');
   }
@@ -224,7 +224,7 @@ export class WalletManager {
     this.files.remember(name, loadOnStartup);
   }
 
-  async load(name: string, loadOnStartup: boolean | null): Promise<void> {
+  async loadWallet(name: string, loadOnStartup: boolean | null): Promise<void> {
     if (this.#wallets.has(name) || this.#opening.has(name))
       walletFail('walletAlreadyLoaded', `Wallet "${name}" is already loaded.`);
     const { path, shown } = this.files.place(name);
@@ -247,7 +247,7 @@ export class WalletManager {
     this.files.remember(name, loadOnStartup);
   }
 
-  /** Makes a wallet of a backup, and loads it. */
+  /** Restores a wallet from a backup and loads it. */
   async restoreWallet(name: string, file: string, loadOnStartup: boolean | null): Promise<void> {
     if (name === '') walletFail('invalidParameter', 'Wallet name cannot be empty');
     const backup = this.files.backup(file);
@@ -272,13 +272,13 @@ export class WalletManager {
     this.files.remember(name, loadOnStartup);
   }
 
-  /** The chain is about to move: what its blocks hold is at hand now. */
+  /** Called before the chain moves, while the bodies of its blocks are available. */
   beforeChainMove({ connected, readBlock }: ChainMove): void {
     const few = connected.length <= MAX_BODIES && [...this.#wallets.values()].some(({ sync }) => sync.live);
     this.#bodies = few ? connected.map(readBlock) : null;
   }
 
-  /** The move is written. */
+  /** Called after the move is committed. */
   afterChainCommit({ connected, disconnected, tip }: ChainCommit): void {
     const bodies = this.#bodies;
     this.#bodies = null;
@@ -290,7 +290,7 @@ export class WalletManager {
       });
   }
 
-  /** Steps of the mempool, in order; those that go with a commit come after it. */
+  /** Applies mempool changes in order; those that belong to a commit come after it. */
   onMempoolChanges(changes: readonly MempoolChange[]): void {
     if (this.#wallets.size === 0) return;
     for (const change of changes) {
@@ -303,9 +303,12 @@ export class WalletManager {
     }
   }
 
-  /** The saved mempool is back: what of ours is missing in it is handed in again, now and once a day or so. */
+  /**
+   * Submits wallet transactions that are missing from the mempool again: once the saved mempool is loaded, then about
+   * daily.
+   */
   async mempoolLoaded(): Promise<void> {
-    // Nobody is to tell from the time whose they are.
+    // The random interval hides whose transactions they are.
     const wait = RESUBMIT_MS * (0.5 + Math.random());
     this.#resubmitTimer = setTimeout(() => void this.mempoolLoaded(), wait);
     this.#resubmitTimer.unref();
@@ -349,7 +352,7 @@ export class WalletManager {
     this.#known.remember(wallet.name, true);
   }
 
-  /** Throws WalletError where there are as many wallets as there may be. */
+  /** Throws WalletError where the number of wallets has reached the maximum. */
   #ensureRoom(): void {
     const names = new Set([...this.files.names(), ...this.#opening]);
     if (names.size >= this.#max)
@@ -365,7 +368,7 @@ export class WalletManager {
     }
   }
 
-  /** A wallet that fails must stop neither the chain nor others. */
+  /** An error in one wallet must stop neither the chain nor other wallets. */
   #guarded(wallet: Wallet, work: () => void): void {
     try {
       work();
@@ -374,13 +377,13 @@ export class WalletManager {
     }
   }
 
-  /** Says why a wallet cannot catch up; the next block lets it try again. */
+  /** Logs the error that keeps a wallet from catching up; the next block triggers another attempt. */
   #caughtUp(wallet: Wallet): void {
     if (this.#catchingUp.has(wallet)) return;
     this.#catchingUp.add(wallet);
     wallet.sync
       .catchUp()
-      // Coins that it learned of may be spent there already.
+      // Coins that it found may be spent in the mempool already.
       .then(() => wallet.scanner.scanMempool())
       .catch((error) => {
         if (!wallet.signal.aborted) this.#say(wallet, error);
@@ -393,7 +396,7 @@ export class WalletManager {
   }
 }
 
-/** Names that one error message shows. */
+/** Names that one error message lists. */
 const SHOWN_NAMES = 20;
 
 const UNENCRYPTED =

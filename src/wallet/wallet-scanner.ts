@@ -5,7 +5,7 @@ import type { WalletMempool } from './wallet-chain.ts';
 import { WalletError, walletFail } from './wallet-error.ts';
 import type { WalletSync } from './wallet-sync.ts';
 
-/** The longest that looking through many things holds the thread at a time. */
+/** Time limit of one slice of a mempool scan, milliseconds. */
 const SLICE_MS = 5;
 const SCANNING = 'Wallet is currently rescanning. Abort existing rescan or wait.';
 
@@ -17,7 +17,7 @@ export interface WalletScannerDeps {
   readonly signal: AbortSignal;
 }
 
-/** Looks again through blocks that the wallet has followed already, one scan at a time, and through the mempool. */
+/** Scans blocks again that the wallet has processed before, one scan at a time, and scans the mempool. */
 export class WalletScanner {
   readonly #deps: WalletScannerDeps;
   #scan: { readonly startedAt: number; progress: number; readonly abort: AbortController } | null = null;
@@ -26,7 +26,7 @@ export class WalletScanner {
     this.#deps = deps;
   }
 
-  /** The scan that goes on, or null. */
+  /** The running scan, or null. */
   get scanning(): { readonly duration: number; readonly progress: number } | null {
     if (!this.#scan) return null;
     const duration = Math.floor((this.#deps.clock.monotonicMs() - this.#scan.startedAt) / 1000);
@@ -37,7 +37,7 @@ export class WalletScanner {
     if (this.#scan) walletFail('wallet', SCANNING);
   }
 
-  /** One scan at a time. Throws WalletError where one goes on, or when it is aborted. */
+  /** Runs one scan at a time. Throws WalletError where another scan runs, or when the scan is aborted. */
   async scan(from: number, to: number): Promise<void> {
     const { sync, clock, signal } = this.#deps;
     const abort = new AbortController();
@@ -55,14 +55,14 @@ export class WalletScanner {
     }
   }
 
-  /** False where nothing is to be aborted. */
+  /** Returns false where no scan can be aborted. */
   abort(): boolean {
     if (!this.#scan || this.#scan.abort.signal.aborted) return false;
     this.#scan.abort.abort();
     return true;
   }
 
-  /** Notes from which block on new scripts are to be looked up, which `scanMarked` does; null for nothing. */
+  /** Records the block from which new scripts need a scan by `scanMarked`; null clears the record. */
   markUnscanned(from: number | null): void {
     const { store } = this.#deps;
     const earlier = store.meta('unscannedFrom');
@@ -71,30 +71,30 @@ export class WalletScanner {
   }
 
   /**
-   * Scans what was noted up to the block the wallet stands on, and what it has already. Throws WalletError where a scan
-   * goes on, or when it is aborted. What the end of the node cuts off is left for the next start.
+   * Scans from the recorded block to the last processed one, and the wallet's own transactions. Throws WalletError
+   * where another scan runs, or when the scan is aborted. After an interruption the next start scans.
    */
   async scanMarked(): Promise<void> {
     const { store, sync } = this.#deps;
     if (store.meta('unscannedFrom') === null) return;
     await sync.refreshOwnOutputs();
-    // Not before: it may have become lower, or another scan have done it, and blocks have come.
+    // Read only now: an import may have lowered it, another scan may have cleared it, and blocks have been connected.
     const from = store.meta('unscannedFrom');
     if (from === null) return;
-    // What another scan keeps it from stays noted.
+    // Where another scan runs, the record stays.
     this.ensureNotScanning();
     const to = sync.height;
     try {
       if (from <= to) await this.scan(from, to);
     } catch (error) {
-      // What somebody has stopped is done.
+      // A scan that a client aborted counts as done.
       if (error instanceof WalletError) this.markUnscanned(null);
       throw error;
     }
     this.markUnscanned(null);
   }
 
-  /** Looks at what waits in the mempool. */
+  /** Applies the transactions of the mempool. */
   async scanMempool(): Promise<void> {
     const { mempool, sync, signal } = this.#deps;
     let until = performance.now() + SLICE_MS;

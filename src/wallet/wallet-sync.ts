@@ -17,10 +17,10 @@ import { TxStateCode } from './store/wallet-schema.ts';
 import type { WalletStore } from './store/wallet-store.ts';
 import type { WalletChain, WalletMove } from './wallet-chain.ts';
 
-/** The longest that catching up holds the thread at a time, but for one step of it. */
+/** Time limit of one slice of catching up, milliseconds; one step may exceed it. */
 const SLICE_MS = 6;
 const HISTORY_PAGE = 1000;
-/** Twice what the times of blocks may be off. */
+/** Twice the tolerance for block times, seconds. */
 const BIRTH_WINDOW_S = 2 * 7200;
 
 export interface WalletSyncDeps {
@@ -31,22 +31,22 @@ export interface WalletSyncDeps {
   readonly signal: AbortSignal;
 }
 
-/** How far a scan has come, 0 to 1. */
+/** Called with the share of a scan that is done, 0 to 1. */
 export type ScanProgress = (share: number) => void;
 
-/** Of the first and the last block. */
+/** Heights of the first and the last block. */
 interface Heights {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * Keeps a wallet in line with the chain and the mempool: block by block while it is at the tip, else through the address
- * index, which knows of each script what concerned it.
+ * Keeps a wallet in step with the chain and the mempool: block by block while it is at the tip, otherwise through the
+ * address index, which lists the transactions of each script.
  */
 export class WalletSync {
   readonly #deps: WalletSyncDeps;
-  /** Transactions of the wallet, and what they spend. */
+  /** Filter over the txids of the wallet's transactions and of the transactions that they spend. */
   readonly #watched = new HashFilter();
   #live = false;
   #catchingUp: Promise<void> | null = null;
@@ -55,7 +55,7 @@ export class WalletSync {
     this.#deps = deps;
   }
 
-  /** Reads of a file that is opened what is to be noticed. */
+  /** Fills the filter from a file that is being opened. */
   *loadSteps(): Steps<void> {
     for (const page of this.#deps.store.txs.watchedTxids()) {
       for (const txid of page) this.#watched.add(txid);
@@ -63,24 +63,24 @@ export class WalletSync {
     }
   }
 
-  /** Whether the wallet stands on the tip. */
+  /** Whether the last processed block is the tip. */
   get live(): boolean {
     return this.#live;
   }
 
-  /** Of the last block that the wallet has followed; -1 before the first. */
+  /** Height of the last processed block; -1 before the first. */
   get height(): number {
     return this.#deps.store.cursor()?.height ?? -1;
   }
 
-  /** Begins with the tip: nothing before it can concern the wallet. */
+  /** Starts at the tip: no earlier block can concern the wallet. */
   startAtTip(): void {
     const { store, chain } = this.#deps;
     store.setCursor(chain.tip);
     this.#live = true;
   }
 
-  /** Follows a move of the chain, or sees to it that the wallet catches up with it. */
+  /** Applies a change of the active chain, or starts to catch up where the wallet is behind. */
   onChainMoved({ disconnected, connected, bodies, tip }: WalletMove): void {
     const { store, ledger } = this.#deps;
     if (!this.#live) {
@@ -101,7 +101,7 @@ export class WalletSync {
     });
   }
 
-  /** A transaction has entered the mempool. */
+  /** Applies a transaction that entered the mempool. */
   mempoolAdded(parsed: ParsedTransaction): void {
     if (!this.#concerns(parsed)) return;
     this.#deps.store.writeRelaxed(() => this.#deps.ledger.mempoolAdded(parsed));
@@ -113,24 +113,24 @@ export class WalletSync {
     this.#deps.store.writeRelaxed(() => this.#deps.ledger.mempoolRemoved(txid));
   }
 
-  /** Notices from now on what touches a transaction of the wallet. */
+  /** Adds a transaction to the filter, so that transactions that touch it are noticed. */
   watchTransaction({ txid, tx }: Pick<ParsedTransaction, 'txid' | 'tx'>): void {
     this.#watched.add(txid);
     for (const { prevout } of tx.inputs) this.#watched.add(prevout.txid);
   }
 
-  /** Resolves when the wallet stands on the tip; at once where it does. Rejects when the signal aborts. */
+  /** Resolves when the last processed block is the tip, at once where it is. Rejects when the signal aborts. */
   catchUp(): Promise<void> {
     if (this.#live) return Promise.resolve();
     this.#catchingUp ??= this.#catchUp().finally(() => {
       this.#catchingUp = null;
     });
-    // Whoever waits hears of it; nobody has to.
+    // Callers that await it receive the rejection; the others ignore it.
     this.#catchingUp.catch(() => {});
     return this.#catchingUp;
   }
 
-  /** Looks again at what blocks of these heights mean to the wallet. */
+  /** Scans blocks of these heights again. */
   async rescan(from: number, to: number, { signal, progress }: { signal: AbortSignal; progress: ScanProgress }) {
     await this.#apply(
       await this.#collect(null, { from, to }, signal, (share) => progress(share / 2)),
@@ -139,14 +139,14 @@ export class WalletSync {
     );
   }
 
-  /** Finds what concerns scripts that are new to the wallet, up to the block it stands on. */
+  /** Finds the transactions of new scripts up to the last processed block. */
   async lookUpScripts(scripts: readonly Uint8Array[]): Promise<void> {
     const { store, signal } = this.#deps;
     const { height } = store.cursor()!;
     if (scripts.length > 0) await this.#apply(await this.#collect(scripts, { from: 0, to: height }, signal), signal);
   }
 
-  /** Outputs of transactions that the wallet has already may be ours since it has more scripts. */
+  /** Adds outputs of known transactions that pay scripts added since. */
   async refreshOwnOutputs(): Promise<void> {
     await this.#inSlices(null, this.#deps.signal, this.#gained());
   }
@@ -161,21 +161,21 @@ export class WalletSync {
         this.#live = true;
         return;
       }
-      // In blocks from long before its keys there is nothing.
+      // Blocks from long before the keys existed contain nothing of the wallet.
       const born = store.meta('birthTime');
       if (born === null || target.time >= born - BIRTH_WINDOW_S) {
         await this.#apply(await this.#collect(null, { from: from + 1, to: target.height }, signal), signal);
       }
       store.writeRelaxed(() => {
         const fork = forkPoint(target, chain.tip);
-        // Some of what was found may have been in blocks that are gone again.
+        // Some of the transactions may be in blocks that have left the chain in between.
         if (fork !== target) ledger.disconnectAbove(fork.height);
         store.setCursor(fork);
       });
     }
   }
 
-  /** Leaves blocks that are not in the chain any more; returns the height the wallet stands on then. */
+  /** Disconnects blocks that have left the chain; returns the height of the last processed block then. */
   #rewind(): number {
     const { store, chain, ledger } = this.#deps;
     const cursor = store.cursor();
@@ -189,7 +189,10 @@ export class WalletSync {
     return fork?.height ?? -1;
   }
 
-  /** Where the chain has lost the block that the wallet stood on: the last one with something of ours that it has. */
+  /**
+   * Returns the last block with a wallet transaction that is still in the chain, where the chain has lost the last
+   * processed block.
+   */
   #lastKnownBlock(): ChainEntry | null {
     const { store, chain } = this.#deps;
     for (const hash of store.txs.blockHashes()) {
@@ -200,8 +203,8 @@ export class WalletSync {
   }
 
   /**
-   * Places of all that concerns some scripts, or with null all of the wallet's, in order; marks what was paid as used on
-   * the way.
+   * Collects the positions of all transactions of some scripts, with null of all the wallet's scripts; marks paid
+   * scripts as used on the way.
    */
   async #collect(
     among: readonly Uint8Array[] | null,
@@ -212,9 +215,9 @@ export class WalletSync {
     const { scripts, chain } = this.#deps;
     const reads = chain.reads();
     const places = new BlockPositions();
-    const recorded = scripts.record();
+    const recorded = scripts.startRecording();
     try {
-      // Read after the recording has begun, so that none is missed that is added between two slices.
+      // Read after the recording has begun, so that scripts added between two slices are included.
       const pending = among ? [...among] : await runInSlices(this.#allScripts(), { signal });
       await this.#inSlices(reads, signal, this.#touching(reads, pending, recorded, { within, places, progress }));
     } finally {
@@ -239,8 +242,8 @@ export class WalletSync {
   }
 
   /**
-   * Takes the steps of a work a few at a time, those in one write and on one state of what is read of the chain; between
-   * them others have the thread, and both may change. Rejects when the signal aborts: what is not done then nobody does.
+   * Runs steps in slices, each slice in one write and one snapshot of the chain. Both may change between two slices.
+   * Rejects when the signal aborts; steps that are left then are not run.
    */
   async #inSlices(reads: ChainReads | null, signal: AbortSignal, steps: Steps<void>): Promise<void> {
     const { store } = this.#deps;
@@ -249,7 +252,7 @@ export class WalletSync {
     signal.throwIfAborted();
   }
 
-  /** Finds what touches the scripts that are pending, and those that are recorded meanwhile. */
+  /** Finds the transactions of pending scripts, and of scripts recorded in between. */
   *#touching(
     reads: ChainReads,
     pending: Uint8Array[],
@@ -273,11 +276,11 @@ export class WalletSync {
     }
   }
 
-  /** What spends the same as a loose transaction need not touch a script of ours. */
+  /** A transaction that conflicts with an unconfirmed one need not touch a script of the wallet. */
   *#contradictions(reads: ChainReads, within: Heights, places: BlockPositions): Steps<void> {
     const { txs } = this.#deps.store;
     for (const { txid } of txs.unconfirmed()) {
-      // It may be gone since, or in another state.
+      // It may have been removed or changed state in between.
       const loose = txs.byTxid(txid);
       if (!loose || loose.coinbase || loose.state === TxStateCode.ABANDONED) continue;
       for (const { prevout } of parseTransaction(txs.raw(loose.id)).tx.inputs) {
@@ -296,7 +299,7 @@ export class WalletSync {
     }
   }
 
-  /** An output of the chain that is neither ours nor unspent, else null. */
+  /** Returns an output of the chain that is neither the wallet's nor unspent, else null. */
   #spentElsewhere(reads: ChainReads, outpoint: Outpoint): TxOutput | null {
     if (this.#deps.store.txs.coin(outpoint) !== null || reads.coins.get(outpoint) !== null) return null;
     const made = reads.txs.byTxid(outpoint.txid);
@@ -312,12 +315,12 @@ export class WalletSync {
     }
   }
 
-  /** Takes notice of what is at these places. */
+  /** Applies the transactions at these positions. */
   *#applied(reads: ChainReads, places: BlockPositions, progress?: ScanProgress): Steps<void> {
     let done = 0;
     for (const position of places.inOrder()) {
       const record = reads.txs.byPosition(position);
-      // Another chain may have taken its place meanwhile.
+      // A reorganization may have replaced it in between.
       if (record) {
         const { block, raw } = reads.rawTx(record);
         const parsed = parseTransaction(raw.slice());
@@ -354,11 +357,11 @@ export class WalletSync {
   }
 }
 
-/** Pages of what touched a script, from the oldest on; a page is asked for when the one before it was taken. */
+/** Yields the history of a script in pages, oldest first; each page is read on demand. */
 function* history(reads: ChainReads, script: Uint8Array, { from, to }: Heights): Generator<readonly HistoryRecord[]> {
   const below = txPosition(to + 1, 0);
   for (let above = txPosition(from, 0) - 1; ; ) {
-    // Each time: the chain may have moved, and the script have another number.
+    // Read for each page: after a reorganization the script may have another id.
     const totals = reads.scripts.totals(script);
     if (!totals || totals.lastHeight < from) return;
     const page = reads.scripts.history(totals.id, { above, below, order: 'asc', limit: HISTORY_PAGE });

@@ -1,9 +1,9 @@
 import { walletFail } from './wallet-error.ts';
 
-/** Characters of a label, a comment or a request id; each list that shows them repeats them. */
+/** Maximum length of a label, comment or request id, characters; lists repeat them with every entry. */
 const MAX_TEXT = 1000;
 
-/** Throws WalletError where a text that the wallet would store is too long; `name` says which. */
+/** Throws WalletError where a text to be stored is too long; `name` is the argument's name. */
 export function ensureShortText(name: string, text: string | null): void {
   if (text !== null && text.length > MAX_TEXT)
     walletFail(

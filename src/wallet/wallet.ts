@@ -35,32 +35,32 @@ export interface WalletDeps {
   readonly fees: WalletFees;
   readonly clock: Clock;
   readonly log: Log;
-  /** Indexes that are looked ahead of the last used one. */
+  /** Number of indexes that are derived ahead of the last used one. */
   readonly keypool: number;
   /** Vouches for encrypted wallets while they are locked. */
   readonly voucher: NodeVoucher;
-  /** Ends what goes on for longer. */
+  /** Ends all background work. */
   readonly signal: AbortSignal;
 }
 
-/** How a wallet is made. */
+/** Options of a new wallet. */
 export interface NewWallet {
   readonly disablePrivateKeys: boolean;
   readonly blank: boolean;
   readonly avoidReuse: boolean;
-  /** UTF-8, which the caller overwrites; empty for a wallet whose keys are not sealed. */
+  /** UTF-8, overwritten by the caller; empty for a wallet with unencrypted keys. */
   readonly passphrase: Uint8Array;
-  /** Who makes it, which decides whose turn the passphrase takes. */
+  /** The caller, by which passphrase attempts are queued. */
   readonly caller?: string;
 }
 
 export const SEED_SIZE = 32;
-/** Addresses of each source that a call may reserve ahead; ten times what users of Core commonly ask for. */
+/** Addresses of each type that one call may reserve; ten times the usual number of Core's users. */
 const MAX_KEYPOOL = 100_000;
 /** Calls that may wait for those before them. */
 const MAX_WAITING = 200;
 
-/** A loaded wallet. The single writer of its file. */
+/** A loaded wallet, the single writer of its file. */
 export class Wallet {
   readonly name: string;
   readonly store: WalletStore;
@@ -72,7 +72,7 @@ export class Wallet {
   readonly filler: KeypoolFiller;
   readonly integrity: WalletIntegrity;
   readonly deps: WalletDeps;
-  /** What changes the wallet in several slices, or chooses of its coins, is done one at a time. */
+  /** Runs calls one at a time that change the wallet in several slices or choose its coins. */
   readonly exclusive = new Exclusive(MAX_WAITING);
   readonly #ending = new AbortController();
   readonly signal: AbortSignal;
@@ -109,7 +109,7 @@ export class Wallet {
     this.integrity = new WalletIntegrity({ name, store, vault, scripts, voucher, watchOnly, log, signal });
   }
 
-  /** Makes a wallet whose keys are not sealed, or that has none. Throws where its file exists. */
+  /** Creates a wallet with unencrypted keys, or without keys. Throws where its file exists. */
   static create(path: string, name: string, options: Omit<NewWallet, 'passphrase'>, deps: WalletDeps): Wallet {
     const store = WalletStore.create(path, identityOf(deps.params));
     try {
@@ -128,19 +128,21 @@ export class Wallet {
     }
   }
 
-  /** Gives the wallet keys of its own, unless it is to have none. */
+  /** Creates the wallet's own descriptors, unless it is blank or has no private keys. */
   createDefaultDescriptors(): void {
     if (this.hasFlag('blank') || this.hasFlag('disable_private_keys')) return;
     this.generateDescriptors();
     this.filler.fillLater();
   }
 
-  /** Opens a wallet at once. Throws OperatorError on a file that is none. */
+  /** Opens a wallet in one go. Throws OperatorError on a file that is not a wallet. */
   static open(path: string, name: string, deps: WalletDeps, onStep?: () => void): Wallet {
     return runSteps(Wallet.openSteps(path, name, deps), onStep);
   }
 
-  /** The same in steps; the wallet catches up with the chain in a while. Closes the file where they are given up. */
+  /**
+   * Opens a wallet in steps; `start` catches up with the chain later. Closes the file where the steps are abandoned.
+   */
   static *openSteps(path: string, name: string, deps: WalletDeps): Steps<Wallet> {
     const store = WalletStore.open(path, identityOf(deps.params));
     let opened = false;
@@ -164,18 +166,18 @@ export class Wallet {
     }
   }
 
-  /** Catches up with the chain, and learns of what is in the mempool; resolves then. */
+  /** Resolves when the wallet has caught up with the chain and has processed the mempool. */
   async start(): Promise<void> {
     const checked = this.integrity.check();
     try {
       await this.sync.catchUp();
       await this.scanner.scanMarked().catch((error) => {
-        // Somebody has stopped it.
+        // A client has aborted the scan.
         if (!(error instanceof WalletError)) throw error;
       });
       await this.scanner.scanMempool();
     } finally {
-      // Where that fails it catches up with a later block, and is live again.
+      // After a failure a later block makes it catch up and go live again.
       this.#settled = true;
     }
     await checked;
@@ -183,7 +185,7 @@ export class Wallet {
     this.filler.fillLater();
   }
 
-  /** It stands on the tip, and has seen what was in the mempool when it was opened. */
+  /** Whether the wallet is at the tip and has processed the mempool that existed when it was opened. */
   get settled(): boolean {
     return this.#settled && this.sync.live;
   }
@@ -204,12 +206,12 @@ export class Wallet {
     return this.vault.encrypted ? this.#unlockedUntil : null;
   }
 
-  /** It has private keys, or may have, and no passphrase. */
+  /** Whether it has private keys, or may have, and no passphrase. */
   get unencrypted(): boolean {
     return !this.vault.encrypted && !this.hasFlag('disable_private_keys');
   }
 
-  /** A new master key, and a source of each type of address from it. */
+  /** Creates a master key and active descriptors of each address type from it. */
   generateDescriptors(): void {
     const { params, clock, keypool } = this.deps;
     const seed = randomSecretBytes(SEED_SIZE);
@@ -241,7 +243,7 @@ export class Wallet {
     });
   }
 
-  /** Of change, so that it is in no book. */
+  /** Returns a new change address, which has no entry in the address book. */
   newChangeAddress(type: AddressType): { script: Uint8Array; address: string } {
     this.integrity.ensureSound();
     if (!this.canGetAddresses(true)) walletFail('wallet', 'Error: This wallet has no available keys');
@@ -252,7 +254,7 @@ export class Wallet {
     return this.scripts.descriptors().some(({ record }) => record.active !== null && record.internal === internal);
   }
 
-  /** Runs steps in slices; they end with the wallet, and where a signal is given with that. */
+  /** Runs steps in slices; they end with the wallet, and with the signal where one is given. */
   inSlices<T>(steps: Steps<T>, signal: AbortSignal | null = null): Promise<T> {
     return runInSlices(steps, { signal: signal ? AbortSignal.any([this.signal, signal]) : this.signal });
   }
@@ -261,22 +263,23 @@ export class Wallet {
     if (this.vault.locked) this.vault.provider();
   }
 
-  /** Throws WalletError unless keys are open and the rows of the wallet are those that it wrote. */
+  /** Throws WalletError unless the keys are unlocked and the rows of the wallet are its own. */
   ensureUnlockedAndSound(): void {
     this.ensureUnlocked();
     this.integrity.ensureSound();
   }
 
   /**
-   * Reserves addresses ahead, `size` of each source or as many as usual, and derives them in slices. Resolves when all
-   * are there and what concerns them is found. When the signal aborts they stay reserved, and the next start derives them.
+   * Reserves `size` addresses ahead of each active descriptor, or the default number, and derives them in slices.
+   * Resolves when all are derived and their transactions found. When the signal aborts they stay reserved, and the next
+   * start derives them.
    */
   async refillKeypool(size: number, signal: AbortSignal): Promise<void> {
     if (size > MAX_KEYPOOL)
       walletFail('invalidParameter', `Invalid parameter, newsize must not exceed ${MAX_KEYPOOL}.`);
     this.ensureUnlockedAndSound();
     this.#reserveActive(size);
-    await this.filler.fill(signal);
+    await this.filler.fillReserved(signal);
     await this.filler.lookUpFilled();
   }
 
@@ -305,10 +308,10 @@ export class Wallet {
     this.deps.mempool.abandoned(this.name, abandoned);
   }
 
-  /** Opens the keys for so many seconds. False with a wrong passphrase. */
+  /** Unlocks the keys for a number of seconds. Returns false with a wrong passphrase. */
   async unlock(passphrase: Uint8Array, seconds: number, caller = ''): Promise<boolean> {
     if (!(await this.vault.unlock(passphrase, caller))) return false;
-    // First of all, so that whatever fails leaves no keys open.
+    // Set first: whatever fails later leaves no keys unlocked.
     this.#unlockedUntil = unixSeconds(this.deps.clock) + seconds;
     if (this.#relock) clearTimeout(this.#relock);
     this.#relockIn(seconds * 1000);
@@ -319,7 +322,7 @@ export class Wallet {
     return true;
   }
 
-  /** A timer counts no further than 24 days. */
+  /** A timer can wait at most 24 days. */
   #relockIn(ms: number): void {
     const step = Math.min(ms, 1_000_000_000);
     this.#relock = setTimeout(() => (ms > step ? this.#relockIn(ms - step) : this.lock()), step);
@@ -333,12 +336,12 @@ export class Wallet {
     this.vault.lock();
   }
 
-  /** Seals the keys with a passphrase, and takes new ones, which no unsealed copy of the file has. */
+  /** Seals the keys with a passphrase, and creates new keys, which no unencrypted copy of the file contains. */
   async encrypt(passphrase: Uint8Array, caller = ''): Promise<void> {
     this.integrity.ensureSound();
-    // Followed from then on, as the rows of before hold the open keys.
+    // Tracked from then on: the earlier rows contain the unencrypted keys.
     await this.vault.encrypt(passphrase, caller, () => this.integrity.trackChanges());
-    // Whoever reads the file as it was keeps its open keys there.
+    // A copy that is still being written contains the unencrypted keys.
     await this.copiesDone();
     this.store.vacuum();
     try {
@@ -350,19 +353,19 @@ export class Wallet {
     }
   }
 
-  /** Puts transactions of ours that wait for a block back into the mempool. */
+  /** Submits unconfirmed transactions of the wallet to the mempool again. */
   async resubmitTransactions(): Promise<void> {
     const { txs } = this.store;
     for (const { id, txid, coinbase } of txs.unconfirmed()) {
       if (this.signal.aborted) return;
-      // It may have been given up or removed while another was handed in.
+      // It may have been abandoned or removed while another one was submitted.
       if (txs.byTxid(txid)?.state !== TxStateCode.INACTIVE || coinbase || txs.mempoolConflicts(id).length > 0) continue;
       const { status } = await this.deps.mempool.broadcast(txs.raw(id));
-      this.deps.log.debug('a transaction of a wallet is handed in again', { txid: hashToHex(txid), status });
+      this.deps.log.debug('wallet transaction submitted again', { txid: hashToHex(txid), status });
     }
   }
 
-  /** Writes a copy of its file, into one that is empty, or without its private keys into a wallet that has nothing yet. */
+  /** Copies the wallet's file into an empty file, or without private keys into an empty wallet. */
   async copyTo(path: string, { withKeys }: { withKeys: boolean }): Promise<void> {
     const copy = writeCopy({ from: this.store.path, to: path, withKeys });
     this.#copies.add(copy);

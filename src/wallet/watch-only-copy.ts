@@ -4,19 +4,19 @@ import { identityOf, Wallet } from './wallet.ts';
 import { walletFail } from './wallet-error.ts';
 
 /**
- * Writes the wallet without its private keys into a file that is not there yet: descriptors with the keys behind their
- * last hardened steps, transactions, addresses and labels. No private key is ever in that file. Throws WalletError where
- * there is nothing to watch.
+ * Writes a copy of the wallet without private keys into a new file: descriptors with the keys behind their last
+ * hardened steps, transactions, addresses and labels. The file never contains a private key. Throws WalletError where
+ * the wallet has no descriptors.
  */
 export async function writeWatchOnlyCopy(wallet: Wallet, path: string): Promise<void> {
   const { scripts, signal, deps } = wallet;
   wallet.integrity.ensureSound();
   if (scripts.descriptors().length === 0) walletFail('wallet', 'Error: Wallet has no descriptors to export');
-  // What has hardened steps in its range the copy cannot derive.
-  await wallet.filler.fill(signal);
+  // The copy cannot derive scripts of descriptors with hardened steps in their range.
+  await wallet.filler.fillReserved(signal);
   WalletStore.create(path, identityOf(deps.params)).close();
   await wallet.copyTo(path, { withKeys: false });
-  // Without its name, which stands for a wallet that may be encrypted.
+  // Without the wallet's name, which may be registered as encrypted.
   const copy = await wallet.inSlices(Wallet.openSteps(path, '', deps));
   try {
     copy.setFlag('disable_private_keys', true);
@@ -26,7 +26,7 @@ export async function writeWatchOnlyCopy(wallet: Wallet, path: string): Promise<
   }
 }
 
-/** The texts are those with the keys behind the last hardened steps. Of two that are the same then, one stays. */
+/** Descriptor texts with the keys behind the last hardened steps. Of two that become equal, one stays. */
 function showNormalized({ store: { keys }, deps }: Wallet): void {
   const kept = new Map<string, { readonly id: number; readonly key: Uint8Array; readonly text: string }>();
   const activeFirst = keys.descriptors().sort((a, b) => Number(a.active === null) - Number(b.active === null));

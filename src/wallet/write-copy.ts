@@ -1,7 +1,7 @@
 import { startWorker } from '../util/worker.ts';
 import type { CopyReply, CopyRequest } from './copy-worker.ts';
 
-/** Writes a copy of a wallet's file in a thread of its own, since that takes as long as the file is large. */
+/** Writes a copy of a wallet's file on a thread of its own, since the time it takes grows with the file. */
 export async function writeCopy(request: CopyRequest): Promise<void> {
   const worker = startWorker(new URL('./copy-worker.ts', import.meta.url), null);
   try {

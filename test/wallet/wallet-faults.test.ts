@@ -126,8 +126,8 @@ test('an import that was cut off is gone on with at the next start', async () =>
 test('scans that go on at a time hear each of all new scripts', () => {
   using it = new WalletFixture({}, 5);
   const { scripts } = it.wallet;
-  const one = scripts.record();
-  const other = scripts.record();
+  const one = scripts.startRecording();
+  const other = scripts.startRecording();
   it.wallet.store.write(() => scripts.fillSome());
   expect(one.length).toBeGreaterThan(0);
   expect(other).toEqual(one);

@@ -68,7 +68,7 @@ export function walletCalls(manager: WalletManager | null): CallTable<WalletCall
       return null;
     }),
     walletLoad: act(async (wallets, name, loadOnStartup) => {
-      await wallets.load(name, loadOnStartup);
+      await wallets.loadWallet(name, loadOnStartup);
       return null;
     }),
     walletUnload: act(async (wallets, name, loadOnStartup) => {

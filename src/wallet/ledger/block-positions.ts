@@ -1,9 +1,9 @@
 import { positionHeight, type TxPosition } from '../../primitives/coin.ts';
 
-/** Blocks whose places are sorted at a time. */
+/** Blocks whose positions are sorted together. */
 const BLOCKS = 64;
 
-/** Places of transactions, each once, taken out in order. However many there are, no step of that takes long. */
+/** A set of transaction positions that is read in order. No step takes long, whatever its size. */
 export class BlockPositions {
   readonly #parts = new Map<number, Set<TxPosition>>();
   #size = 0;

@@ -3,8 +3,8 @@ import { murmur3 } from '../../util/murmur3.ts';
 const SEED = 0x5eed_0b5e;
 
 /**
- * Byte strings by a 32-bit hash each: says `false` of what was never added, and hardly ever `true` of something else.
- * To look through whole blocks for the little that concerns a wallet.
+ * A set of 32-bit hashes of byte strings: `has` is always true for a member, and rarely for anything else. Finds the
+ * few transactions of a block that may concern a wallet.
  */
 export class HashFilter {
   #slots = new Uint32Array(1024);

@@ -8,14 +8,14 @@ import { TxStateCode } from '../store/wallet-schema.ts';
 import type { WalletStore } from '../store/wallet-store.ts';
 import type { TxBlock, WalletTxRecord } from '../store/wallet-tx-store.ts';
 
-/** What of scripts the ledger has to know. */
+/** The part of a wallet's scripts that the ledger needs. */
 export interface ScriptOwner {
   owns(script: Uint8Array): boolean;
-  /** A transaction pays this script of ours; more scripts may be ours afterwards. */
+  /** Notes a payment to a script of the wallet, which may derive more scripts. */
   markPaid(script: Uint8Array): void;
 }
 
-/** Where a transaction is seen. */
+/** Where a transaction was seen. */
 export type TxLocation =
   | { readonly in: 'block'; readonly block: TxBlock }
   | { readonly in: 'mempool' }
@@ -25,18 +25,18 @@ export interface LedgerDeps {
   readonly store: WalletStore;
   readonly owner: ScriptOwner;
   readonly clock: Clock;
-  /** Something is spent from a script of ours. */
+  /** Called for each script that is spent from. */
   onSpend?(script: Uint8Array): void;
 }
 
-/** How far ahead of our clock the time of a transaction may be. */
+/** Tolerance for transaction times ahead of the clock, seconds. */
 const TIME_TOLERANCE_S = 300;
-/** Some milliseconds. */
+/** Outputs that are processed in one step, a few milliseconds. */
 const OUTPUTS_A_STEP = 250;
 
 /**
- * The transactions of a wallet and what they do to its coins, by Core's rules: what is confirmed, contradicted,
- * abandoned, in the mempool or none of these. To be called within a `write` or `follow` of the store.
+ * The transactions of a wallet and their effect on its coins, by Core's rules: confirmed, conflicted, abandoned, in the
+ * mempool or inactive. Called inside a write of the store.
  */
 export class Ledger {
   readonly #store: WalletStore;
@@ -52,8 +52,8 @@ export class Ledger {
   }
 
   /**
-   * Takes notice of a transaction. Null where it does not concern the wallet, else its id. `old`: its block is looked at
-   * again, long after it came.
+   * Applies a transaction. Returns its id, or null where it does not concern the wallet. `old`: its block is scanned
+   * again, long after it was connected.
    */
   syncTransaction(
     parsed: ParsedTransaction,
@@ -64,8 +64,8 @@ export class Ledger {
   }
 
   /**
-   * The same in steps, for a transaction that may pay the wallet thousands of times. After steps that were cut off, doing
-   * them again completes the transaction.
+   * Applies a transaction in steps: it may pay the wallet thousands of times. After an interruption the same steps
+   * complete it.
    */
   *syncSteps(
     parsed: ParsedTransaction,
@@ -79,7 +79,7 @@ export class Ledger {
       this.#owner.markPaid(script);
       yield;
     }
-    // From here to the row of the transaction in one step.
+    // One step from here to the row of the transaction.
     if (state.in === 'block')
       for (const { prevout } of tx.inputs)
         for (const id of txs.spenders(prevout))
@@ -89,12 +89,12 @@ export class Ledger {
     return yield* this.addSteps(parsed, state, { old });
   }
 
-  /** Adds a transaction whether it concerns the wallet or not: one of our own making. Returns its id. */
+  /** Adds a transaction of the wallet's own, whether it concerns its scripts or not. Returns its id. */
   addTransaction(parsed: ParsedTransaction, state: TxLocation): number {
     return runSteps(this.addSteps(parsed, state));
   }
 
-  /** The same in steps: the first adds the transaction with its inputs, the others its outputs that are ours. */
+  /** Adds a transaction in steps: first its row and inputs, then its outputs that pay the wallet. */
   *addSteps(
     parsed: ParsedTransaction,
     state: TxLocation,
@@ -102,7 +102,7 @@ export class Ledger {
   ): Steps<number> {
     const { txs } = this.#store;
     const known = txs.byTxid(parsed.txid);
-    // Made a second time it is where it was.
+    // A transaction that was created a second time keeps its state.
     if (known && state.in === 'nothing' && isSettled(known)) return known.id;
     const coinbase = isCoinbase(parsed.tx);
     let id: number;
@@ -112,7 +112,7 @@ export class Ledger {
     } else id = this.#insert(parsed, state, coinbase, old);
     this.refreshInputs(parsed.tx);
     yield* this.addCoinsSteps(id, parsed);
-    // A coinbase that lost its block is worth nothing, and so is what spends it.
+    // A coinbase that is no longer in a block is void, and so are its descendants.
     if (coinbase && state.in === 'nothing')
       this.#cascade(id, ({ id: each }) => {
         txs.setState(each, TxStateCode.ABANDONED, null);
@@ -121,7 +121,7 @@ export class Ledger {
     return id;
   }
 
-  /** The chain has lost all blocks above a height. */
+  /** Applies the disconnection of all blocks above a height. */
   disconnectAbove(height: number): void {
     const { txs } = this.#store;
     const moved = txs.aboveHeight(height);
@@ -138,7 +138,7 @@ export class Ledger {
     }
   }
 
-  /** A transaction has entered the mempool. */
+  /** Applies a transaction that entered the mempool. */
   mempoolAdded(parsed: ParsedTransaction): void {
     const { txs } = this.#store;
     const { tx, txid } = parsed;
@@ -151,7 +151,7 @@ export class Ledger {
       }
   }
 
-  /** A transaction has left the mempool for another reason than a block. */
+  /** Applies the removal of a transaction from the mempool for any reason but a block. */
   mempoolRemoved(txid: Uint8Array): void {
     const { txs } = this.#store;
     const known = txs.byTxid(txid);
@@ -162,7 +162,10 @@ export class Ledger {
     this.#dropConflict(txid);
   }
 
-  /** Nothing of the mempool is known any more. A transaction a step, in a write of its own: the next start does the rest. */
+  /**
+   * Marks all mempool transactions as inactive, one in each step and write; the next start completes an interrupted
+   * run.
+   */
   *forgetMempool(): Steps<void> {
     const { txs } = this.#store;
     for (let id = txs.touchedByMempool(); id !== null; id = txs.touchedByMempool()) {
@@ -176,8 +179,8 @@ export class Ledger {
   }
 
   /**
-   * Gives up a transaction and what spends it; `onEach` hears of each. False where it is confirmed, contradicted or in the
-   * mempool.
+   * Abandons a transaction and its descendants; `onEach` is called with each txid. Returns false where it is confirmed,
+   * conflicted or in the mempool.
    */
   abandonTransaction(txid: Uint8Array, onEach?: (txid: Uint8Array) => void): boolean {
     const { txs } = this.#store;
@@ -193,12 +196,12 @@ export class Ledger {
     return true;
   }
 
-  /** Adds the outputs of a transaction of the wallet that are ours, now or since a descriptor was imported. */
+  /** Adds the outputs of a wallet transaction that pay the wallet, also those of scripts imported since. */
   addCoins(id: number, parsed: ParsedTransaction): void {
     runSteps(this.addCoinsSteps(id, parsed));
   }
 
-  /** The same, some outputs a step. Each is added whole, and none twice. */
+  /** Adds the outputs in steps, each of them whole and once. */
   *addCoinsSteps(id: number, { tx, txid }: ParsedTransaction): Steps<void> {
     const coinbase = isCoinbase(tx);
     const { txs } = this.#store;
@@ -208,7 +211,7 @@ export class Ledger {
     for (const [vout, { value, scriptPubKey }] of tx.outputs.entries()) {
       if (vout % OUTPUTS_A_STEP === OUTPUTS_A_STEP - 1) {
         yield;
-        // Its block may have left the chain between two steps.
+        // Its block may have been disconnected between two steps.
         height = this.#confirmedAt(id);
       }
       if (!ours.has(scriptPubKey.toHex())) continue;
@@ -225,7 +228,7 @@ export class Ledger {
     return state === TxStateCode.CONFIRMED ? height : null;
   }
 
-  /** Scripts of ours that a transaction pays, each once, by their hex. */
+  /** Returns the wallet's scripts that a transaction pays, each once, by hex. */
   *#ownScripts({ outputs }: Transaction): Steps<Map<string, Uint8Array>> {
     const scripts = new Map<string, Uint8Array>();
     for (const { scriptPubKey } of outputs) scripts.set(scriptPubKey.toHex(), scriptPubKey);
@@ -237,7 +240,7 @@ export class Ledger {
     return scripts;
   }
 
-  /** Tells the coins anew by what they are spent that a transaction spends. */
+  /** Updates the spent state of the coins that a transaction spends. */
   refreshInputs(tx: Transaction): void {
     this.#store.txs.refreshInputs(tx.inputs.map(({ prevout }) => prevout));
   }
@@ -275,7 +278,7 @@ export class Ledger {
     else if (known.state !== code) txs.setState(known.id, code, null);
   }
 
-  /** The witness that is confirmed counts; else one rather than none, and the lighter one. */
+  /** A confirmed witness wins; otherwise any witness over none, and the lighter one. */
   #variant(known: WalletTxRecord, parsed: ParsedTransaction, state: TxLocation): void {
     const { txs } = this.#store;
     const other = parseTransaction(txs.raw(known.id));
@@ -289,7 +292,7 @@ export class Ledger {
     if (better) txs.setRaw(known.id, parsed.wtxid, parsed.raw);
   }
 
-  /** A block has something that spends the same. */
+  /** Marks a transaction as conflicting with a block, and its descendants. */
   #contradict(id: number, block: TxBlock): void {
     const { txs } = this.#store;
     this.#cascade(id, ({ id: each, state, height }) => {
@@ -304,7 +307,7 @@ export class Ledger {
     for (const id of txs.dropMempoolConflict(txid)) this.refreshInputs(parseTransaction(txs.raw(id)).tx);
   }
 
-  /** Does something to a transaction, and where that changed it, to what spends its outputs. */
+  /** Changes a transaction and, where that had an effect, its descendants. */
   #cascade(first: number, change: (tx: WalletTxRecord) => boolean): void {
     const { txs } = this.#store;
     const todo = [first];
@@ -321,13 +324,13 @@ export class Ledger {
     }
   }
 
-  /** The same payment with other signatures keeps what the user said of it. */
+  /** A payment with the same inputs and outputs keeps the comments of the first one. */
   #copyDetails(first: number, tx: Transaction, id: number): void {
     const { txs } = this.#store;
     if (isEquivalent(parseTransaction(txs.raw(first)).tx, tx)) txs.copyDetails(first, id);
   }
 
-  /** Core's ComputeTimeSmart: that of the block, within the order in which the wallet learned of things. */
+  /** Core's ComputeTimeSmart: the time of the block, within the order in which the wallet saw its transactions. */
   #timeOf(block: TxBlock | null, receivedAt: number, old: boolean): number {
     if (!block) return receivedAt;
     if (old) return block.time;
@@ -336,7 +339,7 @@ export class Ledger {
   }
 }
 
-/** Where the wallet has seen a transaction of its own. */
+/** Returns where the wallet has seen one of its transactions. */
 export function locationOf({ state, height, blockHash, blockIndex, blockTime }: WalletTxRecord): TxLocation {
   return state === TxStateCode.CONFIRMED
     ? { in: 'block', block: { height: height!, hash: blockHash!, index: blockIndex!, time: blockTime! } }
@@ -349,12 +352,12 @@ function codeOf(state: TxLocation): number {
   return state.abandoned ? TxStateCode.ABANDONED : TxStateCode.INACTIVE;
 }
 
-/** Whether a block or the mempool has said what becomes of it. */
+/** Whether a block or the mempool has decided the state. */
 function isSettled({ state }: WalletTxRecord): boolean {
   return state === TxStateCode.CONFIRMED || state === TxStateCode.CONFLICTED || state === TxStateCode.MEMPOOL;
 }
 
-/** Whether two transactions differ in nothing but their signatures. */
+/** Whether two transactions differ in their signatures alone. */
 function isEquivalent(a: Transaction, b: Transaction): boolean {
   return (
     a.version === b.version &&

@@ -4,13 +4,13 @@ import { runInSlices, type Steps } from '../../util/slices.ts';
 import type { WalletStore } from '../store/wallet-store.ts';
 import { type Ledger, locationOf, type TxLocation } from './ledger.ts';
 
-/** The rows of a wallet, and what changes them. */
+/** The rows of a wallet and the ledger that changes them. */
 export interface WalletRows {
   readonly store: WalletStore;
   readonly ledger: Ledger;
 }
 
-/** Completes an addition or removal that a crash cut off. */
+/** Completes an addition or removal that a crash interrupted. */
 export function* completeUnfinished(wallet: WalletRows): Steps<void> {
   const { store } = wallet;
   const unfinished = store.meta('unfinished');
@@ -26,18 +26,18 @@ export function* completeUnfinished(wallet: WalletRows): Steps<void> {
   finish(wallet);
 }
 
-/** Runs the steps in slices, each of them a transaction of the file; the whole is on the disk when it resolves. */
+/** Runs the steps in slices, each in one transaction of the file. The result is durable when it resolves. */
 export async function runWhole(wallet: WalletRows, steps: Steps<void>, signal: AbortSignal): Promise<void> {
   await runInSlices(steps, { signal, around: (slice) => wallet.store.writeRelaxed(slice) });
   finish(wallet);
 }
 
-/** A write waits for the disk, and for all slices before it. */
+/** This write is durable, and with it all slices before it. */
 function finish({ store }: WalletRows): void {
   store.write(() => store.setMeta('unfinished', null));
 }
 
-/** Adds a transaction and all its outputs that are ours. */
+/** Adds a transaction and all its outputs that pay the wallet. */
 export function* addWhole(wallet: WalletRows, parsed: ParsedTransaction, state: TxLocation): Steps<void> {
   begin(wallet, parsed.txid, false);
   yield* wallet.ledger.syncSteps(parsed, state);
@@ -50,7 +50,7 @@ export function* removeWhole(wallet: WalletRows, txid: Uint8Array): Steps<void> 
   begin(wallet, txid, true);
   const { id } = txs.byTxid(txid)!;
   for (let coins = txs.somePaidBy(id); coins.length > 0; coins = txs.somePaidBy(id)) {
-    // A transaction that spends them spends nothing of ours any more.
+    // Transactions that spend these coins spend nothing of the wallet afterwards.
     for (const { vout, value } of coins)
       for (const spender of txs.spenders({ txid: txid as Txid, vout })) txs.addDebit(spender, -value);
     txs.removeCoins(id, coins.at(-1)!.vout);

@@ -4,14 +4,14 @@ import { compareBytes } from '../../util/bytes.ts';
 import type { KeyEncoding } from '../descriptor/descriptor.ts';
 import type { WalletView } from './wallet-view.ts';
 
-/** An address of a group; satoshis. */
+/** An address of a group; amounts in satoshis. */
 export interface GroupedAddress {
   readonly script: Uint8Array;
   readonly address: string;
   readonly balance: number;
 }
 
-/** In the order in which Core sorts destinations. */
+/** Core's sort order of destinations. */
 const ORDER: readonly ScriptType[] = [
   'pubkeyhash',
   'scripthash',
@@ -27,8 +27,8 @@ interface Member extends GroupedAddress {
 }
 
 /**
- * Addresses that were spent from together, with the change of those payments, and all other addresses of the wallet that
- * were paid, alone: everybody can tell that a group has one owner. Core's GetAddressGroupings.
+ * Addresses that were spent together, with the change of those payments; all other paid addresses of the wallet form
+ * groups of one. The chain shows that a group has one owner. Core's GetAddressGroupings.
  */
 export function addressGroups(
   view: WalletView,
@@ -65,7 +65,7 @@ export function addressGroups(
     .sort(compareGroups);
 }
 
-/** What can be spent of each script, by its hex. */
+/** Spendable amount by script, as hex. */
 function balancesByScript(view: WalletView): Map<string, number> {
   const balances = new Map<string, number>();
   for (const coin of view.reads.unspent()) {

@@ -8,15 +8,15 @@ import type { WalletView } from './wallet-view.ts';
 export interface CoinQuery {
   readonly minDepth: number;
   readonly maxDepth: number;
-  /** Also what others have sent and no block has yet, and what is being replaced. */
+  /** Also unconfirmed coins from others, and coins of transactions that are being replaced. */
   readonly includeUnsafe: boolean;
   readonly includeImmature: boolean;
-  /** Also coins that are locked. */
+  /** Also locked coins. */
   readonly includeLocked?: boolean;
-  /** Satoshis; null sets no bound. */
+  /** Satoshis; null for no bound. */
   readonly minValue: number;
   readonly maxValue: number | null;
-  /** Enough when they come to so much, or are so many; 0 sets no bound. */
+  /** The list ends at this sum, or at this number of coins; 0 for no bound. */
   readonly minSum: number | null;
   readonly maxCount: number;
 }
@@ -27,10 +27,10 @@ export interface ListedCoin {
   readonly safe: boolean;
 }
 
-/** What a coin must be like to be spent. */
+/** Conditions for a single coin. */
 export type CoinCriteria = Omit<CoinQuery, 'minSum' | 'maxCount'>;
 
-/** Coins that could be spent now, in the order of transactions. Core's AvailableCoins. */
+/** Returns the spendable coins in the order of transactions. Core's AvailableCoins. */
 export function availableCoins(view: WalletView, query: CoinQuery): ListedCoin[] {
   const check = coinCheck(view, query);
   const found: ListedCoin[] = [];
@@ -46,7 +46,7 @@ export function availableCoins(view: WalletView, query: CoinQuery): ListedCoin[]
   return found;
 }
 
-/** All coins that could be spent, a page of them a step. The wallet may change between two steps. */
+/** Returns all spendable coins, a page of them in each step. The wallet may change between two steps. */
 export function* availableCoinsSteps(view: WalletView, filter: CoinCriteria): Steps<ListedCoin[]> {
   const check = coinCheck(view, filter);
   const found: ListedCoin[] = [];
@@ -60,7 +60,7 @@ export function* availableCoinsSteps(view: WalletView, filter: CoinCriteria): St
   return found;
 }
 
-/** Null for a coin that does not pass the filter. Outpoints that are locked are read once. */
+/** Returns a function that yields null for a coin that fails a condition. The locked outpoints are read once. */
 function coinCheck(view: WalletView, filter: CoinCriteria): (coin: UnspentCoin) => ListedCoin | null {
   const locked = new Set(view.reads.locked().map(outpointKey));
   return (coin) => {
@@ -77,7 +77,7 @@ function coinCheck(view: WalletView, filter: CoinCriteria): (coin: UnspentCoin) 
   };
 }
 
-/** What replaces another, or is replaced, may yet be gone. */
+/** Transactions that replace another one, or are replaced, may still disappear. */
 function isSafe(view: WalletView, { tx }: UnspentCoin): boolean {
   const record = view.reads.txs.byId(tx);
   return record.replaces === null && record.replacedBy === null && view.isTrusted(record);

@@ -7,22 +7,22 @@ export interface Balances {
   readonly trusted: number;
   readonly untrustedPending: number;
   readonly immature: number;
-  /** What transactions spend that are neither in a block nor in the mempool; negative. */
+  /** Amount spent by transactions that are neither in a block nor in the mempool; negative. */
   readonly nonMempool: number;
-  /** On addresses that were spent from before; counted apart only where that is asked for. */
+  /** Amount on addresses that were spent from before; separate only on request. */
   readonly used: number;
 }
 
 export interface BalanceOptions {
-  /** Confirmations that trusted coins must have. */
+  /** Minimum confirmations of trusted coins. */
   readonly minDepth: number;
-  /** Counts coins on used addresses apart. */
+  /** Whether coins on used addresses are separate. */
   readonly avoidReuse: boolean;
-  /** Counts coins as ours that only something outside of the mempool spends. */
+  /** Whether coins count that only a transaction outside of the mempool spends. */
   readonly includeNonMempool: boolean;
 }
 
-/** Core's GetBalance. Of what is confirmed there is a running total; the rest is counted. */
+/** Core's GetBalance. Confirmed coins have a running total; the others are added up. */
 export function balancesOf(view: WalletView, { minDepth, avoidReuse, includeNonMempool }: BalanceOptions): Balances {
   const { reads, tipHeight } = view;
   const sums = { trusted: 0, untrustedPending: 0, immature: 0, nonMempool: 0, used: 0 };
@@ -42,7 +42,7 @@ export function balancesOf(view: WalletView, { minDepth, avoidReuse, includeNonM
   return sums;
 }
 
-/** Confirmed and mature, but not deep enough. */
+/** Confirmed and mature coins below the minimum depth. */
 function tooShallow({ reads, tipHeight }: WalletView, minDepth: number): number {
   if (minDepth <= 1) return 0;
   const from = tipHeight - minDepth + 2;

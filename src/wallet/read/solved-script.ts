@@ -5,7 +5,7 @@ import { parseDescriptor } from '../descriptor/parse.ts';
 import { NO_SIGNING_DATA, type SigningProvider } from '../keys/signing-data.ts';
 import type { WalletReads } from '../store/wallet-reads.ts';
 
-/** What a wallet knows of how one of its scripts is spent; no private keys. */
+/** Public data for spending one of the wallet's scripts. */
 export interface SolvedScript {
   /** The script's own descriptor with its checksum. */
   readonly text: string;
@@ -13,17 +13,17 @@ export interface SolvedScript {
   readonly data: SigningProvider;
 }
 
-/** Null for a script that is not the wallet's, or was neither given out nor paid. */
+/** Returns null for a script that is not the wallet's, or was neither given out nor paid. */
 export function solvedScript(reads: WalletReads, script: Uint8Array, encoding: KeyEncoding): SolvedScript | null {
   const text = reads.keys.scripts(script)[0]?.solved;
   if (!text) return null;
-  // Only of what has scripts behind it there is more to tell than its descriptor does.
+  // Only scripts with an inner script have more data than their descriptor.
   const { type } = scriptType(script);
   if (type === 'scripthash' || type === 'witness_v0_scripthash') return solvedBy(text, encoding);
   return { text, solvable: !/^(?:addr|raw)\(/.test(text), data: NO_SIGNING_DATA };
 }
 
-/** What a descriptor of a single script tells. */
+/** Returns the data of a descriptor of one script. */
 export function solvedBy(text: string, encoding: KeyEncoding): SolvedScript {
   const parsed = parseDescriptor(text, encoding);
   const descriptor = parsed.ok ? parsed.descriptors[0]! : null;
@@ -31,7 +31,7 @@ export function solvedBy(text: string, encoding: KeyEncoding): SolvedScript {
   return { text, solvable: descriptor?.isSolvable ?? false, data };
 }
 
-/** The redeem script and the witness script of an output, as far as they are known. */
+/** Returns the redeem script and the witness script of an output, as far as they are known. */
 export function scriptsBehind(script: Uint8Array, data: SigningProvider) {
   const { type, solutions } = scriptType(script);
   if (type === 'witness_v0_scripthash') return witnessScript(solutions[0]!, data);

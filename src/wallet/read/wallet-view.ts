@@ -7,25 +7,25 @@ import { depthOf, type WalletReads } from '../store/wallet-reads.ts';
 import { TxStateCode } from '../store/wallet-schema.ts';
 import type { WalletTxRecord } from '../store/wallet-tx-store.ts';
 
-/** Confirmations a coinbase needs before it can be spent, and one for its own block. */
+/** Confirmations before a coinbase can be spent, including its own block. */
 export const MATURE_DEPTH = 101;
 
-/** A wallet on one state of its file: how deep and how trustworthy its transactions are. Used within a snapshot. */
+/** Depth and trust of transactions in one state of a wallet's file. Used within a snapshot. */
 export class WalletView {
   readonly reads: WalletReads;
-  /** Height of the last block that the wallet has followed. */
+  /** Height of the last processed block. */
   readonly tipHeight: number;
   readonly tipHash: Uint8Array;
   readonly #trusted = new Map<number, boolean>();
 
-  /** `tip` is the block that depths are counted from: the last one that the wallet has followed, unless it is given. */
+  /** `tip` is the block that depths are counted from; by default the last processed one. */
   constructor(reads: WalletReads, tip: WalletCursor | null = reads.cursor()) {
     this.reads = reads;
     this.tipHeight = tip?.height ?? 0;
     this.tipHash = tip?.hash ?? new Uint8Array(32);
   }
 
-  /** Confirmations; negative for what a block contradicts. */
+  /** Confirmations; negative for a conflicted transaction. */
   depth(tx: Pick<WalletTxRecord, 'state' | 'height'>): number {
     return depthOf(tx, this.tipHeight);
   }
@@ -34,7 +34,7 @@ export class WalletView {
     return tx.coinbase && this.depth(tx) < MATURE_DEPTH;
   }
 
-  /** Core's CachedTxIsTrusted: confirmed, or made of our own trusted outputs alone and in the mempool. */
+  /** Core's CachedTxIsTrusted: confirmed, or in the mempool and funded by trusted outputs of the wallet alone. */
   isTrusted(tx: WalletTxRecord): boolean {
     if (tx.state === TxStateCode.CONFIRMED) return true;
     if (tx.state !== TxStateCode.MEMPOOL || tx.debit <= 0) return false;
@@ -52,7 +52,7 @@ export class WalletView {
     return parseTransaction(this.reads.txs.raw(id)).tx;
   }
 
-  /** Whether a script is ours and in no book: Core takes that for change. */
+  /** Whether a script is the wallet's and has no entry in the address book, which Core takes for change. */
   isChange(script: Uint8Array, { address }: Pick<KeyEncoding, 'address'>): boolean {
     if (this.reads.keys.scripts(script).length === 0) return false;
     return addressOf(script, address) === null || this.reads.bookEntry(script) === null;

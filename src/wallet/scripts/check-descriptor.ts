@@ -8,7 +8,10 @@ import { NO_SIGNING_DATA, type SigningProvider } from '../keys/signing-data.ts';
 import type { DescriptorRecord } from '../store/wallet-keys-store.ts';
 import { WalletDamage } from '../wallet-error.ts';
 
-/** Throws WalletDamage unless the row, its text and its cache agree, as far as that shows without private keys. */
+/**
+ * Throws WalletDamage unless the row, its text and its cache are consistent, as far as that can be checked without
+ * private keys.
+ */
 export function checkDescriptor(
   record: DescriptorRecord,
   descriptor: Descriptor,
@@ -22,7 +25,7 @@ export function checkDescriptor(
   const integers = [rangeStart, rangeEnd, nextIndex, filled].every(
     (value) => Number.isSafeInteger(value) && value >= 0,
   );
-  // What is filled may lie beyond the range, where an import moved the start of it.
+  // The filled indexes may lie beyond the range, where an import moved its start.
   if (!integers || rangeStart > nextIndex || rangeStart > filled || rangeStart > rangeEnd || nextIndex > rangeEnd)
     fail('its range is not valid');
   if (active !== null && (active !== descriptor.outputType || internal === null || !descriptor.isRange))
@@ -40,7 +43,7 @@ export function checkDescriptor(
   const parsed = normalized === record.text ? null : parseDescriptor(normalized, encoding, { requireChecksum: true });
   if (parsed && !parsed.ok) fail('its normalized text cannot be read');
   const shown = parsed?.ok ? parsed.descriptors[0]! : descriptor;
-  // With a hardened step behind the range nothing more shows without private keys.
+  // With a hardened step behind the range no more can be checked without private keys.
   if (!shown.canSelfExpand) return;
   const derived = new DescriptorCache();
   const expected = shown.expand(rangeStart, NO_SIGNING_DATA, derived)?.scripts;
@@ -52,7 +55,7 @@ export function checkDescriptor(
   }
 }
 
-/** A descriptor as it is loaded. */
+/** A descriptor as it was loaded. */
 interface LoadedDescriptor {
   readonly record: DescriptorRecord;
   readonly descriptor: Descriptor;
@@ -60,9 +63,9 @@ interface LoadedDescriptor {
 }
 
 /**
- * Derives what is cached of a descriptor again from private keys, an index at each step, and throws WalletDamage where
- * that differs, or where no key of the descriptor is among the wallet's. `provider` gives all keys of the wallet, anew
- * for each step; it throws while they are locked.
+ * Derives the cached keys of a descriptor again from private keys, one index in each step. Throws WalletDamage where
+ * they differ, or where the wallet has no key of the descriptor. `provider` returns all keys of the wallet, for each
+ * step anew; it throws while they are locked.
  */
 export function* deriveAgain(
   { record, descriptor, cached }: LoadedDescriptor,
@@ -87,7 +90,7 @@ export function* deriveAgain(
   if (found.size !== stored.size) fail('it has derived keys that do not belong to it');
 }
 
-/** Whether one of the private keys stands behind the descriptor. */
+/** Whether one of the private keys belongs to the descriptor. */
 export function hasOwnKey(descriptor: Descriptor, index: number, provider: SigningProvider): boolean {
   if (!descriptor.hasScripts)
     return descriptor.rootKeys().extendedKeys.some(({ publicKey }) => provider.privateKey(hash160(publicKey)) !== null);

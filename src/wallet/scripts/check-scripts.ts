@@ -3,12 +3,12 @@ import type { ScriptRecord, WalletKeyStore } from '../store/wallet-keys-store.ts
 import { WalletDamage } from '../wallet-error.ts';
 import type { WalletScripts } from './wallet-scripts.ts';
 
-/** Scripts that are derived again in one step: some milliseconds. */
+/** Scripts that are derived again in one step, a few milliseconds. */
 const STEP = 32;
 
 /**
- * Derives every stored script again, some at each step. Throws WalletDamage where one is not its descriptor's, or where
- * one is missing. Rows that are added meanwhile do no harm.
+ * Derives every stored script again, some in each step. Throws WalletDamage where one is not its descriptor's, or where
+ * one is missing. Rows may be added in between.
  */
 export function* checkStoredScripts(scripts: WalletScripts, keys: WalletKeyStore): Generator<void, void> {
   const missing = new Map<number, { readonly end: number; rows: number }>();

@@ -4,17 +4,17 @@ import { parseDescriptor } from '../descriptor/parse.ts';
 
 export type AddressType = OutputType;
 
-/** In Core's order. */
+/** Core's order. */
 export const ADDRESS_TYPES: readonly AddressType[] = ['legacy', 'p2sh-segwit', 'bech32', 'bech32m'];
 
 export function isAddressType(text: string): text is AddressType {
   return (ADDRESS_TYPES as readonly string[]).includes(text);
 }
 
-/** BIP-44, 49, 84 and 86. */
+/** Purposes of BIP-44, 49, 84 and 86. */
 const PURPOSES = { legacy: 44, 'p2sh-segwit': 49, bech32: 84, bech32m: 86 } as const;
 
-/** The descriptor that a wallet takes its addresses of a type from: the first account of a master key. */
+/** Returns the active descriptor of an address type: the first account of a master key. */
 export function ownDescriptor(
   masterKey: string,
   type: AddressType,

@@ -9,13 +9,13 @@ import type { DescriptorRecord, WalletKeyStore } from '../store/wallet-keys-stor
 import { WalletDamage } from '../wallet-error.ts';
 import { checkDescriptor } from './check-descriptor.ts';
 
-/** Members that change while the keys are locked. */
+/** Members that may change while the keys are locked. */
 const RANGE_MEMBERS = new Set(['rangeEnd', 'nextIndex', 'filled']);
 
-/** A descriptor of a wallet: what it stands for, and how far it is used. */
+/** A descriptor of a wallet with its range and its cache. */
 export class OwnedDescriptor {
   readonly descriptor: Descriptor;
-  /** Extended keys that were derived; not to be written to. */
+  /** Derived extended keys; read only. */
   readonly cached: DescriptorCache;
   readonly #store: WalletKeyStore;
   #record: DescriptorRecord;
@@ -27,21 +27,21 @@ export class OwnedDescriptor {
     this.cached = cache;
   }
 
-  /** As the file holds it, checked. Throws WalletDamage where its rows contradict each other. */
+  /** Loads and checks a descriptor. Throws WalletDamage where its rows are inconsistent. */
   static load(store: WalletKeyStore, record: DescriptorRecord, encoding: KeyEncoding): OwnedDescriptor {
     const owned = OwnedDescriptor.read(store, record, encoding);
     owned.check(encoding);
     return owned;
   }
 
-  /** As the file holds it. Throws WalletDamage where that cannot be read. */
+  /** Reads a descriptor. Throws WalletDamage where it cannot be read. */
   static read(store: WalletKeyStore, record: DescriptorRecord, encoding: KeyEncoding): OwnedDescriptor {
     const parsed = parseDescriptor(record.text, encoding, { requireChecksum: true });
     if (!parsed.ok) throw new WalletDamage(`descriptor ${record.id} cannot be read: ${parsed.error}`);
     return OwnedDescriptor.withText(store, record, parsed.descriptors[0]!);
   }
 
-  /** The same for a row whose text is parsed already. */
+  /** Reads a descriptor whose text is parsed already. */
   static withText(store: WalletKeyStore, record: DescriptorRecord, descriptor: Descriptor): OwnedDescriptor {
     const cache = new DescriptorCache();
     for (const { kind, expression, position, key } of store.cache(record.id)) {
@@ -52,7 +52,7 @@ export class OwnedDescriptor {
     return new OwnedDescriptor(store, record, descriptor, cache);
   }
 
-  /** Throws WalletDamage where its row, its text and its derived keys contradict each other. */
+  /** Throws WalletDamage where its row, its text and its derived keys are inconsistent. */
   check(encoding: KeyEncoding): void {
     checkDescriptor(this.#record, this.descriptor, this.cached, encoding);
   }
@@ -65,7 +65,7 @@ export class OwnedDescriptor {
     return this.#record.id;
   }
 
-  /** Writes changes of what is known of it. */
+  /** Writes changes of its row. */
   update(changes: Partial<Omit<DescriptorRecord, 'id' | 'key' | 'text'>>): void {
     this.#record = { ...this.#record, ...changes };
     this.#store.putDescriptor(this.#record, {
@@ -73,7 +73,7 @@ export class OwnedDescriptor {
     });
   }
 
-  /** What it stands for at an index; null where private keys are needed that the provider has not. */
+  /** Expands the descriptor at an index; null where the provider lacks a private key. */
   expand(index: number, provider: SigningProvider): Expansion | null {
     const cached = this.descriptor.expandFromCache(index, this.cached);
     if (cached) return cached;
@@ -97,7 +97,7 @@ export class OwnedDescriptor {
     });
   }
 
-  /** With the keys behind the last hardened steps. */
+  /** Returns the text with the keys behind the last hardened steps. */
   normalized(provider: SigningProvider): string | null {
     return this.descriptor.toNormalizedString(provider, this.cached);
   }

@@ -13,14 +13,17 @@ import { WalletDamage, WalletError, walletFail } from '../wallet-error.ts';
 import { OwnedDescriptor } from './owned-descriptor.ts';
 
 const RAN_OUT = 'Error: Keypool ran out, please call keypoolrefill first';
-/** Keys that a payment derives ahead at once, and addresses that it names: some milliseconds. The rest is done in steps. */
+/**
+ * Keys that a payment derives at once, and addresses that it adds to the address book: a few milliseconds. The rest is
+ * done in steps.
+ */
 const TOP_UP_KEYS = 200;
 const NAMES_AT_ONCE = 100;
 const NAMES_A_STEP = 50;
-/** Keys that are derived before others get their turn. */
+/** Keys that are derived in one step. */
 const FILL_STEP_KEYS = 16;
 
-/** What to add a descriptor with. */
+/** A descriptor to be added, with its range. */
 export interface NewDescriptor {
   readonly descriptor: Descriptor;
   /** Unix seconds. */
@@ -31,11 +34,11 @@ export interface NewDescriptor {
   readonly internal: boolean;
 }
 
-/** The descriptors of a wallet and the scripts they make. */
+/** The descriptors of a wallet and their scripts. */
 export class WalletScripts implements ScriptOwner {
-  /** Of all scripts. */
+  /** Filter over all scripts. */
   readonly filter = new HashFilter();
-  /** Called where something is left for `fillSteps`. */
+  /** Called where work is left for `fillSteps`. */
   onDeferred: () => void = () => {};
   readonly #store: WalletStore;
   readonly #vault: KeyVault;
@@ -51,16 +54,16 @@ export class WalletScripts implements ScriptOwner {
     this.#keypool = keypool;
   }
 
-  /** Reads the descriptors and scripts of a file that is opened. Throws WalletDamage where they contradict each other. */
+  /** Reads the descriptors and scripts of a file that is opened. Throws WalletDamage where they are inconsistent. */
   *loadSteps(): Steps<void> {
     const { keys } = this.#store;
     const sources = new Set<string>();
-    for (const startRecording of keys.descriptorsInOrder()) {
-      const source = `${startRecording.active}, ${startRecording.internal ? 'internal' : 'external'}`;
-      if (startRecording.active !== null && sources.has(source))
-        throw new WalletDamage(`descriptor ${startRecording.id} is a second source of addresses (${source})`);
+    for (const record of keys.descriptorsInOrder()) {
+      const source = `${record.active}, ${record.internal ? 'internal' : 'external'}`;
+      if (record.active !== null && sources.has(source))
+        throw new WalletDamage(`descriptor ${record.id} is a second source of addresses (${source})`);
       sources.add(source);
-      this.#descriptors.set(startRecording.id, OwnedDescriptor.load(keys, startRecording, this.#encoding));
+      this.#descriptors.set(record.id, OwnedDescriptor.load(keys, record, this.#encoding));
       yield;
     }
     for (const page of keys.scriptPages()) {
@@ -69,7 +72,7 @@ export class WalletScripts implements ScriptOwner {
     }
   }
 
-  /** Takes some descriptors as the file has them, after a write of them was rolled back. */
+  /** Reads descriptors from the file again after a write of them was rolled back. */
   reloadDescriptors(ids: Iterable<number>): void {
     const { keys } = this.#store;
     for (const id of ids) {
@@ -79,8 +82,8 @@ export class WalletScripts implements ScriptOwner {
     }
   }
 
-  /** From now on new scripts are added to the list as well, until `stopRecording`. Several may record at a time. */
-  record(): Uint8Array[] {
+  /** Starts to collect new scripts in the returned list, until `stopRecording`. Several lists may exist at a time. */
+  startRecording(): Uint8Array[] {
     const recorded: Uint8Array[] = [];
     this.#recorders.add(recorded);
     return recorded;
@@ -94,7 +97,7 @@ export class WalletScripts implements ScriptOwner {
     return [...this.#descriptors.values()];
   }
 
-  /** Throws WalletError on an id that no descriptor has: the rows of its scripts are damaged. */
+  /** Throws WalletError on an unknown id, which damaged script rows may contain. */
   descriptorById(id: number): OwnedDescriptor {
     return (
       this.#descriptors.get(id) ??
@@ -105,7 +108,7 @@ export class WalletScripts implements ScriptOwner {
     );
   }
 
-  /** Null where there is none. */
+  /** Returns null for an unknown id. */
   findDescriptor(id: number): OwnedDescriptor | null {
     return this.#descriptors.get(id) ?? null;
   }
@@ -115,7 +118,7 @@ export class WalletScripts implements ScriptOwner {
     return this.descriptors().find(({ record }) => record.key.toHex() === hex) ?? null;
   }
 
-  /** The source of addresses of a type, or null. */
+  /** Returns the active descriptor of an address type, or null. */
   activeDescriptor(type: string, internal: boolean): OwnedDescriptor | null {
     return this.descriptors().find(({ record }) => record.active === type && record.internal === internal) ?? null;
   }
@@ -124,12 +127,12 @@ export class WalletScripts implements ScriptOwner {
     return this.filter.has(script) && this.#store.keys.scripts(script).length > 0;
   }
 
-  /** The descriptors that make a script, and where. */
+  /** Returns the descriptors of a script with its index in each. */
   scriptRecords(script: Uint8Array): ScriptRecord[] {
     return this.filter.has(script) ? this.#store.keys.scripts(script) : [];
   }
 
-  /** Everything up to a used address counts as used, and the wallet looks as far ahead of it as before. */
+  /** Marks all indexes up to a paid script as used, and extends the range by the same number. */
   markPaid(script: Uint8Array): void {
     for (const { descriptor: id, position, solved } of this.#store.keys.scripts(script)) {
       const owned = this.descriptorById(id);
@@ -142,13 +145,13 @@ export class WalletScripts implements ScriptOwner {
     }
   }
 
-  /** The script that the next address of a type will have; null where there is none. */
+  /** Returns the script of the next address of a type; null where there is none. */
   peekNextScript(type: string, internal: boolean): Uint8Array | null {
     const owned = this.activeDescriptor(type, internal);
     return owned?.expand(owned.record.nextIndex, this.#vault.available())?.scripts[0] ?? null;
   }
 
-  /** A new address of a type. Throws WalletError where there is none. */
+  /** Returns a new address of a type. Throws WalletError where there is none. */
   newAddress(type: string, internal: boolean): { script: Uint8Array; address: string } {
     const owned = this.activeDescriptor(type, internal);
     if (!owned) return walletFail('keypoolRanOut', `Error: No ${type} addresses available.`);
@@ -158,14 +161,15 @@ export class WalletScripts implements ScriptOwner {
     const scripts = owned.record.filled > nextIndex ? owned.expand(nextIndex, this.#vault.available())?.scripts : null;
     const script = scripts?.[0];
     if (!script) return walletFail('keypoolRanOut', RAN_OUT);
-    // Whatever the file says is filled: what is given out counts as ours, and is checked as such before it is signed for.
+    // Stored whatever the file says is filled: scripts that are given out are recognised, and verified before the
+    // wallet signs.
     this.#own(owned, scripts, nextIndex);
     this.#solve(owned, script, nextIndex);
     owned.update({ nextIndex: nextIndex + 1 });
     return { script, address: addressOf(script, this.#encoding.address)! };
   }
 
-  /** Reserves indexes ahead of the next one, as many as the keypool has or `size`. `fillSteps` derives them. */
+  /** Reserves `size` indexes ahead of the next one, by default those of the keypool. `fillSteps` derives them. */
   reserve(owned: OwnedDescriptor, size = this.#keypool): void {
     const { nextIndex, rangeEnd } = owned.record;
     if (!owned.descriptor.isRange) return;
@@ -173,7 +177,7 @@ export class WalletScripts implements ScriptOwner {
     if (end > rangeEnd) owned.update({ rangeEnd: end });
   }
 
-  /** Reserves as many indexes ahead as the keypool has, and derives them at once where all before them are derived. */
+  /** Reserves the indexes of the keypool, and derives them at once where all before them are derived. */
   topUp(owned: OwnedDescriptor): void {
     const { rangeEnd, filled } = owned.record;
     if (!owned.descriptor.isRange) {
@@ -181,37 +185,37 @@ export class WalletScripts implements ScriptOwner {
       return;
     }
     this.reserve(owned);
-    // What was all derived stays so; a new wallet is filled bit by bit.
+    // A fully derived range stays so; the range of a new wallet is filled step by step.
     if (filled < rangeEnd) return;
     const most = Math.max(1, Math.floor(TOP_UP_KEYS / Math.max(owned.descriptor.keyCount, 1)));
     this.#fill(owned, Math.min(owned.record.rangeEnd, filled + most));
     if (owned.record.filled < owned.record.rangeEnd) this.onDeferred();
   }
 
-  /** Derives some of what is reserved; `onFilled` hears from which index on. False when there is nothing left to derive. */
+  /** Derives some reserved indexes; `onFilled` receives the first of them. Returns false when none are left. */
   fillSome(onFilled: (descriptor: number, from: number) => void = () => {}): boolean {
     for (const owned of this.unfilled()) if (this.#fillStep(owned, onFilled)) return true;
     return false;
   }
 
-  /** Derives all that is reserved, some keys a step; `onFilled` is called after each with the first new index. */
+  /** Derives all reserved indexes, some keys in each step; `onFilled` receives the first new index of each. */
   *fillSteps(onFilled: (descriptor: number, from: number) => void): Steps<void> {
     yield* this.#nameSteps();
     for (const { id } of this.unfilled())
       for (;;) {
-        // A rollback of another write may have replaced it.
+        // The rollback of another write may have replaced it.
         const owned = this.#descriptors.get(id);
         if (!owned || owned.record.filled >= owned.record.rangeEnd) break;
         const { filled } = owned.record;
         if (owned.descriptor.keyCount > FILL_STEP_KEYS) yield* owned.deriveSteps(filled, this.#vault.available());
-        // Another fill may have been faster.
+        // Another caller may have filled the index.
         if (this.#descriptors.get(id) !== owned || owned.record.filled !== filled) continue;
         if (!this.#fillStep(owned, onFilled)) break;
         yield;
       }
   }
 
-  /** False where keys are missing. */
+  /** Returns false where keys are missing. */
   #fillStep(owned: OwnedDescriptor, onFilled: (descriptor: number, from: number) => void): boolean {
     const { filled, rangeEnd } = owned.record;
     const count = Math.max(1, Math.floor(FILL_STEP_KEYS / Math.max(owned.descriptor.keyCount, 1)));
@@ -220,15 +224,12 @@ export class WalletScripts implements ScriptOwner {
     return more;
   }
 
-  /** Those that have reserved more than is derived. */
+  /** Returns the descriptors with indexes that are reserved and not derived. */
   unfilled(): OwnedDescriptor[] {
     return this.descriptors().filter(({ record }) => record.filled < record.rangeEnd);
   }
 
-  /**
-   * Adds a descriptor, or changes one that is there; nothing of it is derived yet but its first index. Throws WalletError
-   * where that cannot be derived.
-   */
+  /** Adds or changes a descriptor, and derives its first index. Throws WalletError where that cannot be derived. */
   addDescriptor(added: NewDescriptor): OwnedDescriptor {
     const { descriptor, createdAt } = added;
     const known = this.descriptorByKey(descriptor.id());
@@ -253,20 +254,20 @@ export class WalletScripts implements ScriptOwner {
       active: known?.record.active ?? null,
       internal: known?.record.internal ?? null,
     };
-    // What lies before the old range has to be derived as well.
+    // Indexes before the old range have to be derived as well.
     if (known && rangeStart < known.record.rangeStart) record.filled = rangeStart;
     const id = this.#store.keys.putDescriptor(record);
     const born = this.#store.meta('birthTime');
     if (born === null || createdAt < born) this.#store.setMeta('birthTime', createdAt);
     const owned = OwnedDescriptor.withText(this.#store.keys, { id, ...record }, descriptor);
     owned.remember(learned);
-    // Otherwise the wallet could not be loaded again.
+    // A descriptor that fails the check could not be loaded again.
     owned.check(this.#encoding);
     this.#descriptors.set(id, owned);
     return owned;
   }
 
-  /** Makes it the source of addresses of its type. */
+  /** Makes the descriptor the active one of its type. */
   activate(owned: OwnedDescriptor, type: string, internal: boolean): void {
     this.activeDescriptor(type, internal)?.update({ active: null, internal: null });
     owned.update({ active: type, internal });
@@ -276,14 +277,14 @@ export class WalletScripts implements ScriptOwner {
     if (owned.record.active !== null) owned.update({ active: null, internal: null });
   }
 
-  /** What is known of how to spend a script, without private keys; null where it is not ours. */
+  /** Returns the public data for spending a script; null where it is not the wallet's. */
   solvingData(script: Uint8Array): SigningData | null {
     const [record] = this.scriptRecords(script);
     if (!record) return null;
     return this.descriptorById(record.descriptor).expand(record.position, this.#vault.available())?.data ?? null;
   }
 
-  /** The script's own descriptor, with its checksum. */
+  /** Returns the script's own descriptor with its checksum. */
   solvedText(script: Uint8Array): string | null {
     const [record] = this.scriptRecords(script);
     if (!record) return null;
@@ -301,7 +302,7 @@ export class WalletScripts implements ScriptOwner {
     return { ...added, nextIndex: Math.max(nextIndex, added.nextIndex) };
   }
 
-  /** Derives up to an index; false where keys are missing. */
+  /** Derives up to an index; returns false where keys are missing. */
   #fill(owned: OwnedDescriptor, end: number): boolean {
     const { filled } = owned.record;
     const provider = this.#vault.available();
@@ -331,12 +332,12 @@ export class WalletScripts implements ScriptOwner {
     return solved;
   }
 
-  /** Names addresses that were skipped; all but some of them later, a few at a time. */
+  /** Adds skipped addresses to the address book: the first ones at once, the others in steps. */
   #nameSkipped(owned: OwnedDescriptor, first: number, last: number): void {
     const now = Math.min(last, first + NAMES_AT_ONCE - 1);
     for (let index = first; index <= now; index++) this.#name(owned, index);
     if (now === last) return;
-    // The address that was paid is shown with its entry at once.
+    // The address that was paid gets its entry at once.
     this.#name(owned, last);
     const unnamed = { ...this.#store.meta('unnamed') };
     const from = unnamed[owned.id]?.from ?? now + 1;
@@ -344,7 +345,7 @@ export class WalletScripts implements ScriptOwner {
     this.onDeferred();
   }
 
-  /** Names the addresses that were left for later, some a step. */
+  /** Adds the remaining skipped addresses to the address book, some in each step. */
   *#nameSteps(): Steps<void> {
     for (;;) {
       const [first] = Object.entries(this.#store.meta('unnamed') ?? {});
@@ -357,7 +358,7 @@ export class WalletScripts implements ScriptOwner {
         if ((index - from) % NAMES_A_STEP === NAMES_A_STEP - 1) yield;
       }
       const unnamed = { ...this.#store.meta('unnamed') };
-      // Another payment may have gone further meanwhile.
+      // Another payment may have skipped more in between.
       const last = unnamed[Number(id)]?.to ?? to;
       if (owned && end < last) unnamed[Number(id)] = { from: end, to: last };
       else delete unnamed[Number(id)];
@@ -365,7 +366,7 @@ export class WalletScripts implements ScriptOwner {
     }
   }
 
-  /** An address that was skipped or paid without having been given out gets its entry in the book. */
+  /** Adds an address that was skipped or paid without having been given out to the address book. */
   #name(owned: OwnedDescriptor, index: number): void {
     const script = owned.expand(index, this.#vault.available())?.scripts[0];
     const address = script && addressOf(script, this.#encoding.address);

@@ -1,11 +1,11 @@
 /**
- * Places for costly work: so many at once in all, given to those who wait in turn by who asks, so that one caller with many
- * requests delays another by one of them.
+ * A bounded number of slots for expensive work. Callers that wait are served in turn, so that one caller with many
+ * requests delays another by one request at most.
  */
 export class FairSlots {
   readonly #places: number;
   readonly #maxWaiting: number;
-  /** By caller; the one that is next stands first. */
+  /** Waiting work by caller; the next caller is first. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #taken = 0;
 
@@ -14,7 +14,9 @@ export class FairSlots {
     this.#maxWaiting = maxWaitingPerCaller;
   }
 
-  /** Runs the work when there is a place; null, and the work is not run, where too much of the caller waits already. */
+  /**
+   * Runs the work once a slot is free. Returns null, without running it, where too many requests of the caller wait.
+   */
   async run<T>(caller: string, work: () => Promise<T>): Promise<T | null> {
     if (this.#taken < this.#places) this.#taken++;
     else {
@@ -30,7 +32,7 @@ export class FairSlots {
     }
   }
 
-  /** Gives the place to the caller that is next, who then stands last. */
+  /** Gives the slot to the next caller, who moves to the end. */
   #passOn(): void {
     for (const [caller, queue] of this.#waiting) {
       this.#waiting.delete(caller);

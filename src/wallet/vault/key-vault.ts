@@ -12,11 +12,11 @@ import type { ScryptCost } from './passphrase-key.ts';
 import { PassphraseLanes } from './passphrase-lanes.ts';
 import { newMasterKey, openMasterKey, openSecret, sealMasterKey, sealSecret } from './sealing.ts';
 
-/** How often sealing begins again because rows changed meanwhile. */
+/** Attempts to seal the keys in slices; rows that change in between spoil an attempt. */
 const MAX_ATTEMPTS = 3;
 const LOCKED = 'Error: Please enter the wallet passphrase with walletpassphrase first.';
 
-/** Keys of a vault, each of which is opened when it is asked for first: to open thousands takes a while. */
+/** Private keys that are decrypted on first use: to decrypt thousands takes long. */
 class OpenedKeys extends SigningData {
   readonly #open: (keys: OpenedKeys, id: Uint8Array) => PrivateKey | null;
 
@@ -30,22 +30,22 @@ class OpenedKeys extends SigningData {
     if (known) return known;
     const opened = this.#open(this, id);
     if (opened) this.addPrivateKey(opened);
-    // Not the one that was opened: a row may stand under the id of another key.
+    // Read back from the map: a row may be stored under the id of another key.
     return super.privateKey(id);
   }
 }
 
-/** The private keys of a wallet: in its file, sealed where there is a passphrase. */
+/** The private keys of a wallet, stored in its file, and sealed where it has a passphrase. */
 export class KeyVault {
   readonly #store: WalletStore;
   readonly #signal: AbortSignal;
-  /** Of passphrases that are set from now on. */
+  /** Scrypt cost of new passphrases. */
   readonly #cost: ScryptCost;
   readonly #lanes: PassphraseLanes;
-  /** Of signatures that wait for others; wiped whenever the keys are. */
+  /** Nonces of unfinished MuSig2 signatures; wiped together with the keys. */
   readonly musigNonces = new MusigNonces();
   #masterKey: Uint8Array | null = null;
-  /** Keys that were used; null while the vault is locked or was not used yet. */
+  /** Keys that were used; null while the vault is locked or before the first use. */
   #provider: OpenedKeys | null = null;
 
   constructor(store: WalletStore, signal: AbortSignal, cost: ScryptCost) {
@@ -59,7 +59,7 @@ export class KeyVault {
     return this.#store.meta('encryption') !== null;
   }
 
-  /** The rows of the wallet have a MAC of the master key: one without it was tampered with. */
+  /** Whether the rows have a MAC of the master key; without it they were tampered with. */
   get hasIntegrity(): boolean {
     return this.#store.meta('encryption')?.integrity === true;
   }
@@ -68,13 +68,13 @@ export class KeyVault {
     return this.encrypted && this.#masterKey === null;
   }
 
-  /** All private keys. Throws WalletError while they are locked. */
+  /** Returns all private keys. Throws WalletError while they are locked. */
   provider(): SigningProvider {
     if (this.locked) walletFail('unlockNeeded', LOCKED);
     return this.#opened();
   }
 
-  /** All private keys, or none while they are locked. */
+  /** Returns all private keys, or none while they are locked. */
   available(): SigningProvider {
     return this.locked ? new SigningData() : this.#opened();
   }
@@ -93,7 +93,7 @@ export class KeyVault {
     return this.#store.keys.hasKey(id);
   }
 
-  /** Seals all keys; they are locked then. `onSealed` is called in the same turn as they are written. */
+  /** Seals all keys and locks the vault. `onSealed` is called synchronously after the write. */
   async encrypt(passphrase: Uint8Array, caller = '', onSealed = () => {}): Promise<void> {
     const masterKey = newMasterKey();
     try {
@@ -107,8 +107,8 @@ export class KeyVault {
   }
 
   /**
-   * Seals the keys in slices beside the file, and writes them at once. False where rows that the master key covers have
-   * changed meanwhile; after some attempts all is done in one piece.
+   * Seals the keys in slices outside of the file, and writes them with one statement. Returns false where rows that the
+   * master key covers have changed in between; after MAX_ATTEMPTS it seals without yielding.
    */
   async #writeSealed(masterKey: Uint8Array, encryption: SealedMasterKey, attempt: number): Promise<boolean> {
     const { keys, seals } = this.#store;
@@ -138,7 +138,7 @@ export class KeyVault {
     return this.#store.seals.sumStaged(masterKey, signal);
   }
 
-  /** False with a wrong passphrase, which takes longer each time, for the same caller. */
+  /** Returns false with a wrong passphrase; each wrong one delays the next attempt of the same caller. */
   async unlock(passphrase: Uint8Array, caller = ''): Promise<boolean> {
     const opened = await this.#lanes.run(caller, async () => {
       const masterKey = await openMasterKey(this.#store.meta('encryption')!, passphrase, caller);
@@ -153,7 +153,7 @@ export class KeyVault {
     return opened === true;
   }
 
-  /** False with a wrong old passphrase. The new one has the cost of today, whatever the old one had. */
+  /** Returns false with a wrong old passphrase. The new one gets the current scrypt cost. */
   async changePassphrase(old: Uint8Array, next: Uint8Array, caller = ''): Promise<boolean> {
     const changed = await this.#lanes.run(caller, async () => {
       for (;;) {
@@ -168,14 +168,14 @@ export class KeyVault {
           return true;
         });
         if (isWritten) return true;
-        // It was sealed again meanwhile: the old passphrase is wrong only if that was with another one.
+        // The key was sealed again in between: the old passphrase is wrong only if the new seal has another one.
         this.#signal.throwIfAborted();
       }
     });
     return changed === true;
   }
 
-  /** Gives the rows of a wallet of an earlier version their MAC, once they are checked; the vault must be open. */
+  /** Adds the MAC of the master key to the rows of an old wallet, once they are checked; the vault must be open. */
   async addIntegrity(passphrase: Uint8Array, caller = ''): Promise<void> {
     await this.#lanes.run(caller, async () => {
       if (!this.#masterKey || this.hasIntegrity) return true;
@@ -184,7 +184,7 @@ export class KeyVault {
         const sealed = this.#store.meta('encryption')!.sealed;
         const encryption = await sealMasterKey(masterKey, passphrase, { cost: this.#cost, caller, integrity: true });
         this.#store.write(() => {
-          // Locked or given another passphrase meanwhile: the next unlock does it.
+          // The wallet was locked or got another passphrase in between; the next unlock adds the MAC.
           if (!this.#masterKey || this.#store.meta('encryption')!.sealed !== sealed) return;
           this.#store.setMeta('encryption', encryption);
           this.#store.seals.sealWith(masterKey);
@@ -196,7 +196,7 @@ export class KeyVault {
     });
   }
 
-  /** Opens all keys of an unlocked vault, some a step. Throws WalletDamage where one cannot be read. */
+  /** Decrypts all keys of an unlocked vault, some in each step. Throws WalletDamage where one cannot be read. */
   *openKeys(): Steps<void> {
     const opened = this.#opened();
     for (const page of this.#store.keys.keysInOrder()) {
@@ -206,12 +206,12 @@ export class KeyVault {
     }
   }
 
-  /** Forgets keys that were written and rolled back; `ids` are hex. */
+  /** Forgets keys whose write was rolled back; `ids` are hex. */
   forgetRolledBack(ids: readonly string[]): void {
     for (const id of ids) if (!this.hasKey(Uint8Array.fromHex(id))) this.#provider?.removePrivateKey(id);
   }
 
-  /** Forgets the keys in memory, and the nonces of signatures that were begun with them. */
+  /** Wipes the keys in memory, and the nonces of signatures that were begun with them. */
   lock(): void {
     this.musigNonces.clear();
     this.#forget();
@@ -230,7 +230,7 @@ export class KeyVault {
     return this.#provider;
   }
 
-  /** Null where the wallet has no such key. */
+  /** Returns null where the wallet has no such key. */
   #open(id: Uint8Array): PrivateKey | null {
     const stored = this.#store.keys.key(id);
     if (!stored) return null;

@@ -3,7 +3,7 @@ import type { NetworkName } from '../../params/network-params.ts';
 import { walletFail } from '../wallet-error.ts';
 import { FairSlots } from './fair-slots.ts';
 
-/** What scrypt takes: N, r and p of RFC 7914. */
+/** Scrypt parameters N, r and p (RFC 7914). */
 export interface ScryptCost {
   readonly cost: number;
   readonly blockSize: number;
@@ -12,28 +12,28 @@ export interface ScryptCost {
 
 const PASSPHRASE_KEY_SIZE = 32;
 const MEBIBYTE = 1024 * 1024;
-/** 256 MiB of memory, and most of a second. */
+/** 256 MiB of memory and most of a second. */
 const COST: ScryptCost = { cost: 262_144, blockSize: 8, parallel: 1 };
-/** Where coins are worth nothing and wallets are made by the hundred: 16 MiB. */
+/** For test networks, where wallets are created by the hundred: 16 MiB. */
 const REGTEST_COST: ScryptCost = { cost: 16_384, blockSize: 8, parallel: 1 };
-/** What a file may ask for: four times the memory of a new wallet, and sixteen times the work. */
+/** Upper bound for the cost in a file: four times the memory of a new wallet and sixteen times the work. */
 const MAX_MEMORY_MIB = 1024;
 const MAX_WORK_MIB = 4096;
 
-/** Each takes the memory of its cost. */
+/** Computations at the same time; each takes the memory of its cost. */
 const PLACES = 2;
-/** Of one caller, in all wallets. */
+/** Waiting attempts of one caller, in all wallets. */
 const MAX_WAITING = 8;
 const places = new FairSlots(PLACES, MAX_WAITING);
 
-/** What sealing with a new passphrase costs on a network. */
+/** Scrypt cost of a new passphrase on a network. */
 export function scryptCostOf(network: NetworkName): ScryptCost {
   return network === 'regtest' ? REGTEST_COST : COST;
 }
 
 /**
- * Throws WalletError where a file asks for what is no cost of scrypt or more than it may: whoever alters a file could use up
- * memory and time otherwise.
+ * Throws WalletError where the cost in a file is invalid or above the bound: a manipulated file could use up memory and
+ * time.
  */
 export function checkScryptCost({ cost, blockSize, parallel }: ScryptCost): void {
   const isCost = [cost, blockSize, parallel].every((value) => Number.isSafeInteger(value) && value > 0);
@@ -48,8 +48,8 @@ export function checkScryptCost({ cost, blockSize, parallel }: ScryptCost): void
 }
 
 /**
- * The key of a passphrase, computed on a thread of the runtime: for two at a time in the whole process, in turn by who asks.
- * Throws WalletError where too many passphrases of the caller wait, or the cost is not allowed.
+ * Derives the key of a passphrase on a thread of the runtime, two at a time in the process; callers that wait are
+ * served in turn. Throws WalletError where too many attempts of the caller wait, or the cost is not allowed.
  */
 export async function passphraseKey(
   passphrase: Uint8Array,

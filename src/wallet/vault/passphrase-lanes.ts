@@ -2,12 +2,12 @@ import { sleep } from '../../util/abort.ts';
 import { walletFail } from '../wallet-error.ts';
 import { tooManyAttemptsMessage } from './passphrase-key.ts';
 
-/** How long a wrong passphrase is waited for: doubled each time, up to a bound. */
+/** Delay after a wrong passphrase; doubled each time, up to a bound. */
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 8000;
-/** Of one caller, for one wallet. */
+/** Attempts of one caller for one wallet. */
 const MAX_WAITING = 4;
-/** Callers whose wrong passphrases are remembered; the one that was here longest is forgotten first. */
+/** Callers with a delay that are remembered; the oldest is forgotten first. */
 const MAX_LANES = 256;
 
 interface Lane {
@@ -17,8 +17,8 @@ interface Lane {
 }
 
 /**
- * Tries of passphrases, each caller's one after another: a wrong one delays the next of the same caller and nobody
- * else's, so that no key keeps the operator from unlocking.
+ * Passphrase attempts, one at a time for each caller. A wrong passphrase delays only later attempts of the same caller,
+ * so that an API key cannot keep the operator from unlocking.
  */
 export class PassphraseLanes {
   readonly #signal: AbortSignal;
@@ -28,7 +28,10 @@ export class PassphraseLanes {
     this.#signal = signal;
   }
 
-  /** Runs the try in its caller's turn; null means a wrong passphrase, which takes longer each time. Throws WalletError. */
+  /**
+   * Runs an attempt after the caller's earlier ones; null means a wrong passphrase, which doubles the delay. Throws
+   * WalletError.
+   */
   run<T>(caller: string, attempt: () => Promise<T | null>): Promise<T | null> {
     const lane = this.#laneOf(caller);
     if (lane.waiting >= MAX_WAITING) walletFail('wallet', tooManyAttemptsMessage());

@@ -9,7 +9,7 @@ const NONCE_SIZE = 12;
 const MASTER_KEY_CONTEXT = new TextEncoder().encode('obverse wallet master key');
 const INTEGRITY_CONTEXT = new TextEncoder().encode('obverse wallet master key, rows have a MAC');
 
-/** Seals with ChaCha20-Poly1305 under a random nonce, which stands before the sealed text. */
+/** Encrypts with ChaCha20-Poly1305 under a random nonce, which precedes the ciphertext. */
 export function sealSecret(key: Uint8Array, context: Uint8Array, plain: Uint8Array): Uint8Array {
   const out = new Uint8Array(NONCE_SIZE + plain.length + TAG_SIZE);
   crypto.getRandomValues(out.subarray(0, NONCE_SIZE));
@@ -20,7 +20,7 @@ export function sealSecret(key: Uint8Array, context: Uint8Array, plain: Uint8Arr
   return out;
 }
 
-/** What was sealed; null with another key or context, or where it was damaged. */
+/** Returns the plaintext; null with another key or context, or where the ciphertext is damaged. */
 export function openSecret(key: Uint8Array, context: Uint8Array, sealed: Uint8Array): Uint8Array | null {
   if (sealed.length < NONCE_SIZE + TAG_SIZE) return null;
   const [first, second] = nonceOf(sealed);
@@ -30,27 +30,27 @@ export function openSecret(key: Uint8Array, context: Uint8Array, sealed: Uint8Ar
   return plain;
 }
 
-/** As the cipher takes it: 32 bits, and 53 of the other 64. */
+/** Splits a nonce for the cipher: 32 bits, and 53 of the other 64. */
 function nonceOf(bytes: Uint8Array): [number, number] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, NONCE_SIZE);
   return [view.getUint32(0, true), (view.getUint32(8, true) & 0x1f_ffff) * 2 ** 32 + view.getUint32(4, true)];
 }
 
-/** A new key to seal private keys with. */
+/** Returns a new master key. */
 export function newMasterKey(): Uint8Array {
   return randomSecretBytes(KEY_SIZE);
 }
 
-/** How a master key is sealed with a passphrase. */
+/** Options for sealing a master key with a passphrase. */
 export interface Sealing {
   readonly cost: ScryptCost;
-  /** In whose turn. */
+  /** The caller, by which attempts are queued. */
   readonly caller: string;
-  /** The rows of the wallet have a MAC. */
+  /** Whether the rows of the wallet have a MAC. */
   readonly integrity: boolean;
 }
 
-/** The master key, sealed with a passphrase. Throws WalletError where too many of the caller's wait. */
+/** Seals the master key with a passphrase. Throws WalletError where too many attempts of the caller wait. */
 export async function sealMasterKey(
   masterKey: Uint8Array,
   passphrase: Uint8Array,
@@ -63,7 +63,10 @@ export async function sealMasterKey(
   return { kdf: 'scrypt', ...cost, salt: salt.toHex(), sealed, ...(integrity && { integrity }) };
 }
 
-/** Null with another passphrase. Throws WalletError where too many of the caller's wait, or the file asks for too much. */
+/**
+ * Opens a sealed master key; null with another passphrase. Throws WalletError where too many attempts of the caller
+ * wait, or the cost in the file is too high.
+ */
 export async function openMasterKey(
   sealed: SealedMasterKey,
   passphrase: Uint8Array,

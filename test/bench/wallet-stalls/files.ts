@@ -46,7 +46,7 @@ export const FILE_CASES: readonly Case[] = [
       const loaded = world.manager.wallet(NAME);
       const source = loaded.scripts.activeDescriptor('bech32', false)!;
       loaded.store.write(() => loaded.scripts.reserve(source, 20_000));
-      await loaded.filler.fill(AbortSignal.timeout(300_000));
+      await loaded.filler.fillReserved(AbortSignal.timeout(300_000));
       return source.expand(19_999, loaded.vault.available())!.scripts[0];
     },
     run: async (world, script: Uint8Array) => confirm(world, [payTo(1, [script])]),
