@@ -3,26 +3,27 @@ import type { WatchItem, WatchRegistry } from '../feed/watches.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { Data } from './message-error.ts';
 
-/** What messages are answered from. */
+/** State from which messages are answered. */
 export interface MessageWorld {
   readonly log: EventLog;
   readonly registry: WatchRegistry;
   readonly params: NetworkParams;
-  /** Items that one connection, and all together, may watch. */
+  /** Limit of the items that one connection watches. */
   readonly maxWatched: number;
+  /** Limit of the items that all connections together watch. */
   readonly maxWatchedInAll: number;
-  /** Items that all connections together watch now. */
+  /** Number of items that all connections together watch. */
   watchedInAll(): number;
   readonly time: number;
   readonly status: { readonly height: number; readonly hash: string; readonly synced: boolean } | null;
 }
 
-/** What is done for one message. */
+/** Outcome of one message. */
 export interface MessageOutcome {
   readonly reply: 'ack' | 'pong' | 'status';
   readonly data: Data;
-  /** Messages that go out right behind the reply, before any event. */
+  /** Messages sent directly after the reply, before any event. */
   readonly followedBy?: readonly string[];
-  /** Items whose state is sent before any further event. */
+  /** Items whose state is sent before the next event. */
   readonly snapshot?: readonly WatchItem[];
 }

@@ -5,7 +5,7 @@ import type { Frame, FrameStep } from '../feed/frame.ts';
 import { type Watched, type WatchRegistry, WatchSet, WatchUnion } from '../feed/watches.ts';
 import type { Principal } from '../http/principal.ts';
 
-/** What Bun keeps beside a WebSocket. */
+/** Data that Bun stores with a WebSocket. */
 export interface SocketData {
   /** Replaced when the key gets further rights. */
   principal: Principal;
@@ -29,22 +29,22 @@ export const CloseCode = {
 } as const;
 
 export const DEFAULT_EVENTS = ['newBlock', 'newTransaction', 'mempoolUpdate'] as const;
-/** Told of what is watched; who watches something wants them. */
+/** Events about watched items; a client that watches something is subscribed to them. */
 export const DERIVED_EVENTS: readonly string[] = ['addressTransaction', 'confirmation'];
 
-/** Messages that a client gets one after the other: those of one event of the log, or others that have no number. */
+/** Messages that are sent in succession: those of one event of the log, or others without a number. */
 export interface Course {
   readonly frames: Iterator<FrameStep>;
-  /** The number of that event; null leaves the position where it is. */
+  /** Number of that event; null leaves the position of the connection unchanged. */
   readonly seq: number | null;
 }
 
-/** Replies waiting for a client that asks but does not read. */
+/** Limit of the replies that wait for a client that sends messages but does not read. */
 const MAX_WAITING_REPLIES = 100;
 const COMPRESS_ABOVE = 1024;
 const RATE_WINDOW_MS = 10_000;
 
-/** One client: which events it wants, how far it has got in the log, and whether its socket takes more. */
+/** One client: its subscriptions, its position in the log, and the backpressure of its socket. */
 export class WsConnection implements Wishes, EventPosition {
   readonly socket: ServerWebSocket<SocketData>;
   readonly events = new Set<string>(DEFAULT_EVENTS);
@@ -52,21 +52,21 @@ export class WsConnection implements Wishes, EventPosition {
   full = false;
   onlyWatched = false;
   minFeeRate = 0;
-  /** Number of the last event that was sent to it or passed over. */
+  /** Number of the last event that was sent or skipped. */
   seq: number;
-  /** How much of what has that number was sent. */
+  /** Position within the messages of that number up to which they were sent. */
   within: string = WHOLE;
-  /** It knows that events of the mempool up to here are missing. */
+  /** Number up to which the client was notified of missing mempool events. */
   gapTold = 0;
-  /** What is being sent, and what of it the socket did not take. */
+  /** The messages being sent, and the one that the socket did not accept. */
   course: Course | null = null;
   held: Frame | null = null;
-  /** What comes before the next event. */
+  /** Messages to send before the next event. */
   readonly inserted: Iterator<FrameStep>[] = [];
-  /** Something it needs is being worked out. */
+  /** True while a worker derives data for its next message. */
   waiting = false;
   failures = 0;
-  /** Messages that arrived while one takes its time. */
+  /** Messages that arrived while another one is processed. */
   readonly inbox: string[] = [];
   answering = false;
   blockedSince: number | null = null;
@@ -76,12 +76,12 @@ export class WsConnection implements Wishes, EventPosition {
   errorsInRow = 0;
   closed = false;
   #replies: string[] = [];
-  /** Events that the client has said it does not want. */
+  /** Events from which the client has unsubscribed. */
   readonly #declined = new Set<string>();
   #windowStart: number;
   #windowCount = 0;
 
-  /** `stored` is what is watched for its key. */
+  /** `stored` holds the stored watches of its key. */
   constructor(
     socket: ServerWebSocket<SocketData>,
     seq: number,
@@ -100,7 +100,7 @@ export class WsConnection implements Wishes, EventPosition {
     return this.socket.data.principal;
   }
 
-  /** Wallets whose transactions it may see; null for all. */
+  /** Wallets whose transactions the client may see; null for all. */
   get wallets(): ReadonlySet<string> | null {
     return this.principal.wallets;
   }
@@ -123,13 +123,13 @@ export class WsConnection implements Wishes, EventPosition {
     }
   }
 
-  /** Something is stored for its key: it is told of that, unless the client has said that it does not want to be. */
+  /** Subscribes to events about the stored watches of its key, unless the client has unsubscribed from them. */
   wantStored(): void {
     if (this.watches.stored.size === 0) return;
     for (const event of DERIVED_EVENTS) if (!this.#declined.has(event)) this.events.add(event);
   }
 
-  /** All that has this number or a lower one was sent. */
+  /** The highest number up to which all messages were sent. */
   get sentUpTo(): number {
     return completeUpTo(this);
   }
@@ -139,7 +139,7 @@ export class WsConnection implements Wishes, EventPosition {
     this.within = within;
   }
 
-  /** From here on the events behind a position are sent. */
+  /** Moves to a position, behind which all events are sent. */
   goTo({ seq, within }: EventPosition, gapTold: number): void {
     this.moveTo(seq, within);
     this.gapTold = gapTold;
@@ -149,19 +149,19 @@ export class WsConnection implements Wishes, EventPosition {
     }
   }
 
-  /** Sends the text of an event. False when the socket dropped it; then, or when it takes no more, it is blocked. */
+  /** Sends the text of an event. Returns false if the socket dropped it. A dropped or queued text blocks the connection. */
   sendEvent(text: string, now: number): boolean {
     return this.#send(text, now);
   }
 
-  /** Sends a reply, now or when the socket takes more. False when too many wait. */
+  /** Sends a reply, now or after the socket has drained. Returns false if too many replies wait. */
   reply(text: string, now: number): boolean {
     if (!this.blocked && this.#send(text, now)) return true;
     this.#replies.push(text);
     return this.#replies.length <= MAX_WAITING_REPLIES;
   }
 
-  /** The socket takes more: sends waiting replies first. */
+  /** Called when the socket has drained. Sends the waiting replies. */
   drained(now: number): void {
     this.blockedSince = null;
     while (this.#replies.length > 0 && !this.blocked) {
@@ -169,7 +169,7 @@ export class WsConnection implements Wishes, EventPosition {
     }
   }
 
-  /** Counts one message of the client's. False when there were more than `limit` in 10 s. */
+  /** Counts one message of the client. Returns false if there were more than `limit` in 10 s. */
   countMessage(limit: number, now: number): boolean {
     if (now - this.#windowStart >= RATE_WINDOW_MS) {
       this.#windowStart = now;
@@ -183,7 +183,7 @@ export class WsConnection implements Wishes, EventPosition {
   }
 
   #send(text: string, now: number): boolean {
-    // 0: dropped, since too much waits already. -1: taken, but the buffer is filling.
+    // 0: dropped, since the buffer is full. -1: queued, but the buffer is filling.
     const sent = this.socket.send(text, text.length > COMPRESS_ABOVE);
     if (sent <= 0) this.blockedSince ??= now;
     return sent !== 0;

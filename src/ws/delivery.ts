@@ -8,11 +8,12 @@ import type { Log } from '../util/log.ts';
 import { CloseCode, type Course, type WsConnection } from './connection.ts';
 import type { WsMetrics } from './metrics.ts';
 
-/** One turn of sending; then other requests have their turn. */
+/** Time limit of one slice of sending, milliseconds. */
 const SLICE_MS = 2;
 const PAGE = 200;
-/** What cannot be worked out is tried again after a while, so often. */
+/** Failed attempts to derive a message after which a connection is closed. */
 const MAX_FAILURES = 5;
+/** Pause before the next attempt, milliseconds. */
 const RETRY_MS = 500;
 
 export interface DeliveryOptions {
@@ -25,7 +26,7 @@ export interface DeliveryOptions {
   readonly stopped: AbortSignal;
 }
 
-/** Brings each connection what it lacks, a little at a time, one after the other. */
+/** Delivers the events that each connection lacks, in time slices and in rounds over all connections. */
 export class Delivery {
   readonly #options: DeliveryOptions;
   readonly #connections: ReadonlySet<WsConnection>;
@@ -34,7 +35,7 @@ export class Delivery {
   #scheduled = false;
   #round: Iterator<WsConnection> | null = null;
   #unfinished: WsConnection | null = null;
-  /** Something happened since the round began that connections already passed may have to do with. */
+  /** True if connections already served in this round may have something new to send. */
   #again = false;
 
   constructor(options: DeliveryOptions) {
@@ -44,7 +45,7 @@ export class Delivery {
     this.#matcher = options.matcher;
   }
 
-  /** Something is new, or somebody takes more. */
+  /** Called when there are new events, or when a socket has drained. */
   wake(): void {
     this.#again = true;
     this.#schedule();
@@ -56,21 +57,21 @@ export class Delivery {
     setImmediate(() => {
       this.#scheduled = false;
       try {
-        this.#turn();
+        this.#runSlice();
       } catch (error) {
-        this.#options.log.error('events cannot be delivered', { error });
+        this.#options.log.error('event delivery failed', { error });
       }
     });
   }
 
-  /** Sends for a short while; comes back when there is more to do. */
-  #turn(): void {
+  /** Sends for one slice, and schedules the next one if there is more to send. */
+  #runSlice(): void {
     const until = performance.now() + SLICE_MS;
     let connection = this.#nextInRound();
     while (connection) {
       const done = this.#pump(connection, until);
       if (performance.now() >= until) {
-        // A round that was cut short goes on where it stopped, or the first connections would starve the others.
+        // The next slice continues here. If each began with the first connections, the others would starve.
         this.#unfinished = done ? null : connection;
         this.#schedule();
         return;
@@ -96,7 +97,7 @@ export class Delivery {
     return null;
   }
 
-  /** Sends one connection what it lacks. False when the time was up first. */
+  /** Sends one connection the events that it lacks. Returns false if the slice ended first. */
   #pump(connection: WsConnection, until: number): boolean {
     for (;;) {
       if (!isReady(connection)) return true;
@@ -111,10 +112,10 @@ export class Delivery {
     }
   }
 
-  /** Sends events as they are, the same text to everybody. False when the time was up first. */
+  /** Sends events unchanged, the same text to every client. Returns false if the slice ended first. */
   #sendPlain(connection: WsConnection, until: number): boolean {
     if (this.#misses(connection)) return true;
-    // Nothing is derived for it, so that behind an event is behind all that has its number.
+    // No messages are derived for this client, so an event is its only message with that number.
     connection.within = WHOLE;
     const { entries, scanned } = this.#events.after(connection.seq, PAGE);
     for (const { seq, type, text } of entries) {
@@ -142,7 +143,7 @@ export class Delivery {
     }
   }
 
-  /** Sends what is under way. True when all of it is sent. */
+  /** Sends the messages of a course. Returns true when all of them are sent. */
   #run(connection: WsConnection, course: Course, until: number): boolean {
     while (connection.course === course) {
       if (connection.held && !this.#sendHeld(connection, connection.held)) return false;
@@ -168,7 +169,7 @@ export class Delivery {
       const { value, done } = frames.next();
       return done ? undefined : value;
     } catch (error) {
-      this.broken(connection, error);
+      this.closeOnInternalError(connection, error);
       return undefined;
     }
   }
@@ -187,7 +188,7 @@ export class Delivery {
     made
       .catch(async (error) => {
         if (this.#options.stopped.aborted || connection.closed) return;
-        this.#options.log.warn('an event could not be worked out', { error });
+        this.#options.log.warn('deriving the messages of an event failed', { error });
         if (++connection.failures >= MAX_FAILURES) closeBehind(connection, CloseCode.TRY_LATER, this.#events);
         await Bun.sleep(RETRY_MS);
       })
@@ -197,7 +198,7 @@ export class Delivery {
       });
   }
 
-  /** Events of the mempool that it wants and has not had are gone: it cannot go on as if nothing were. */
+  /** Whether mempool events that the client wants were evicted before they were sent. Then the connection is closed. */
   #misses(connection: WsConnection): boolean {
     const { sentUpTo, gapTold, events } = connection;
     if (Math.max(sentUpTo, gapTold) >= this.#events.lostTo || !FROM_MEMPOOL.some((type) => events.has(type)))
@@ -206,14 +207,14 @@ export class Delivery {
     return true;
   }
 
-  /** Ends a connection that our own fault leaves without what is its due. */
-  broken(connection: WsConnection, error: unknown): void {
-    this.#options.log.error('a connection failed', { error });
+  /** Closes a connection that an internal fault keeps from being served. */
+  closeOnInternalError(connection: WsConnection, error: unknown): void {
+    this.#options.log.error('connection closed after an internal error', { error });
     connection.close(CloseCode.INTERNAL, 'internal error');
   }
 }
 
-/** Ends a connection that cannot get further now. The reason names the last event that was sent, for a resume. */
+/** Closes a connection that cannot continue. The reason holds the cursor of the last event sent, for a resume. */
 export function closeBehind(connection: WsConnection, code: number, events: EventLog): void {
   if (!connection.closed) connection.close(code, `resume after ${events.cursorAt(connection)}`);
 }

@@ -23,9 +23,9 @@ const PING_MS = 30_000;
 const SILENCE_MS = 75_000;
 const HEARTBEAT_MS = 15_000;
 const MAX_ERRORS_IN_ROW = 10;
-/** `syncStatus` is told at most so often. */
+/** Shortest interval between two `syncStatus`, milliseconds. */
 const SYNC_STATUS_MS = 1000;
-/** What moves less than this is no news: while nothing comes, progress falls back a little every second. */
+/** Steps of progress. A smaller change is not sent, since the estimate falls a little every second without blocks. */
 const PROGRESS_STEPS = 10_000;
 
 export interface HubOptions {
@@ -37,38 +37,38 @@ export interface HubOptions {
   readonly events: EventLog;
   readonly registry: WatchRegistry;
   readonly matcher: Matcher;
-  /** What keys watch, beside what connections do. */
+  /** Stored watches of keys. */
   readonly watches: StoredWatches;
-  /** For the states that clients ask about. */
+  /** State for replies to `status` messages; null before the node is attached. */
   status(): { readonly height: number; readonly hash: string; readonly synced: boolean } | null;
-  /** Null before there is a node. */
+  /** Null before the node is attached. */
   syncStatus(): SyncStatus | null;
-  /** A caller as it would be admitted now. */
+  /** Returns the present rights of a caller. */
   standing(principal: Principal, ip: string): CallerStanding;
 }
 
 /** Data of `syncStatus`. */
 export interface SyncStatus {
-  /** `synced` as `GET /api/info` means it. */
+  /** `synced` has the meaning of `GET /api/info`. */
   readonly state: 'syncing' | 'synced';
   readonly height: number;
   readonly headers: number;
   /** 0 to 1. */
   readonly progress: number;
   readonly phase: SyncPhase;
-  /** In the phase `presync`, the height that headers were looked at to; otherwise null. */
+  /** In the phase `presync`, the height of the last checked header; otherwise null. */
   readonly presynced: number | null;
 }
 
-/** Who has no key has nothing stored. */
+/** Stored watches of a caller without a key. */
 const NOTHING: Watched = { size: 0, version: 0, get: () => undefined, has: () => false, thresholds: () => [] };
 
-/** Events without a number, that are not kept for whoever is behind. */
+/** Events without a number, which are not stored for clients that lag behind. */
 export type Announcement = 'feeUpdate' | 'syncStatus' | 'peerConnected' | 'peerDisconnected';
 
 /**
- * All WebSocket connections. Each goes through the event log at its own pace, from its own position. An event is one text
- * for all; what is told only to those who watch something is worked out once by the matcher.
+ * All WebSocket connections. Each reads the event log at its own pace, from its own position. An event is one text for
+ * all clients. The matcher derives messages about watched items once for all clients.
  */
 export class Hub {
   readonly #deps: HubOptions;
@@ -103,7 +103,7 @@ export class Hub {
     });
     this.#timers = [
       setInterval(() => this.#sweep(), deps.options.ws.sweepMs),
-      setInterval(() => this.#tellSyncStatus(), SYNC_STATUS_MS / 4),
+      setInterval(() => this.#announceSyncStatus(), SYNC_STATUS_MS / 4),
     ];
     for (const timer of this.#timers) timer.unref();
   }
@@ -118,34 +118,34 @@ export class Hub {
     return count;
   }
 
-  /** Items watched by connections, not counting those of keys. */
+  /** Number of items that connections watch, without the stored watches of keys. */
   get watched(): number {
     return this.#registry.size - this.#deps.watches.total;
   }
 
-  /** Number of the newest event handed to the connections. */
+  /** Number of the newest event that connections can send. */
   get seq(): number {
     return this.#events.seq;
   }
 
-  /** From now on there is a log; what is in it already is not news. */
+  /** Attaches the event log. Events already in it are not sent. */
   attach(reads: ChainReads): void {
     this.#events.attach(reads);
     this.#matcher.attach(reads);
   }
 
-  /** The chain has written events up to this number. */
+  /** Called when the chain has committed events up to this number. */
   committed(lastSeq: number): void {
     this.#events.committed(lastSeq);
-    this.#tellSyncStatus();
+    this.#announceSyncStatus();
   }
 
-  /** Steps of the mempool, in order, and in order with the commits. */
+  /** Called with changes of the mempool, in their order among the commits. */
   mempoolChanged(changes: readonly SeenChange[]): void {
     this.#events.append(changes);
   }
 
-  /** Tells those who asked for it something that is not in the log; `data` is JSON. Whoever is behind does not get it. */
+  /** Sends an event that is not in the log to its subscribers, except blocked connections. `data` is JSON. */
   announce(type: Announcement, data: string): void {
     const now = this.#now();
     const text = `{"type":"${type}","data":${data}}`;
@@ -162,7 +162,7 @@ export class Hub {
     return count;
   }
 
-  /** Closes the connections whose key or secret is no longer valid, or has lost rights; gives the others new rights. */
+  /** Closes the connections whose key or secret is no longer valid or has lost rights, and updates the rights of others. */
   checkKeys(): void {
     for (const connection of this.#connections) {
       const { principal, socket } = connection;
@@ -186,7 +186,7 @@ export class Hub {
   }
 
   opened(socket: ServerWebSocket<SocketData>): void {
-    // What there is by now is no news, even where it has yet to be read.
+    // Events up to the latest number are not sent, even those that the log has yet to read.
     const { watches } = this.#deps;
     const { kind, id } = socket.data.principal;
     const stored = kind === 'anonymous' ? NOTHING : watches.of(id);
@@ -198,7 +198,7 @@ export class Hub {
     else void this.#holdUntilLoaded(connection);
   }
 
-  /** What its key watches is still being read: events that it may be told of wait. */
+  /** Delays events until the stored watches of the key are loaded. */
   async #holdUntilLoaded(connection: WsConnection): Promise<void> {
     connection.waiting = true;
     await this.#deps.watches.loaded;
@@ -228,10 +228,10 @@ export class Hub {
     connection.answering = true;
     reply
       .then((made) => this.#answered(made, connection))
-      .catch((error) => this.#delivery.broken(connection, error))
+      .catch((error) => this.#delivery.closeOnInternalError(connection, error))
       .finally(() => {
         connection.answering = false;
-        // Each may take its time again.
+        // Each of these may be asynchronous again.
         while (!connection.answering && !connection.closed && connection.inbox.length > 0)
           this.#answer(connection.inbox.shift()!, connection);
       });
@@ -241,7 +241,7 @@ export class Hub {
     connection.errorsInRow = reply.failed ? connection.errorsInRow + 1 : 0;
     this.#deps.metrics.wsMessage(reply.type);
     this.#reply(connection, [reply.text, ...(reply.followedBy ?? [])], this.#now());
-    // What is stored for the key as well goes by that name.
+    // An item that is also a stored watch is shown as that watch.
     const shown = reply.snapshot?.map((item) => connection.watches.get(item.key) ?? item);
     if (shown) connection.inserted.push(snapshotFrames(shown, this.#matcher, this.#events));
     if (connection.errorsInRow >= MAX_ERRORS_IN_ROW) connection.close(CloseCode.PROTOCOL, 'too many errors');
@@ -298,9 +298,9 @@ export class Hub {
     connection.reply(JSON.stringify({ type: 'heartbeat', data }), now);
   }
 
-  #tellSyncStatus(): void {
+  #announceSyncStatus(): void {
     const now = this.#now();
-    // The timer comes back to it.
+    // The timer sends it later.
     if (this.#connections.size === 0 || now - this.#syncStatusAt < SYNC_STATUS_MS) return;
     const data = this.#deps.syncStatus();
     if (data === null) return;

@@ -13,7 +13,7 @@ export type MessageErrorCode =
 
 export type Data = Readonly<Record<string, unknown>>;
 
-/** What is wrong with a message of a client's; it is told. */
+/** Error of a client's message, which is sent as the reply. */
 export class WsMessageError extends Error {
   readonly code: MessageErrorCode;
   readonly details: Data | null;
@@ -29,7 +29,7 @@ export function invalidParameter(parameter: string, reason: string, details: Dat
   throw new WsMessageError('invalid_parameter', `${parameter} ${reason}`, { parameter, ...details });
 }
 
-/** Without a key there is the default stream and nothing else. */
+/** Throws WsMessageError without the scope. A client without a key receives the default events only. */
 export function requireSocketScope({ scopes }: Principal, required: Scope = 'read'): void {
   if (!hasScope(scopes, required))
     throw new WsMessageError('insufficient_scope', `this needs a key with the scope ${required}`, { required });

@@ -13,10 +13,10 @@ export interface MessageReply extends Pick<MessageOutcome, 'followedBy' | 'snaps
 type MessageId = string | number | undefined;
 
 const MAX_ID_LENGTH = 128;
-/** Far more than any message needs; writing thousands of nested lists back would hold up everybody for seconds. */
+/** Limit of brackets in a message. Writing thousands of nested lists would block the main thread for seconds. */
 const MAX_OPENINGS = 500;
 
-/** The reply to one message of a client's; every message has exactly one. Messages with long lists take some turns. */
+/** Returns the reply to one message of a client; every message has exactly one. Long lists are processed in slices. */
 export function answerMessage(
   text: string,
   connection: WsConnection,
@@ -106,7 +106,7 @@ function parseMessage(text: string): { type: string; id: MessageId; data: Data }
   const { type, id, data = {} } = message;
   const idIsFine = typeof id === 'string' ? id.length <= MAX_ID_LENGTH : id === undefined || typeof id === 'number';
   if (!idIsFine) throw new WsMessageError('invalid_message', 'id must be a number or a short string');
-  // Only a ping may carry anything; it comes back as it is when it is an object.
+  // Only the data of a ping may be any value. An object is returned unchanged.
   if (!isObject(data)) {
     if (type !== 'ping') throw new WsMessageError('invalid_message', 'data must be an object');
     return { type, id: id as MessageId, data: { echo: data } };
@@ -114,7 +114,7 @@ function parseMessage(text: string): { type: string; id: MessageId; data: Data }
   return { type, id: id as MessageId, data };
 }
 
-/** Counts those within strings too; it is a bound and no more. */
+/** Also counts brackets within strings, since the bound need not be exact. */
 function hasManyOpenings(text: string): boolean {
   let count = 0;
   for (let at = 0; at < text.length; at++) {

@@ -1,4 +1,4 @@
-/** Counts what happens on the WebSockets. */
+/** Counters of the WebSocket connections. */
 export interface WsMetrics {
   wsMessage(type: string): void;
   wsClosed(code: number): void;

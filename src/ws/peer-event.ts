@@ -1,6 +1,6 @@
 import type { PeerChange } from '../port/node-port.ts';
 
-/** Type and data, as JSON, of the event that tells of a peer. */
+/** Returns the type and the data, as JSON, of the event about a connected or disconnected peer. */
 export function peerEvent(change: PeerChange): ['peerConnected' | 'peerDisconnected', string] {
   const { kind, time, reason } = change;
   const { id, address, network, inbound, connectionType, transport, userAgent } = change.peer;

@@ -6,7 +6,7 @@ import type { MessageOutcome } from './answer.ts';
 import { DEFAULT_EVENTS, DERIVED_EVENTS, type WsConnection } from './connection.ts';
 import { type Data, invalidParameter, requireSocketScope, WsMessageError } from './message-error.ts';
 
-/** Events a client may ask for beside the default three, and the scope that some need. */
+/** Events that a client may subscribe to besides the default three, with the scope that some need. */
 const OPTIONAL_EVENTS: Readonly<Record<string, Scope>> = {
   blockDisconnected: 'read',
   reorg: 'read',
@@ -52,7 +52,7 @@ export function resume({ after }: Data, connection: WsConnection, log: EventLog)
   return resumeBehind(resumePoint(after, log), connection, log);
 }
 
-/** Limits `newTransaction`; what is not named is not limited. */
+/** Sets the filter of `newTransaction`; an absent member removes its limit. */
 export function filter({ onlyWatched = false, minFeeRate = 0 }: Data, connection: WsConnection): MessageOutcome {
   requireSocketScope(connection.principal);
   if (typeof onlyWatched !== 'boolean') invalidParameter('onlyWatched', 'must be true or false');
@@ -63,7 +63,7 @@ export function filter({ onlyWatched = false, minFeeRate = 0 }: Data, connection
   return { reply: 'ack', data: { onlyWatched, minFeeRate } };
 }
 
-/** Moves the connection to a point; the hub then sends everything behind it, and goes on with what is new. */
+/** Moves the connection to a point. The hub then sends everything behind it, and continues with new events. */
 function resumeBehind(point: ResumePoint, connection: WsConnection, log: EventLog): MessageOutcome {
   const gaps = log.gapsBehind(point);
   const start = startBehind(point, gaps);
@@ -75,7 +75,7 @@ function resumeBehind(point: ResumePoint, connection: WsConnection, log: EventLo
   };
 }
 
-/** A number is that of an event that was received; what is derived from it may not all have been. */
+/** A number names a received event, of which some derived messages may be missing. */
 function resumePoint(after: unknown, log: EventLog): ResumePoint {
   if (typeof after === 'string') {
     const found = log.locate(after);

@@ -11,7 +11,7 @@ import type { Hub } from './hub.ts';
 
 const SUBPROTOCOL = 'obverse.events.v1';
 
-/** Makes a request for /ws a WebSocket. Throws ApiError before the upgrade, so a refusal is a plain HTTP answer. */
+/** Upgrades a request for /ws to a WebSocket. Throws ApiError before the upgrade, so that a refusal is an HTTP reply. */
 export function upgradeToWebSocket(
   request: Request,
   server: Pick<Server<SocketData>, 'upgrade'>,
@@ -44,15 +44,15 @@ function upgradeAdmitted(
   checkLimits(principal, from.ip, options, hub);
   const data: SocketData = { principal, ip: from.ip, requestId: from.requestId, connection: null };
   const headers = new Headers({ 'x-request-id': from.requestId, 'x-api-version': '1' });
-  // Only this name is ever chosen: the other one offered may be a key. Without a value here Bun takes the first one.
+  // Only this subprotocol is selected, since the other offered one may be a key. By default Bun selects the first one.
   headers.set('sec-websocket-protocol', withSubprotocol ? SUBPROTOCOL : '');
-  // Nothing can refuse it any more but a handshake that is none.
+  // From here on only an invalid handshake fails.
   take();
   if (server.upgrade(request, { data, headers })) return undefined;
   throw new ApiError('upgrade_required', 'the upgrade failed', null, { upgrade: 'websocket', connection: 'Upgrade' });
 }
 
-/** Whether the request brings a key, by header or subprotocol, or a ticket; these are refused when they are wrong. */
+/** Whether the request has credentials: a key in the header or the subprotocol, or a ticket. Wrong ones are rejected. */
 export function carriesSocketCredential(request: Request): boolean {
   return (
     request.headers.get('authorization') !== null ||
@@ -71,7 +71,7 @@ function isOfferedKey(protocol: string): boolean {
 
 interface Admitted {
   readonly principal: Principal;
-  /** Uses up what it was admitted by. */
+  /** Consumes the ticket that admitted the caller. */
   take(): void;
 }
 
@@ -86,7 +86,7 @@ function authenticate(
   const offered = protocols.find(isOfferedKey);
   const ticket = authorization === null && offered === undefined ? ticketOf(request.url) : null;
   if (ticket !== null) {
-    // Pages of any origin: it holds for one connection, and no browser sends it by itself.
+    // A ticket works from every origin: it is valid once, and a browser never sends it on its own.
     const { result, take } = auth.ticket(ticket, ip);
     if (!result.ok) throw result.error;
     return { principal: result.principal, take };

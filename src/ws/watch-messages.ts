@@ -16,7 +16,7 @@ import { type Data, invalidParameter, requireSocketScope, WsMessageError } from 
 
 const SLICE_MS = 1.5;
 
-/** Adds what a message lists, all of it or nothing. */
+/** Adds the items of a message, all or none. */
 export async function watch(data: Data, connection: WsConnection, world: MessageWorld): Promise<MessageOutcome> {
   requireSocketScope(connection.principal);
   const { snapshot = false } = data;
@@ -34,7 +34,7 @@ export async function watch(data: Data, connection: WsConnection, world: Message
     throw new WsMessageError('limit_exceeded', 'too many different numbers of confirmations', {
       limit: MAX_THRESHOLDS_IN_ALL,
     });
-  // It has left while its addresses were read, and nobody would take them out again.
+  // The client has left meanwhile. Items added now would never be removed.
   if (!connection.closed) for (const item of items) own.add(item);
   if (items.length > 0) connection.want(DERIVED_EVENTS);
   return {
@@ -54,7 +54,7 @@ export async function unwatch(data: Data, connection: WsConnection, world: Messa
   return { reply: 'ack', data: { count: before - own.size, total: own.size } };
 }
 
-/** Each item once. Addresses take microseconds each to check, so others have their turn in between. */
+/** Returns the distinct items of a message. It yields between slices, since parsing an address takes microseconds. */
 async function readItems(data: Data, world: MessageWorld): Promise<WatchItem[]> {
   const given = thresholdList(data.confirmations);
   const items = new Map<string, WatchItem>();
@@ -89,7 +89,7 @@ function targetOf(name: string, kind: WatchKind, text: string, { params }: Messa
   }
 }
 
-/** null where none are given. */
+/** Returns null if none are given. */
 function thresholdList(value: unknown): readonly number[] | null {
   if (value === undefined) return null;
   const read = readThresholds(value);
