@@ -15,7 +15,7 @@ import type { Client } from './client-address.ts';
 import { initialKeyFile, initialKeyOf, issueInitialKey } from './initial-key.ts';
 import { parseApiKey } from './key.ts';
 import { KeyAdmin } from './key-admin.ts';
-import { KeyFollowers, type CallerStanding } from './key-followers.ts';
+import { type CallerStanding, KeyFollowers } from './key-followers.ts';
 import { type KeyMatch, Keyring } from './keyring.ts';
 import { FailureTable, type TokenBucket } from './limits.ts';
 import { type Attempt, PasswordGate } from './password-gate.ts';

@@ -49,7 +49,10 @@ export class KeyFollowers {
   }
 }
 
-function refusalOf(standing: CallerStanding, { principal, scope }: Pick<Follower, 'principal' | 'scope'>): ApiError | null {
+function refusalOf(
+  standing: CallerStanding,
+  { principal, scope }: Pick<Follower, 'principal' | 'scope'>,
+): ApiError | null {
   if (standing === 'key_invalid') return new ApiError('invalid_credentials', 'the key is no longer valid');
   if (standing === 'ip_refused') return new ApiError('ip_not_allowed', 'this key may not be used from this address');
   if (!hasScope(standing.scopes, scope))

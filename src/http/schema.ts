@@ -11,8 +11,9 @@ export function named<P extends Properties>(name: string, properties: P, descrip
 }
 
 /** An integer. Elysia's own type of that name also accepts texts. */
-export const wholeNumberSchema = (options: { default?: number; minimum?: number; maximum?: number; description?: string } = {}) =>
-  t.Unsafe<number>({ type: 'integer', ...options });
+export const wholeNumberSchema = (
+  options: { default?: number; minimum?: number; maximum?: number; description?: string } = {},
+) => t.Unsafe<number>({ type: 'integer', ...options });
 
 export const nullable = <S extends TSchema>(schema: S) => t.Union([schema, t.Null()]);
 
@@ -26,7 +27,8 @@ export const sats = (description = 'satoshis') => wholeNumberSchema({ minimum: 0
 /** Satoshis that may be negative. */
 export const signedSats = (description = 'satoshis') => wholeNumberSchema({ description });
 export const feeRate = (description = 'satoshis per virtual byte') => t.Number({ minimum: 0, description });
-export const height = (description = 'height of a block') => wholeNumberSchema({ minimum: 0, maximum: 2 ** 31 - 1, description });
+export const height = (description = 'height of a block') =>
+  wholeNumberSchema({ minimum: 0, maximum: 2 ** 31 - 1, description });
 export const time = (description = 'Unix seconds') => wholeNumberSchema({ description });
 export const words = <const W extends readonly string[]>(list: W, description?: string) =>
   t.Unsafe<W[number]>({ type: 'string', enum: [...list], ...(description !== undefined && { description }) });
