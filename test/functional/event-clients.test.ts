@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { broadcast, mine, nodeWith, post } from '../lib/mempool-node.ts';
+import { broadcast, mempoolLoaded, mine, nodeWith, post } from '../lib/mempool-node.ts';
 import type { ErrorBody } from '../lib/node-client.ts';
-import { cleanUpAfterTests, type NodeProcess, TEST_KEY } from '../lib/node-process.ts';
+import { cleanUpAfterTests, type NodeProcess, startNode, TEST_KEY } from '../lib/node-process.ts';
 import { RawWebSocket } from '../lib/raw-websocket.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 import { spend } from '../lib/tx-builder.ts';
@@ -43,11 +43,14 @@ describe('clients that read slowly', () => {
   test('hold up nobody, and get everything when they read again or come again', async () => {
     const [quick, slow] = [await open(), await open()];
     slow.pause();
+    // Watched meanwhile: on a slow machine the client may be closed before the last transaction.
+    const behind = node.until('one client is behind', async () =>
+      /^obverse_ws_backpressured 1$/m.test((await node.api.request<string>('/metrics')).text),
+    );
     for (let i = 0; i < 40; i++) await broadcast(node.api, large());
     await mine(node.api, chain);
     await quick.until('the block', () => quick.texts.some((text) => text.startsWith('{"type":"newBlock"')));
-    const metrics = (await node.api.request<string>('/metrics')).text;
-    expect(Number(/^obverse_ws_backpressured (\d+)$/m.exec(metrics)![1])).toBe(1);
+    await behind;
     // It is given up after two seconds here, a minute where nobody says otherwise.
     await node.until('the slow one is closed', async () =>
       /^obverse_ws_closed_total\{code="4008"\} 1$/m.test((await node.api.request<string>('/metrics')).text),
@@ -68,6 +71,10 @@ describe('clients that read slowly', () => {
   }, 180_000);
 
   test('that stop for less than that are given all of it in order', async () => {
+    // With the usual minute, so that no machine is too slow.
+    await node.stop();
+    node = await startNode({ datadir: node.datadir });
+    await mempoolLoaded(node);
     const [quick, slow] = [await open(), await open()];
     slow.pause();
     for (let i = 0; i < 30; i++) await broadcast(node.api, large());
@@ -94,12 +101,16 @@ describe('hostile clients', () => {
     const others = await Promise.all([api.socket(), api.socket(), api.socket()]);
     const slowest: number[] = [];
     let going = true;
+    /** How late the timers of this process are: the machine delays the node as much. */
+    let lag = 0;
     const probe = (async () => {
       while (going) {
         const from = performance.now();
         expect((await api.request('/healthz')).status).toBe(200);
-        slowest.push(performance.now() - from);
-        await new Promise((resolve) => setTimeout(resolve, 2));
+        const answered = performance.now();
+        slowest.push(answered - from);
+        await Bun.sleep(2);
+        lag = Math.max(lag, performance.now() - answered - 2);
       }
     })();
 
@@ -167,7 +178,7 @@ describe('hostile clients', () => {
     slowest.sort((a, b) => a - b);
     const [median, worst] = [slowest[slowest.length >> 1]!, slowest.at(-1)!];
     console.info(`healthz beside it: median ${median.toFixed(1)} ms, slowest ${worst.toFixed(1)} ms`);
-    expect(worst).toBeLessThan(500);
+    expect(worst).toBeLessThan(500 + 2 * lag);
     for (const other of others) other.close();
   }, 180_000);
 });

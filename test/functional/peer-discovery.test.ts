@@ -89,6 +89,16 @@ test('a node that knows one peer learns of others: eight relay everything, two b
   await broadcast(hub.node.api, near!);
   await sameMempool([hub.node, node], [idOf(near!)]);
   expect(await mempoolOf(behind.node)).toEqual([idOf(far!)]);
+  // Before that, blocks are announced by inv.
+  for (const one of [node, behind.node])
+    await one.until('announcements by headers', async () =>
+      (await peerInfo(one))
+        .filter(({ relaytxes }) => !relaytxes)
+        .every(
+          ({ bytessent_per_msg: sent, bytesrecv_per_msg: received }) =>
+            'sendheaders' in sent && 'sendheaders' in received && 'headers' in { ...sent, ...received },
+        ),
+    );
   // Blocks go both ways, those included whose transactions the other side has never seen.
   for (const miner of [behind.node, hub.node]) {
     const [mined] = await generate(miner, 1);
