@@ -29,10 +29,10 @@ import { findUnspent, InputSizes } from './spendable.ts';
 export interface BumpOptions {
   readonly fee: FeeOptions;
   readonly replaceable: boolean;
-  /** Instead of those of the original; empty for the same. */
+  /** Replace the outputs of the original; empty keeps them. */
   readonly outputs: readonly TxOutput[];
   readonly changeIndex: number | null;
-  /** Null: signed and sent. */
+  /** Null: the replacement is signed and sent. */
   readonly psbtVersion: PsbtVersion | null;
 }
 
@@ -51,7 +51,7 @@ const ERROR_KINDS: Readonly<Record<string, RpcErrorName>> = {
   misc: 'misc',
 };
 
-/** A transaction that takes the place of another and pays more. Throws WalletError. */
+/** Replaces a transaction by one that pays a higher fee. Core's bumpfee and psbtbumpfee. Throws WalletError. */
 export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options: BumpOptions): Promise<BumpView> {
   const { store } = wallet;
   const requireMine = options.psbtVersion === null;
@@ -74,7 +74,7 @@ export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options:
           sequence: null,
           weight: inputWeights[i]!,
         })),
-        // BIP-125: no further coins that are not confirmed.
+        // BIP-125: a replacement adds confirmed coins only.
         minDepth: 1,
         fee: { ...options.fee, feerate, overrideLimits: false },
         replaceable: options.replaceable,
@@ -98,7 +98,7 @@ export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options:
   return { txid: sent, psbt: null, ...fees };
 }
 
-/** What the replacement is built from. An input or output of the original a step. Throws WalletError. */
+/** Collects the data for the replacement, one input or output of the original in each step. Throws WalletError. */
 function* draftReplacement(
   wallet: Wallet,
   record: WalletTxRecord,
@@ -121,7 +121,7 @@ function* draftReplacement(
   for (const [i, output] of spentOutputs.entries()) {
     yield;
     const size = output && sizes.of(output.scriptPubKey);
-    // An input of another signer is measured by the signature it has.
+    // The size of another signer's input follows from its present signature.
     inputSizes.push(
       size ? { weight: null, size } : { weight: output && maxSignedInputWeight(context, i), size: null, output },
     );

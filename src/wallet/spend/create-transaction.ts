@@ -25,20 +25,20 @@ import type { RepeatableRequest } from './repeated-send.ts';
 import { type FeeOptions, maxWeightOf, type SpendRequest } from './spend-request.ts';
 import { findOutputs, InputSizes, presetInputs, signingDataSteps, spendableCoins } from './spendable.ts';
 
-// Core's defaults of a wallet, in satoshis and satoshis per 1,000 vB.
+// Core's wallet defaults, in satoshis and satoshis per 1,000 vB.
 const WALLET_MIN_FEERATE = 1000n;
 const WALLET_DISCARD_FEERATE = 10_000n;
 const LONG_TERM_FEERATE = 10_000n;
 const FURTHEST_TARGET = 1008;
 const USUAL_TARGET = 6;
-/** Unconfirmed transactions one behind the other that nodes of before clusters relay too. */
+/** Length of a chain of unconfirmed transactions that nodes without cluster mempool still relay. */
 const CHAIN_LIMIT = 25;
 export const MAX_TX_FEE = 10_000_000n;
 
-/** Where the feerate of a transaction comes from. */
+/** Returns the candidates for the feerate of a transaction. */
 export function feerateSources(wallet: Wallet, fee: FeeOptions, replaceable: boolean): FeerateSources {
   const { fees } = wallet.deps;
-  // Who can pay more later need not pay too much now.
+  // A replaceable transaction can start with a lower fee.
   const conservative = fee.mode === 'unset' ? !replaceable : fee.mode === 'conservative';
   return {
     user: fee.feerate,
@@ -51,14 +51,14 @@ export function feerateSources(wallet: Wallet, fee: FeeOptions, replaceable: boo
   };
 }
 
-/** A transaction as wished for, not signed yet; the address of its change is taken. Core's CreateTransaction. */
+/** Creates an unsigned transaction and reserves its change address. Core's CreateTransaction. */
 export function* createTransactionSteps(wallet: Wallet, request: SpendRequest): Steps<BuildOutcome> {
   const { chain, clock, fees, mempool } = wallet.deps;
   const replaceable = request.replaceable ?? true;
   const fee = chooseFeerate(feerateSources(wallet, request.fee, replaceable));
   const feerate = fee.ok ? fee.value.feerate : 0n;
   const sizes = new InputSizes(wallet, request.solvingData);
-  // Of a coin that is named twice, the last word counts.
+  // The last entry of a repeated outpoint counts.
   const last = new Map(request.inputs.map((input) => [outpointKey(input.outpoint), input]));
   const inputs = request.inputs.filter((input) => last.get(outpointKey(input.outpoint)) === input);
   const presets = yield* presetInputs(wallet, inputs, sizes, feerate);
@@ -98,7 +98,7 @@ export function* createTransactionSteps(wallet: Wallet, request: SpendRequest): 
   if (!built.ok) return built;
   const { tx, maxWeight } = built.value;
   const spent = tx.inputs.map(({ prevout }) => prevout);
-  // A block that came meanwhile may have spent what was chosen.
+  // A block that was connected in between may spend a chosen coin.
   if (spent.some((outpoint) => !named.has(outpointKey(outpoint)) && wallet.isSpent(outpoint)))
     return { ok: false, error: 'A coin was spent while the transaction was made; please try again' };
   const outputs = yield* findOutputs(wallet, tx);
@@ -134,7 +134,7 @@ function changeOf(
   return { ok: true, value: { scriptPubKey, spendVsize: size && maxInputVsize(size) } };
 }
 
-/** Change looks like what it stands beside. */
+/** Returns the address type of the change, after the types of the recipients. */
 function changeType(wallet: Wallet, { changeType: wished, recipients }: SpendRequest): AddressType {
   if (wished !== null) return wished as AddressType;
   const types = new Set(recipients.map(({ scriptPubKey }) => scriptType(scriptPubKey).type));
@@ -146,13 +146,13 @@ function changeType(wallet: Wallet, { changeType: wished, recipients }: SpendReq
   return has('bech32m') ? 'bech32m' : 'bech32';
 }
 
-/** The address of the change is not given out again. */
+/** Marks the change address as used. */
 function keepChange(wallet: Wallet, request: SpendRequest, { changePosition }: TransactionPlan): void {
   if (changePosition === null || request.changeScript) return;
   wallet.store.write(() => wallet.scripts.newAddress(changeType(wallet, request), true));
 }
 
-/** The transaction with the signatures that the wallet can make; its keys must be open. */
+/** Signs a transaction as far as the wallet can; its keys must be unlocked. */
 export function* signOwn(wallet: Wallet, tx: Transaction): Steps<SignedTransaction> {
   yield* ensureOwnOutputs(wallet, tx.outputs);
   const spent = yield* findOutputs(wallet, tx);
@@ -161,7 +161,7 @@ export function* signOwn(wallet: Wallet, tx: Transaction): Steps<SignedTransacti
   return yield* whileUnlocked(wallet, signTransactionSteps(tx, spent, data));
 }
 
-/** The same steps; those that follow a walletlock throw WalletError. */
+/** Runs steps that throw WalletError once the wallet is locked. */
 export function* whileUnlocked<T>(wallet: Wallet, steps: Steps<T>): Steps<T> {
   try {
     for (;;) {
@@ -175,19 +175,19 @@ export function* whileUnlocked<T>(wallet: Wallet, steps: Steps<T>): Steps<T> {
   }
 }
 
-/** What is stored with a transaction of our own. */
+/** Data that is stored with a transaction of the wallet's own. */
 export interface SpendNotes {
   readonly comment: string | null;
   readonly commentTo: string | null;
-  /** A send with the same id is not made again. */
+  /** A repeated call with this id sends nothing again. */
   readonly request?: RepeatableRequest | null;
-  /** The transaction that it takes the place of. */
+  /** Txid of the transaction that this one replaces. */
   readonly replaces?: Uint8Array | null;
 }
 
 /**
- * Takes a signed transaction into the wallet and hands it in. It stays there where it is not accepted, and is handed in
- * again later, as in Core. Returns its txid in display order.
+ * Adds a signed transaction to the wallet and submits it. A transaction that the mempool rejects stays in the wallet
+ * and is submitted again later, as in Core. Returns its txid in display order.
  */
 export async function commitTransaction(wallet: Wallet, tx: Transaction, notes: SpendNotes): Promise<string> {
   const { store, deps } = wallet;
@@ -204,7 +204,7 @@ export async function commitTransaction(wallet: Wallet, tx: Transaction, notes: 
   wallet.sync.watchTransaction(parsed);
   const result = await deps.mempool.broadcast(parsed.raw);
   if (result.status !== 'accepted' && result.status !== 'in-mempool')
-    deps.log.warn('a transaction of a wallet is not accepted yet', {
+    deps.log.warn('wallet transaction not accepted by mempool', {
       wallet: wallet.name,
       txid,
       status: result.status,

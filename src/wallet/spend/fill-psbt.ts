@@ -17,9 +17,9 @@ import { signingData } from './spendable.ts';
 
 export interface FillOptions {
   readonly sign: boolean;
-  /** Whether origins of keys are filled in. */
+  /** Whether key origins are filled in. */
   readonly derivations: boolean;
-  /** Null for what each input asks for. */
+  /** Null for the sighash type that each input requests. */
   readonly sighashType?: number | null;
   readonly finalize?: boolean;
 }
@@ -29,13 +29,14 @@ export interface FilledPsbt {
   readonly complete: boolean;
 }
 
-/** Fills in what the wallet knows, and signs where that is asked for. Core's FillPSBT. Throws WalletError. */
+/** Adds the wallet's data to a PSBT and signs it on request. Core's FillPSBT. Throws WalletError. */
 export function* fillPsbtSteps(wallet: Wallet, psbt: Psbt, options: FillOptions): Steps<FilledPsbt> {
   const { sign, derivations, sighashType = null, finalize = true } = options;
   if (sign) yield* ensureOwnOutputs(wallet, psbt.outputs);
   using listed = new ListedKeys(wallet);
   using used = new DisposableStack();
-  // Each place is told of its own scripts alone, as what is known of aggregate keys is written there.
+  // Each input and output gets the data of its own scripts alone, since data of aggregate keys is written where it is
+  // known.
   const providerOf = (place: PsbtInput | PsbtOutput) => {
     const script = ('scriptPubKey' in place ? place : utxoOf(place))?.scriptPubKey;
     const data = used.use(signingData(wallet, script ? [script] : [], sign));

@@ -14,26 +14,26 @@ const COMPRESSED_SIZE = 33;
 const EVEN = Uint8Array.of(2);
 const ODD = Uint8Array.of(3);
 
-/** One key makes the script, so that the scripts of a wallet tell where the key is. */
+/** Descriptors with a single key: the scripts of the wallet show where the key is. */
 const ONE_KEY = /^(?:pkh|wpkh|sh\(wpkh|tr)\([^(),]*\)/;
 
-/** What a descriptor has at an index. */
+/** Keys of a descriptor at an index. */
 interface Place {
   /** HASH160s of its public keys, in hex. */
   readonly ids: ReadonlySet<string>;
-  /** Derived when one of them is looked for: private keys take several steps more. */
+  /** Derived on demand: private keys take several derivation steps more. */
   keys: readonly PrivateKey[] | null;
 }
 
 const EMPTY: Place = { ids: new Set(), keys: [] };
 
 /**
- * The private keys that inputs list as theirs, though they are of other descriptors of the wallet than the script, which
- * need not be the wallet's at all. What a key's origin ends with tells where to look for it.
+ * Private keys that inputs list in their derivations although they belong to other descriptors of the wallet than the
+ * script, which need not be the wallet's. The last step of a key origin gives the index to search.
  */
 export class ListedKeys implements Disposable {
   readonly #wallet: Wallet;
-  /** By descriptor and index. */
+  /** Keyed by descriptor and index. */
   readonly #places = new Map<string, Place>();
 
   constructor(wallet: Wallet) {
@@ -41,8 +41,8 @@ export class ListedKeys implements Disposable {
   }
 
   /**
-   * Adds those that are not there yet. Descriptors that make the script have given theirs. Throws WalletError while the
-   * keys are locked.
+   * Adds listed keys that are missing. Descriptors of the script itself have added theirs before. Throws WalletError
+   * while the wallet is locked.
    */
   addTo(data: SigningData, { derivations, tapDerivations }: PsbtInput, script: Uint8Array | null): void {
     const makers = new Set(
@@ -77,19 +77,19 @@ export class ListedKeys implements Disposable {
     }
   }
 
-  /** Wipes the keys that were derived. */
+  /** Wipes the derived keys. */
   [Symbol.dispose](): void {
     for (const { keys } of this.#places.values()) for (const key of keys ?? []) key.wipe();
     this.#places.clear();
   }
 
-  /** Where the wallet has the scripts that these keys make alone. */
+  /** Returns where the wallet has scripts of these keys alone. */
   #placesAlone(publicKeys: readonly Uint8Array[]): Set<string> {
     const records = publicKeys.flatMap(scriptsOf).flatMap((script) => this.#wallet.scripts.scriptRecords(script));
     return new Set(records.map(({ descriptor, position }) => placeName(descriptor, position)));
   }
 
-  /** Empty outside of what the wallet has derived. */
+  /** Returns nothing for indexes that are not derived. */
   #placeOf(owned: OwnedDescriptor, index: number, provider: SigningProvider): Place {
     const { rangeStart, filled } = owned.record;
     if (index < rangeStart || index >= filled) return EMPTY;

@@ -7,19 +7,19 @@ import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 
 /**
- * Throws WalletError where an output counts as the wallet's though none of its private keys is behind it. Scripts are
- * derived from the private keys, not from what the file says is derived. Outputs to others pass; so do all of a wallet
- * that has no private keys. The keys must be open.
+ * Throws WalletError where an output counts as the wallet's although no private key of the wallet can spend it. Derives
+ * the scripts from the private keys, not from the file. Outputs to others pass, and all outputs of a wallet without
+ * private keys. The keys must be unlocked.
  */
 export function* ensureOwnOutputs(wallet: Wallet, outputs: readonly Pick<TxOutput, 'scriptPubKey'>[]): Steps<void> {
   wallet.integrity.ensureSound();
   if (wallet.hasFlag('disable_private_keys')) return;
-  /** Of each descriptor what was derived here; null where the wallet has no key of it. */
+  /** Keys derived so far, by descriptor; null where the wallet has no key of it. */
   const derived = new Map<number, DescriptorCache | null>();
   for (const { scriptPubKey } of outputs) {
     const records = wallet.scripts.scriptRecords(scriptPubKey);
     if (records.length === 0) continue;
-    // Anew for each output: the wallet may be locked between two steps.
+    // Read again for each output: the wallet may be locked between two steps.
     const provider = wallet.vault.provider();
     const isOwn = records.some(({ descriptor: id, position }) => {
       const { descriptor } = wallet.scripts.descriptorById(id);

@@ -10,30 +10,30 @@ import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 import { ensureShortText } from '../wallet-text.ts';
 
-/** A request id with the hash of the payment that it stands for. */
+/** A request id and the hash of its payment. */
 export interface RepeatableRequest {
   readonly id: string;
   readonly payment: Uint8Array;
 }
 
-/** Null without an id. */
+/** Returns null without an id. */
 export function repeatableRequest(id: string | null, recipients: readonly Recipient[]): RepeatableRequest | null {
   return id === null ? null : { id, payment: paymentHash(recipients) };
 }
 
-/** Identifies a payment under its request id: who receives how much, and from whom the fee is subtracted. */
+/** Hashes recipients, amounts and who pays the fee. */
 function paymentHash(recipients: readonly Recipient[]): Uint8Array {
   const lines = recipients.map(
     ({ scriptPubKey, value, subtractFee }) => `${scriptPubKey.toHex()} ${value}${subtractFee ? ' less the fee' : ''}`,
   );
-  // The order of the outputs does not change what is paid.
+  // The order of the outputs does not change the payment.
   return sha256(new TextEncoder().encode(`payment 1\n${lines.sort().join('\n')}`));
 }
 
 /**
- * Returns the txid of the payment that was made with this request id, in display order; null where there was none. After
- * a fee bump that is the transaction that counts now. Throws WalletError where the id stands for another payment:
- * answering with its txid would leave the new payment unpaid without notice.
+ * Returns the txid of the payment that was made with this request id, in display order; after a fee bump that of the
+ * replacement; null where there was none. Throws WalletError where the id belongs to another payment: answering with
+ * its txid would leave the new payment unpaid without notice.
  */
 export function earlierSend(wallet: Wallet, requestId: string | null, recipients: readonly Recipient[]): string | null {
   ensureShortText('request_id', requestId);
@@ -53,9 +53,9 @@ export function rememberBumpDraft(wallet: Wallet, original: Uint8Array, draft: T
   wallet.store.write(() => wallet.store.requests.addBumpDraft(original, unsignedTxid(draft)));
 }
 
-/** Of a transaction and all its fee bumps: the confirmed one, else the last one that may still confirm. */
+/** Returns the confirmed one of a transaction and its fee bumps, else the last one that may still confirm. */
 function currentReplacement(wallet: Wallet, first: WalletTxRecord): WalletTxRecord {
-  // An insertion-ordered work list: each of the wallet's transactions is visited once.
+  // An insertion-ordered work list, which visits each transaction of the wallet once.
   const versions = new Map([[first.id, first]]);
   for (const version of versions.values())
     for (const next of replacementsOf(wallet, version)) versions.set(next.id, next);
@@ -70,7 +70,7 @@ function rank({ state }: WalletTxRecord): number {
   return state === TxStateCode.MEMPOOL || state === TxStateCode.INACTIVE ? 1 : 0;
 }
 
-/** The direct fee bumps of a transaction that the wallet knows. */
+/** Returns the direct fee bumps of a transaction that the wallet knows. */
 function replacementsOf({ store }: Wallet, { id, txid, replacedBy }: WalletTxRecord): WalletTxRecord[] {
   const { txs, requests } = store;
   const found = replacedBy && txs.byTxid(replacedBy);
@@ -88,14 +88,14 @@ function unsignedTxid(tx: Transaction): Uint8Array {
 }
 
 /**
- * The comparison for payments of earlier versions, of which no hash is stored: whether the outputs are those of the
- * recipients, with change or without, and what is missing from those who pay the fee is the fee.
+ * Comparison for payments of earlier versions without a stored hash: the outputs must be those of the recipients, with
+ * or without change, and the missing amount must be the fee.
  */
 function pays({ store }: Wallet, record: WalletTxRecord, recipients: readonly Recipient[]): boolean {
   const { inputs, outputs } = parseTransaction(store.txs.raw(record.id)).tx;
   const left = [...outputs];
   let missing = 0n;
-  // The exact ones first, so that none of them is mistaken for one that paid the fee.
+  // Exact outputs first, so that none of them is taken for a recipient that paid the fee.
   for (const exact of [true, false])
     for (const { scriptPubKey, value, subtractFee } of recipients) {
       if (subtractFee === exact) continue;
@@ -109,9 +109,9 @@ function pays({ store }: Wallet, record: WalletTxRecord, recipients: readonly Re
     }
   if (left.length > 1) return false;
   if (missing === 0n) return true;
-  // Inputs of others have amounts that the wallet does not know.
+  // The wallet does not know the amounts of other wallets' inputs.
   if (!inputs.every(({ prevout }) => store.txs.coin(prevout))) return false;
   const fee = BigInt(record.debit) - outputs.reduce((sum, { value }) => sum + value, 0n);
-  // Change that was too small to keep pays a part of the fee.
+  // Change below the dust limit pays a part of the fee.
   return left.length === 1 ? missing === fee : missing <= fee;
 }

@@ -23,22 +23,22 @@ import { findOutputs, InputSizes, spendableCoins, unconfirmedVersion } from './s
 
 const NO_NOTES = { comment: null, commentTo: null };
 
-/** Which coins are swept: all, or all that pay for themselves. Of the request the change does not matter. */
+/** The coins to spend: all, or those worth more than their fee. The change options of the request are ignored. */
 export interface SendAllRequest extends SpendRequest {
-  /** Indexes of the recipients that share what is left. */
+  /** Indexes of the recipients that share the remainder. */
   readonly sharers: readonly number[];
   readonly onlyWorthwhile: boolean;
-  /** For messages. */
+  /** Addresses for messages. */
   readonly addresses: readonly string[];
 }
 
-/** Spends everything, without change. Core's sendall. Throws WalletError. */
+/** Spends all coins without change. Core's sendall. Throws WalletError. */
 export async function sendAll(wallet: Wallet, request: SendAllRequest, options: FinishOptions): Promise<FinishedView> {
   const tx = await wallet.inSlices(sweep(wallet, request));
   return finishTransaction(wallet, tx, options, NO_NOTES);
 }
 
-/** The transaction, not signed. */
+/** Creates the unsigned transaction. */
 function* sweep(wallet: Wallet, request: SendAllRequest): Steps<Transaction> {
   const { deps } = wallet;
   const replaceable = request.replaceable ?? true;

@@ -24,19 +24,19 @@ import type { SpendRequest } from './spend-request.ts';
 export interface SentView {
   /** Display order. */
   readonly txid: string;
-  /** Core's words for what decided the feerate; null where an earlier send is repeated. */
+  /** Core's text for the source of the feerate; null where an earlier send is repeated. */
   readonly feeReason: string | null;
 }
 
-/** What a caller says of a payment. */
+/** Texts that the caller stores with a payment. */
 export interface PaymentNotes {
   readonly comment: string | null;
   readonly commentTo: string | null;
-  /** A send with the same id is not made again. */
+  /** A repeated call with this id sends nothing again. */
   readonly requestId: string | null;
 }
 
-/** Pays and sends. Core's SendMoney. Throws WalletError. */
+/** Pays recipients and sends the transaction. Core's SendMoney. Throws WalletError. */
 export async function sendMoney(wallet: Wallet, request: SpendRequest, notes: PaymentNotes): Promise<SentView> {
   const { requestId, ...texts } = notes;
   ensureShortText('comment', texts.comment);
@@ -57,16 +57,16 @@ export async function sendMoney(wallet: Wallet, request: SpendRequest, notes: Pa
   return { txid, feeReason: FEE_REASON_TEXTS[built.value.feeReason] };
 }
 
-/** A transaction with inputs and change added, not signed. */
+/** An unsigned transaction with inputs and change added. */
 export interface FundedView {
   readonly raw: Uint8Array;
   /** Satoshis. */
   readonly fee: number;
-  /** -1 where there is none. */
+  /** -1 where there is no change. */
   readonly changePosition: number;
 }
 
-/** Core's FundTransaction. Throws WalletError. */
+/** Adds inputs and change. Core's FundTransaction. Throws WalletError. */
 export function* fundTransaction(
   wallet: Wallet,
   request: SpendRequest,
@@ -78,9 +78,9 @@ export function* fundTransaction(
   return { tx, raw: transactionBytes(tx), fee: Number(fee), changePosition: changePosition ?? -1 };
 }
 
-/** How a transaction is to end up. */
+/** Form of the result. */
 export interface FinishOptions {
-  /** As a PSBT, whatever is complete. */
+  /** Whether to return a PSBT even of a complete transaction. */
   readonly psbt: boolean;
   readonly addToWallet: boolean;
 }
@@ -88,12 +88,12 @@ export interface FinishOptions {
 export interface FinishedView {
   readonly psbt: string | null;
   readonly txid: string | null;
-  /** Of the signed transaction, where it is not sent. */
+  /** Signed transaction, where it is not sent. */
   readonly raw: Uint8Array | null;
   readonly complete: boolean;
 }
 
-/** Signs as far as the wallet can, and sends what is complete. Core's FinishTransaction. */
+/** Signs as far as the wallet can and sends the transaction if it is complete. Core's FinishTransaction. */
 export async function finishTransaction(
   wallet: Wallet,
   tx: Transaction,
@@ -122,7 +122,7 @@ function* signAsFarAsCan(
   return { signed, extracted: signed.complete ? yield* extractTransactionSteps(signed.psbt) : null };
 }
 
-/** Core's send. */
+/** Core's send. Throws WalletError. */
 export async function sendPayment(
   wallet: Wallet,
   request: SpendRequest,
@@ -136,7 +136,7 @@ export async function sendPayment(
   return finishTransaction(wallet, tx, options, { comment: null, commentTo: null, request: repeatable });
 }
 
-/** What `walletcreatefundedpsbt` makes. */
+/** Result of walletcreatefundedpsbt. */
 export interface FundedPsbtView extends Omit<FundedView, 'raw'> {
   readonly psbt: string;
 }
@@ -152,13 +152,13 @@ export function* createFundedPsbt(
   return { psbt: yield* encodePsbtBase64Steps(psbt), fee, changePosition };
 }
 
-/** The PSBT of an unsigned transaction with all the wallet knows. */
+/** Returns the PSBT of an unsigned transaction with all data of the wallet. */
 export function* psbtOf(wallet: Wallet, tx: Transaction, version: PsbtVersion): Steps<Psbt> {
   const { psbt } = yield* fillPsbtSteps(wallet, createPsbt(tx, version), { sign: false, derivations: true });
   return psbt;
 }
 
-/** Keeps the coins of a transaction from being chosen again, where that was asked for. */
+/** Locks the coins of a transaction on request. */
 export function lockInputs(wallet: Wallet, request: SpendRequest, tx: Transaction): void {
   if (!request.lockInputs) return;
   wallet.store.write(() => {

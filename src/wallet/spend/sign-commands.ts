@@ -73,7 +73,7 @@ export function* signRaw(
   };
 }
 
-/** A message signed with the key behind a script. Throws WalletError where the wallet has not got it. */
+/** Signs a message with the key of a script. Throws WalletError where the wallet does not have it. */
 export function signOwnMessage(wallet: Wallet, script: Uint8Array, keyId: Uint8Array, message: string): string {
   wallet.ensureUnlockedAndSound();
   using data = signingData(wallet, [script], true);

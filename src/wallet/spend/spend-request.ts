@@ -4,27 +4,27 @@ import type { Amount } from '../../primitives/amount.ts';
 import type { Outpoint } from '../../primitives/outpoint.ts';
 import type { Recipient } from '../coin-selection/build-transaction.ts';
 
-/** How the feerate is chosen. */
+/** Choice of the feerate. */
 export interface FeeOptions {
   /** Satoshis per 1,000 vB, or null for an estimate. */
   readonly feerate: Amount | null;
-  /** Whether that holds whatever the limits say. */
+  /** Whether the feerate holds below the minimum. */
   readonly overrideLimits: boolean;
-  /** Blocks; null for the usual target. */
+  /** Confirmation target in blocks; null for the default. */
   readonly target: number | null;
   readonly mode: 'unset' | 'economical' | 'conservative';
 }
 
-/** An input that a caller names. */
+/** An input that the caller names. */
 export interface NamedInput {
   readonly outpoint: Outpoint;
-  /** Null for the usual one. */
+  /** Null for the default. */
   readonly sequence: number | null;
-  /** Of the signed input; null where the wallet is to know it. */
+  /** Weight of the signed input; null where the wallet computes it. */
   readonly weight: number | null;
 }
 
-/** What a caller tells of how outputs are spent that are not the wallet's. */
+/** Keys, scripts and descriptors for spending outputs that are not the wallet's. */
 export interface ExternalSolvingData {
   readonly publicKeys: readonly Uint8Array[];
   readonly scripts: readonly Uint8Array[];
@@ -32,7 +32,7 @@ export interface ExternalSolvingData {
   readonly descriptors: readonly string[];
 }
 
-/** What a caller wants of a transaction; null leaves the choice to the wallet. */
+/** Parameters of a transaction; null leaves the choice to the wallet. */
 export interface SpendRequest {
   readonly recipients: readonly Recipient[];
   readonly inputs: readonly NamedInput[];
@@ -48,7 +48,7 @@ export interface SpendRequest {
   readonly minDepth: number;
   readonly maxDepth: number;
   readonly includeUnsafe: boolean;
-  /** Keeps coins on used addresses apart; null as the wallet does. */
+  /** Whether coins on used addresses are avoided; null for the wallet's flag. */
   readonly avoidReuse: boolean | null;
   readonly maxTxWeight: number | null;
   readonly lockInputs: boolean;
@@ -76,7 +76,7 @@ export const ORDINARY_SPEND: Omit<SpendRequest, 'recipients' | 'fee'> = {
 
 const TRUC_MAX_WEIGHT = TRUC_MAX_VSIZE * WITNESS_SCALE_FACTOR;
 
-/** Weight that the transaction may have at most, which version 3 bounds (BIP-431); null for the usual bound. */
+/** Returns the maximum weight of the transaction, which version 3 limits (BIP-431); null for the default. */
 export function maxWeightOf({ maxTxWeight, version }: Pick<SpendRequest, 'maxTxWeight' | 'version'>): number | null {
   return version === TRUC_VERSION ? Math.min(maxTxWeight ?? TRUC_MAX_WEIGHT, TRUC_MAX_WEIGHT) : maxTxWeight;
 }

@@ -24,10 +24,10 @@ import type { ExternalSolvingData, NamedInput, SpendRequest } from './spend-requ
 
 type CoinFilter = Pick<SpendRequest, 'minDepth' | 'maxDepth' | 'includeUnsafe' | 'avoidReuse' | 'version'>;
 
-/** Sizes of inputs by descriptor: all scripts of one take the same. */
+/** Input sizes by descriptor: all scripts of one have the same. */
 export class InputSizes {
   readonly #wallet: Wallet;
-  /** For outputs that are not the wallet's. */
+  /** Data for outputs that are not the wallet's. */
   readonly #others: SigningData;
   readonly #known = new Map<number, InputSize | null>();
 
@@ -36,18 +36,18 @@ export class InputSizes {
     this.#others = others ? solvingData(wallet, others) : new SigningData();
   }
 
-  /** Null where the wallet does not know how to spend the script. */
+  /** Returns null where the wallet cannot spend the script. */
   of(script: Uint8Array): InputSize | null {
     const [record] = this.#wallet.scripts.scriptRecords(script);
     return record ? this.ofDescriptor(record.descriptor) : null;
   }
 
-  /** Null where it is not known how anybody spends the script. A taproot output shows its key. */
+  /** Returns null where it is unknown how to spend the script. A taproot output shows its key. */
   ofAny(script: Uint8Array): InputSize | null {
     const own = this.of(script);
     if (own) return own;
     const inferred = inferDescriptor(script, this.#others, this.#wallet.deps.params);
-    // How others sign is not known either.
+    // Signature sizes of other signers are unknown.
     return inferred.isSolvable ? inputSizeOf(inferred, true) : null;
   }
 
@@ -55,7 +55,7 @@ export class InputSizes {
     let size = this.#known.get(id);
     if (size === undefined) {
       const { descriptor } = this.#wallet.scripts.descriptorById(id);
-      // The wallet signs until R is low; of whoever signs for one without keys that is not known.
+      // The wallet grinds for a low R; a signer for a watch-only wallet may not.
       const useMaxSignature = this.#wallet.hasFlag('disable_private_keys');
       size = descriptor.isSingleType && descriptor.isSolvable ? inputSizeOf(descriptor, useMaxSignature) : null;
       this.#known.set(id, size);
@@ -64,7 +64,7 @@ export class InputSizes {
   }
 }
 
-/** The coins that a transaction may choose from, but for those of some outpoints. */
+/** Returns the coins that a transaction may spend, without those of some outpoints. */
 export function* spendableCoins(
   wallet: Wallet,
   wishes: CoinFilter,
@@ -102,7 +102,7 @@ export function* spendableCoins(
   return withBumpFees(wallet, wishes.version === TRUC_VERSION ? withOneParent(coins) : coins, feerate);
 }
 
-/** BIP-431: a version 3 may have one unconfirmed parent. Leaves the coins of the one that is worth most. */
+/** BIP-431: a version 3 transaction may have one unconfirmed parent. Keeps the coins of the most valuable one. */
 function withOneParent(coins: readonly WalletCoin[]): WalletCoin[] {
   const worth = new Map<string, Amount>();
   for (const { depth, outpoint, output } of coins) {
@@ -133,8 +133,8 @@ function versionOf({ store }: Wallet, tx: number): number {
 }
 
 /**
- * What a transaction spends, an input a step; null where it is nowhere to be found. Outputs that are `given`, in the order
- * of the inputs, are not looked up.
+ * Returns the outputs that a transaction spends, one in each step; null where one is not found. Outputs that are
+ * `given`, in the order of the inputs, are not looked up.
  */
 export function* findOutputs(
   wallet: Wallet,
@@ -159,14 +159,14 @@ export function* findOutputs(
   return found;
 }
 
-/** An output of the wallet's transactions, of the mempool or of the chain; null where it is nowhere to be found. */
+/** Returns an output of the wallet's transactions, of the mempool or of the chain; null where it is not found. */
 function findOutput(wallet: Wallet, outpoint: Outpoint): TxOutput | null {
   const own = wallet.store.txs.byTxid(outpoint.txid);
   if (own) return outputsOf(wallet, own)[outpoint.vout] ?? null;
   return findUnspent(wallet, outpoint);
 }
 
-/** Throws WalletError where the stored transaction is not the one of its txid: its amounts are signed for. */
+/** Throws WalletError where the stored transaction does not have its txid: signatures commit to its amounts. */
 function outputsOf(wallet: Wallet, { id, txid }: Pick<WalletTxRecord, 'id' | 'txid'>): readonly TxOutput[] {
   const parsed = parseTransaction(wallet.store.txs.raw(id));
   if (equalBytes(parsed.txid, txid)) return parsed.tx.outputs;
@@ -174,20 +174,20 @@ function outputsOf(wallet: Wallet, { id, txid }: Pick<WalletTxRecord, 'id' | 'tx
   return walletFail('wallet', `Error: ${wallet.integrity.warnings[0]}`);
 }
 
-/** An output of the mempool, or an unspent one of the chain; null where it is in neither. */
+/** Returns an output of the mempool, or an unspent one of the chain; null where it is in neither. */
 export function findUnspent({ deps }: Wallet, { txid, vout }: Outpoint): TxOutput | null {
   const loose = deps.mempool.get(txid);
   if (loose) return loose.tx.outputs[vout] ?? null;
   return deps.chain.reads().coins.get({ txid, vout })?.output ?? null;
 }
 
-/** The version of the wallet's transaction that made an output, while that is not confirmed; else null. */
+/** Returns the version of an unconfirmed wallet transaction that created an output; else null. */
 export function unconfirmedVersion(wallet: Wallet, { txid }: Outpoint): number | null {
   const own = wallet.store.txs.byTxid(txid);
   return own === null || own.state === TxStateCode.CONFIRMED ? null : versionOf(wallet, own.id);
 }
 
-/** Inputs that the caller names, with what is known of them. */
+/** Returns the data of inputs that the caller names. */
 export function* presetInputs(
   wallet: Wallet,
   inputs: readonly NamedInput[],
@@ -237,12 +237,12 @@ function solvingData({ deps }: Wallet, { publicKeys, scripts, descriptors }: Ext
   return data;
 }
 
-/** What the wallet knows of scripts, with the private keys to them where those are open; the caller wipes them. */
+/** Returns the data of scripts, with their private keys while those are unlocked; the caller wipes them. */
 export function signingData(wallet: Wallet, scripts: Iterable<Uint8Array>, withKeys: boolean): SigningData {
   return runSteps(signingDataSteps(wallet, scripts, withKeys));
 }
 
-/** The same, a script a step. */
+/** Collects the data a script in each step. */
 export function* signingDataSteps(
   wallet: Wallet,
   scripts: Iterable<Uint8Array>,
@@ -252,7 +252,7 @@ export function* signingDataSteps(
   const data = wiped.use(new SigningData());
   for (const script of scripts) {
     yield;
-    // Anew each time: the wallet may have been locked meanwhile.
+    // Read again at each step: the wallet may have been locked in between.
     const keys = withKeys ? wallet.vault.provider() : wallet.vault.available();
     for (const { descriptor, position } of wallet.scripts.scriptRecords(script)) {
       const owned = wallet.scripts.descriptorById(descriptor);

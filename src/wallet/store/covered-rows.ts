@@ -5,15 +5,18 @@ export interface CoveredRows {
   readonly name: string;
   readonly table: string;
   readonly columns: readonly string[];
-  /** Restricts the rows of the table, with `$` in front of each column. */
+  /** Condition on the rows of the table, with `$` in front of each column. */
   readonly where?: string;
-  /** Changed only while the private keys are open, so that a MAC of the master key covers them as well. */
+  /**
+   * Whether the rows change only while the private keys are unlocked, so that a MAC of the master key covers them as
+   * well.
+   */
   readonly sealed: boolean;
 }
 
 /**
- * The rows that decide where change and deposits go, what is signed and which scripts count as the wallet's. Columns are
- * listed one by one: a column added later is not covered until it is listed here, with a new version of the MACs.
+ * The rows that decide where change and deposits go, what is signed and which scripts count as the wallet's. Columns
+ * are listed one by one: a new column is not covered until it is listed here, with a new version of the MACs.
  */
 export const COVERED_ROWS: readonly CoveredRows[] = [
   {
@@ -55,19 +58,17 @@ export const COVERED_ROWS: readonly CoveredRows[] = [
 
 export const COVERED_VERSION = 1;
 
-/**
- * Lists the covered rows as texts of which no two are the same for different rows. `from`: another table with the columns.
- */
+/** Lists the covered rows as texts that differ for different rows. `from`: another table with the same columns. */
 export function selectCovered({ table, name, columns, where }: CoveredRows, from = `main.${table}`): string {
   return `SELECT ${rowText(name, columns, '')} AS row FROM ${from}${where ? ` WHERE ${where.replaceAll('$', '')}` : ''}`;
 }
 
 /**
- * Makes the connection note each change of a covered row in `temp.changed_rows`. The triggers belong to the connection:
- * the file does not have them, so that they cannot be removed from it.
+ * Records each change of a covered row in `temp.changed_rows`. The triggers belong to the connection, not to the file,
+ * so that they cannot be removed from it.
  */
 export function noteChanges(db: Database): void {
-  // Otherwise a row that INSERT OR REPLACE removes does not fire its trigger.
+  // Without it the trigger of a row that INSERT OR REPLACE removes does not fire.
   db.run('PRAGMA recursive_triggers = ON');
   db.run('CREATE TEMP TABLE IF NOT EXISTS changed_rows (name TEXT NOT NULL, sign INTEGER NOT NULL, row TEXT NOT NULL)');
   for (const { name, table, columns, where } of COVERED_ROWS) {
@@ -88,7 +89,7 @@ export function noteChanges(db: Database): void {
   }
 }
 
-/** Type and bytes of each column: `hex` alone does not tell NULL from an empty text, nor 1 from '1'. */
+/** Type and bytes of each column: `hex` alone does not distinguish NULL from an empty text, nor 1 from '1'. */
 function rowText(name: string, columns: readonly string[], prefix: string): string {
   const values = columns.map((column) => `typeof(${prefix}${column}) || hex(${prefix}${column})`);
   return `'${name}|' || ${values.join(` || '|' || `)}`;

@@ -2,8 +2,8 @@ import type { Database } from 'bun:sqlite';
 import { durably } from '../../storage/database.ts';
 
 /**
- * Names of the encrypted wallets that this node vouches for, in node.db: a file that takes the place of one and is not
- * encrypted is noticed.
+ * Names of the encrypted wallets that this node vouches for, in node.db: it notices an unencrypted file in the place of
+ * one.
  */
 export class EncryptedWallets {
   readonly #db: Database;

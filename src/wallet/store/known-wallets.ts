@@ -2,8 +2,8 @@ import type { Database } from 'bun:sqlite';
 import { durably } from '../../storage/database.ts';
 
 /**
- * The wallets that this node has had, in node.db: outside their folder, so that its loss is noticed. Each change survives
- * a power cut.
+ * The wallets that this node has had, in node.db: outside of their directory, so that its loss is noticed. Each change
+ * is durable.
  */
 export class KnownWallets {
   readonly #db: Database;
@@ -22,7 +22,7 @@ export class KnownWallets {
     this.#remove = nodeDatabase.prepare<null, [string]>('DELETE FROM wallets WHERE name = ?');
   }
 
-  /** Names in order; true where the wallet was loaded and has not been unloaded since. */
+  /** Returns the names in order; true where the wallet was loaded and has not been unloaded since. */
   all(): ReadonlyMap<string, boolean> {
     return new Map(this.#all.all().map(({ name, in_use }) => [name, in_use === 1]));
   }

@@ -1,17 +1,17 @@
 import type { Database } from 'bun:sqlite';
 
-/** A payment that was made under a request id. */
+/** A payment that was made with a request id. */
 export interface StoredRequest {
-  /** In display order. */
+  /** Display order. */
   readonly txid: string;
   /** Hash of the payment; null where an earlier version of the program made it. */
   readonly payment: Uint8Array | null;
 }
 
-/** Drafts of one transaction that are kept; the oldest is dropped for a further one. */
+/** Maximum number of drafts of one transaction; the oldest is dropped. */
 const MAX_DRAFTS = 100;
 
-/** Request ids of a wallet, and the fee bumps that it proposed as PSBTs. */
+/** Request ids of a wallet, and fee bumps that it returned as PSBTs. */
 export class RequestStore {
   readonly #db: Database;
 
@@ -32,7 +32,7 @@ export class RequestStore {
     this.#db.query('INSERT INTO request_payments VALUES (?, ?)').run(id, payment);
   }
 
-  /** `unsignedTxid` is the txid of the proposed transaction without any scriptSig. */
+  /** `unsignedTxid` is the txid of the draft without any scriptSig. */
   addBumpDraft(original: Uint8Array, unsignedTxid: Uint8Array): void {
     this.#db.query('INSERT OR REPLACE INTO bump_drafts (original, draft) VALUES (?, ?)').run(original, unsignedTxid);
     this.#db
@@ -43,7 +43,7 @@ export class RequestStore {
       .run(original);
   }
 
-  /** Txids, without any scriptSig, of the bumps that were proposed for a transaction. */
+  /** Returns the txids, without any scriptSig, of the drafts for a transaction. */
   bumpDrafts(original: Uint8Array): Uint8Array[] {
     return this.#db
       .query<{ draft: Uint8Array }, [Uint8Array]>('SELECT draft FROM bump_drafts WHERE original = ?')

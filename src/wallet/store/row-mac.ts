@@ -19,7 +19,7 @@ const macKey = secretTaggedHasher('obverse row mac');
 export class RowSum {
   readonly words = new Uint32Array(WORDS);
 
-  /** Adds 32 bytes, or subtracts them. */
+  /** Adds or subtracts 32 bytes. */
   add(bytes: Uint8Array, sign: 1 | -1): void {
     const view = new DataView(bytes.buffer, bytes.byteOffset, HASH_SIZE);
     let carry = 0;
@@ -44,7 +44,7 @@ export class RowSum {
  * rows changes the sum, and the sum of another state of the file cannot be computed without the key.
  */
 export class RowMac {
-  /** Public name of the key. */
+  /** Public id of the key. */
   readonly id: string;
   readonly #inner: Uint8Array;
   readonly #outer = new Uint8Array(BLOCK_SIZE + HASH_SIZE);
@@ -55,7 +55,7 @@ export class RowMac {
 
   /** `context` separates MACs of one secret from each other. */
   constructor(secret: Uint8Array, context: string) {
-    // Hashed first: the secret itself stays out of the runtime's HMAC, which overwrites nothing.
+    // Hashed first: the secret stays out of the runtime's HMAC, which wipes nothing.
     const key = macKey(secret);
     const derive = hkdfSha256(key, encoder.encode(context));
     key.fill(0);
@@ -88,7 +88,7 @@ export class RowMac {
     sum.add(this.#hash, sign);
   }
 
-  /** Conceals a sum under a fresh nonce. */
+  /** Conceals a sum with a fresh nonce. */
   conceal(sum: RowSum): StoredRowMac {
     const nonce = crypto.getRandomValues(new Uint8Array(HASH_SIZE));
     const concealed = new RowSum();

@@ -3,13 +3,13 @@ import { opened } from '../../storage/database.ts';
 import { withDescriptors } from '../../util/descriptors.ts';
 import { openWalletReader } from './wallet-database.ts';
 
-/** Those without secrets; of `coins` the copy's own triggers make its totals. */
+/** Tables without secrets; the triggers of the copy compute its totals from `coins`. */
 const PUBLIC_TABLES = [
   ...['descriptors', 'descriptor_cache', 'scripts', 'address_book'],
   ...['txs', 'tx_variants', 'spends', 'mempool_conflicts', 'coins'],
 ];
 
-/** Copies a whole wallet into a file that is empty or not there; others may read and write it meanwhile. */
+/** Copies a whole wallet into an empty or new file; other connections may use it meanwhile. */
 export function copyWallet(from: string, to: string): void {
   const db = openWalletReader(from);
   try {
@@ -19,7 +19,7 @@ export function copyWallet(from: string, to: string): void {
   }
 }
 
-/** Copies all but private keys into a wallet that has nothing yet; others may read and write the first one meanwhile. */
+/** Copies all but private keys into an empty wallet; other connections may use the original meanwhile. */
 export function copyWalletWithoutKeys(from: string, to: string): void {
   const copy = withDescriptors(() =>
     opened(new Database(to, { readwrite: true }), (db) => {

@@ -29,26 +29,26 @@ const DAMAGED_WALLET = 'keep the file, and restore a backup of it under another 
 const WALLET: DatabaseKind = {
   schema: WALLET_SCHEMA,
   version: WALLET_SCHEMA_VERSION,
-  // An address or a payment that was answered must survive a power cut.
+  // An address or a payment that was returned to a client must survive a power failure.
   durable: true,
   whenDamaged: () => DAMAGED_WALLET,
   pageSize: 8192,
-  // Nothing of a key that was sealed may stay behind in unused pages.
+  // No part of a sealed key may remain in unused pages.
   pragmas: ['secure_delete = ON', cacheSize(32), 'temp_store = MEMORY'],
 };
 
-/** Makes a wallet's file, readable for the owner alone. Throws where there is one already. */
+/** Creates a wallet's file, readable for the owner alone. Throws where it exists. */
 export function createWalletDatabase(path: string, identity: ChainDatabaseIdentity): Database {
   closeSync(withDescriptors(() => openSync(path, 'ax', 0o600)));
   return openDatabase(path, WALLET, identity);
 }
 
-/** Opens a wallet for its one writer. Throws OperatorError on a file of another kind, network or version. */
+/** Opens a wallet for its single writer. Throws OperatorError on a file of another kind, network or version. */
 export function openWalletDatabase(path: string, identity: ChainDatabaseIdentity): Database {
   if (!existsSync(path)) throw new OperatorError(`${path} does not exist`);
   return withDescriptors(() =>
     opened(new Database(path, { readwrite: true }), (db) => {
-      // First: it may be any file, which is left as it is.
+      // Checked first: it may be any file, which must not be changed.
       checkWallet(db, path, identity);
       configure(db, WALLET);
       db.run(WALLET_ADDITIONS);
@@ -57,14 +57,14 @@ export function openWalletDatabase(path: string, identity: ChainDatabaseIdentity
   );
 }
 
-/** Opens a wallet for reading; the writer has it open. */
+/** Opens a wallet for reading while its writer has it open. */
 export function openWalletReader(path: string): Database {
   return openReadOnly(path, READER_CACHE_MIB);
 }
 
 /**
- * Throws OperatorError unless tables, indexes and triggers are those that this program makes: a trigger or a view of
- * another origin would change rows inside our own transactions.
+ * Throws OperatorError unless tables, indexes and triggers are those of this program: a foreign trigger or view could
+ * change rows inside the wallet's own transactions.
  */
 function checkSchema(db: Database, path: string): void {
   expectedSchema ??= opened(new Database(':memory:'), (made) => made.run(WALLET_SCHEMA));
@@ -80,7 +80,7 @@ function checkSchema(db: Database, path: string): void {
 /** An empty wallet in memory. */
 let expectedSchema: Database | null = null;
 
-/** Statements of a file's schema, but for indexes and statistics that SQLite makes by itself. */
+/** Returns the statements of a file's schema, without indexes and statistics that SQLite creates. */
 function schemaOf(db: Database): ReadonlySet<string> {
   const rows = db
     .query<{ statement: string }, []>(

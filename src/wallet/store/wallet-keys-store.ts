@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 
-/** A private key as the file holds it: 32 bytes, or sealed. */
+/** A private key as stored: 32 bytes, or sealed. */
 export interface StoredKey {
   /** HASH160 of its public key. */
   readonly id: Uint8Array;
@@ -8,14 +8,14 @@ export interface StoredKey {
   readonly data: Uint8Array;
 }
 
-/** A descriptor of a wallet. Indexes below `filled` have their scripts stored; ranges end before `rangeEnd`. */
+/** A descriptor of a wallet. The scripts of indexes below `filled` are stored; ranges end before `rangeEnd`. */
 export interface DescriptorRecord {
   readonly id: number;
   /** Core's DescriptorID. */
   readonly key: Uint8Array;
   /** With public keys. */
   readonly text: string;
-  /** With the keys behind the last hardened steps, as it is shown. */
+  /** With the keys behind the last hardened steps, for display. */
   readonly normalized: string;
   readonly outputType: string | null;
   /** Unix seconds. */
@@ -24,21 +24,21 @@ export interface DescriptorRecord {
   readonly rangeEnd: number;
   readonly nextIndex: number;
   readonly filled: number;
-  /** The type of addresses it is the wallet's source of, or null. */
+  /** The address type that it is the active descriptor of, or null. */
   readonly active: string | null;
   readonly internal: boolean | null;
 }
 
-/** An extended public key that a descriptor cannot derive without its private keys. */
+/** An extended public key that cannot be derived without the private keys. */
 export interface CacheRecord {
   readonly kind: string;
   readonly expression: number;
   readonly position: number | null;
-  /** As text. */
+  /** Extended key as text. */
   readonly key: string;
 }
 
-/** A script of the wallet: one row for each descriptor that makes it. */
+/** A script of the wallet: one row for each of its descriptors. */
 export interface ScriptRecord {
   readonly script: Uint8Array;
   readonly descriptor: number;
@@ -48,14 +48,14 @@ export interface ScriptRecord {
   readonly used: boolean;
 }
 
-/** A script, and at which index of a descriptor it is made. */
+/** A script with its descriptor and index. */
 export type PlacedScript = Pick<ScriptRecord, 'script' | 'descriptor' | 'position'>;
 
 /** Read in about a millisecond. */
 const SCRIPTS_PAGE = 1000;
-/** Rows of keys that are to take the place of those in the file. */
+/** Table of key rows that will replace those of the file. */
 export const STAGED_KEYS = 'temp.staged_keys';
-/** Opened in some milliseconds. */
+/** Decrypted in a few milliseconds. */
 const KEYS_PAGE = 32;
 
 interface DescriptorRow {
@@ -98,7 +98,7 @@ function descriptorRecord(row: DescriptorRow): DescriptorRecord {
   };
 }
 
-/** Descriptors and scripts of a wallet, for reading. */
+/** Read access to the descriptors and scripts of a wallet. */
 export class WalletKeyReads {
   readonly #descriptors;
   readonly #scripts;
@@ -112,21 +112,21 @@ export class WalletKeyReads {
     return this.#descriptors.all().map(descriptorRecord);
   }
 
-  /** Empty where the script is not the wallet's. */
+  /** Returns nothing where the script is not the wallet's. */
   scripts(script: Uint8Array): ScriptRecord[] {
     return this.#scripts.all(script).map((row) => ({ ...row, used: row.used === 1 }));
   }
 }
 
-/** The same for the one writer, and private keys. */
+/** Write access to descriptors, scripts and private keys. */
 export class WalletKeyStore extends WalletKeyReads {
-  /** Ids of descriptors that the transaction has written, with their derived keys: wallets keep these in memory as well. */
+  /** Descriptors that the transaction has written with their derived keys; wallets keep them in memory as well. */
   readonly changedDescriptors = new Set<number>();
-  /** Ids, as hex, of private keys that the transaction has written. */
+  /** Private keys that the transaction has written, by hex id. */
   readonly changedKeys = new Set<string>();
-  /** Grows with each change of rows that the master key seals, but for the key that vouches. */
+  /** Increases with each change of rows that the master key seals, except the id of the vouching key. */
   sealedRevision = 0;
-  /** Runs work in a transaction of the wallet, or in the one that is open. */
+  /** Runs work inside a transaction of the wallet. */
   atomically: (work: () => void) => void = (work) => work();
   readonly #db: Database;
   readonly #addScript;
@@ -159,7 +159,7 @@ export class WalletKeyStore extends WalletKeyReads {
     );
   }
 
-  /** Adds the descriptor, or changes the one with its key. Returns its id. */
+  /** Adds a descriptor, or changes the one with its key. Returns its id. */
   putDescriptor(record: Omit<DescriptorRecord, 'id'>, { onlyRange = false } = {}): number {
     const { key, text, normalized, outputType, createdAt, rangeStart, rangeEnd, nextIndex, filled } = record;
     const internal = record.internal === null ? null : Number(record.internal);
@@ -172,13 +172,13 @@ export class WalletKeyStore extends WalletKeyReads {
     return id;
   }
 
-  /** Gives a descriptor another text, which stands for the same scripts. */
+  /** Changes the text of a descriptor to another one of the same scripts. */
   renameDescriptor(id: number, key: Uint8Array, text: string): void {
     this.sealedRevision++;
     this.#db.query('UPDATE descriptors SET key = ?, text = ? WHERE id = ?').run(key, text, id);
   }
 
-  /** Removes a descriptor with its scripts, as far as no other makes them. */
+  /** Removes a descriptor, and its scripts unless another descriptor has them. */
   removeDescriptor(id: number): void {
     this.sealedRevision++;
     for (const [table, column] of [
@@ -202,13 +202,13 @@ export class WalletKeyStore extends WalletKeyReads {
     this.#use.run(script);
   }
 
-  /** All scripts, in no order. */
+  /** All scripts, unordered. */
   *allScripts(): Generator<Uint8Array> {
     for (const { script } of this.#db.query<{ script: Uint8Array }, []>('SELECT script FROM scripts').iterate())
       yield script;
   }
 
-  /** All scripts, a page at a time; the file may be written between two pages. */
+  /** All scripts in pages; the file may be written between two pages. */
   *scriptPages(): Generator<readonly PlacedScript[]> {
     let last: PlacedScript = { script: new Uint8Array(0), descriptor: 0, position: 0 };
     for (;;) {
@@ -219,7 +219,7 @@ export class WalletKeyStore extends WalletKeyReads {
     }
   }
 
-  /** Some scripts in the order of scripts and descriptors, behind one of them. */
+  /** Returns some scripts in the order of scripts and descriptors, after a given one. */
   scriptsAfter(
     { script, descriptor }: Pick<ScriptRecord, 'script' | 'descriptor'>,
     count: number,
@@ -232,13 +232,13 @@ export class WalletKeyStore extends WalletKeyReads {
       .all(script, descriptor, count);
   }
 
-  /** Null where there is none of that id. */
+  /** Returns null for an unknown id. */
   descriptor(id: number): DescriptorRecord | null {
     const row = this.#db.query<DescriptorRow, [number]>('SELECT * FROM descriptors WHERE id = ?').get(id);
     return row && descriptorRecord(row);
   }
 
-  /** All descriptors by id, one read at a time. */
+  /** All descriptors by id, each read on demand. */
   *descriptorsInOrder(): Generator<DescriptorRecord> {
     const next = this.#db.query<DescriptorRow, [number]>('SELECT * FROM descriptors WHERE id > ? ORDER BY id LIMIT 1');
     for (let row = next.get(-1); row; row = next.get(row.id)) yield descriptorRecord(row);
@@ -267,7 +267,7 @@ export class WalletKeyStore extends WalletKeyReads {
     return [...this.keysInOrder()].flat();
   }
 
-  /** All private keys, a page at a time; the file may be written between two pages. */
+  /** All private keys in pages; the file may be written between two pages. */
   *keysInOrder(): Generator<StoredKey[]> {
     const page = this.#db.query<{ id: Uint8Array; compressed: number; data: Uint8Array }, [Uint8Array]>(
       `SELECT * FROM keys WHERE id > ? ORDER BY id LIMIT ${KEYS_PAGE}`,
@@ -281,7 +281,7 @@ export class WalletKeyStore extends WalletKeyReads {
     }
   }
 
-  /** Null where there is none of that id. */
+  /** Returns null for an unknown id. */
   key(id: Uint8Array): StoredKey | null {
     const row = this.#key.get(id);
     return row && { ...row, compressed: row.compressed === 1 };
@@ -297,7 +297,7 @@ export class WalletKeyStore extends WalletKeyReads {
     this.#db.query('INSERT OR REPLACE INTO keys VALUES (?, ?, ?)').run(id, Number(compressed), data);
   }
 
-  /** Prepares other data for a key; `putStaged` writes that of all keys with one statement. */
+  /** Prepares the data of a key; `putStaged` writes that of all keys with one statement. */
   stageKey({ id, compressed, data }: StoredKey): void {
     this.#db.query(`INSERT OR REPLACE INTO ${STAGED_KEYS} VALUES (?, ?, ?)`).run(id, Number(compressed), data);
   }
@@ -309,7 +309,7 @@ export class WalletKeyStore extends WalletKeyReads {
     );
   }
 
-  /** Forgets what is staged. The table lies in memory, outside of the file. */
+  /** Empties the table of staged keys, which is in memory. */
   clearStaged(): void {
     this.#db.run(
       `CREATE TEMP TABLE IF NOT EXISTS staged_keys (id BLOB PRIMARY KEY, compressed INTEGER NOT NULL, data BLOB NOT NULL)

@@ -1,4 +1,4 @@
-/** Up to which block a wallet has followed the chain. */
+/** The last block that a wallet has processed. */
 export interface WalletCursor {
   readonly height: number;
   readonly hash: Uint8Array;
@@ -8,22 +8,22 @@ export interface WalletCursor {
 export interface WalletMeta {
   /** Core's names of the flags that are set. */
   flags: readonly string[];
-  /** Unix seconds; nothing of ours is in blocks before. Null where that is not known. */
+  /** Unix seconds; earlier blocks contain nothing of the wallet. Null where it is unknown. */
   birthTime: number | null;
-  /** How the keys are sealed; null where they are not. */
+  /** Encryption of the keys; null where they are not encrypted. */
   encryption: SealedMasterKey | null;
   keypool: number;
-  /** From this block on some scripts are still to be looked up; null where there are none. */
+  /** Height from which new scripts need a scan; null where none do. */
   unscannedFrom: number | null;
-  /** A transaction that is being added output by output, or removed: the next start completes that. Its txid is hex. */
+  /** Hex txid of a transaction that is being added or removed in steps; the next start completes that. */
   unfinished: { readonly txid: string; readonly remove: boolean } | null;
-  /** By the id of a descriptor: addresses before `to` that were skipped and have no entry in the book yet. */
+  /** By descriptor id: addresses before `to` that were skipped and are not in the address book yet. */
   unnamed: Readonly<Record<number, { readonly from: number; readonly to: number }>> | null;
-  /** By the id of a descriptor: its scripts from this index on are still to be looked up. */
+  /** By descriptor id: first index of the scripts that were not looked up in the chain yet. */
   filledUnseen: Readonly<Record<number, number>> | null;
 }
 
-/** The key that seals the private keys, sealed itself with one made from the passphrase. */
+/** The key that seals the private keys, sealed itself with a key derived from the passphrase. */
 export interface SealedMasterKey {
   readonly kdf: 'scrypt';
   readonly cost: number;
@@ -32,7 +32,7 @@ export interface SealedMasterKey {
   /** Hex. */
   readonly salt: string;
   readonly sealed: string;
-  /** The rows of the wallet have a MAC of the master key. Part of the sealed data, so that it cannot be removed. */
+  /** Set where the rows have a MAC of the master key. Part of the sealed data, so that it cannot be removed. */
   readonly integrity?: true;
 }
 

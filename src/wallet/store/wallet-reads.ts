@@ -14,7 +14,7 @@ export interface BookEntry {
   readonly purpose: AddressPurpose | null;
 }
 
-/** An unspent output of ours with the transaction that made it. */
+/** An unspent output of the wallet with its transaction. */
 export interface UnspentCoin {
   readonly tx: number;
   readonly txid: Uint8Array;
@@ -23,15 +23,15 @@ export interface UnspentCoin {
   readonly script: Uint8Array;
   readonly height: number | null;
   readonly coinbase: boolean;
-  /** One of TxStateCode, of that transaction. */
+  /** State of that transaction, one of TxStateCode. */
   readonly state: number;
-  /** That transaction spends something of ours. */
+  /** Whether that transaction spends coins of the wallet. */
   readonly fromMe: boolean;
-  /** The first that makes the script. */
+  /** First descriptor of the script. */
   readonly descriptor: number;
 }
 
-/** An output of ours that a script received, spent or not. */
+/** An output that a script of the wallet received, spent or not. */
 export interface ReceivedCoin {
   readonly txid: Uint8Array;
   readonly script: Uint8Array;
@@ -41,24 +41,24 @@ export interface ReceivedCoin {
   readonly coinbase: boolean;
 }
 
-/** What tells how many entries a transaction has in a list. */
+/** The columns that decide how many list entries a transaction has. */
 export interface TxOutline {
   readonly id: number;
   readonly state: number;
   readonly height: number | null;
-  /** Its outputs that are ours. */
+  /** Number of its outputs that pay the wallet. */
   readonly own: number;
 }
 
-/** The same, with what it takes to tell payments from change. */
+/** An outline with the amounts that distinguish payments from change. */
 export interface SpendOutline extends TxOutline {
-  /** Satoshis of ours that it spends. */
+  /** Satoshis of the wallet that it spends. */
   readonly debit: number;
-  /** Of the outputs that are ours, those that are in no book. */
+  /** Number of outputs that pay the wallet without an address book entry. */
   readonly change: number;
 }
 
-/** Read in some milliseconds. */
+/** Read in a few milliseconds. */
 const UNSPENT_PAGE = 1000;
 const FIRST_PAGE = 32;
 const LONGEST_PAGE = 512;
@@ -78,7 +78,7 @@ interface UnspentRow {
 
 type TxRow = Parameters<typeof txRecord>[0];
 
-/** Everything that can be read of a wallet. What belongs together is read within one `snapshot`. */
+/** Read access to a wallet. Reads that must be consistent run in one `snapshot`. */
 export class WalletReads {
   readonly keys: WalletKeyReads;
   readonly txs: WalletTxReads;
@@ -102,12 +102,12 @@ export class WalletReads {
     );
   }
 
-  /** On a connection of its own, for reading only. */
+  /** Opens a separate connection for reading. */
   static open(path: string): WalletReads {
     return new WalletReads(openWalletReader(path), true);
   }
 
-  /** On the writer's connection. */
+  /** Reads on the writer's connection. */
   static on(db: Database): WalletReads {
     return new WalletReads(db, false);
   }
@@ -143,12 +143,12 @@ export class WalletReads {
     return this.#db.query<{ n: number }, []>('SELECT count(*) AS n FROM txs').get()!.n;
   }
 
-  /** Satoshis of all confirmed and unspent outputs, immature ones among them. */
+  /** Satoshis of all confirmed unspent outputs, including immature ones. */
   confirmedTotal(): number {
     return this.#db.query<{ confirmed: number }, []>('SELECT confirmed FROM totals').get()!.confirmed;
   }
 
-  /** Satoshis of unspent outputs confirmed at a height or later: all, or in coinbases. */
+  /** Satoshis of unspent outputs confirmed at or above a height: all, or those of coinbases. */
   unspentFrom(height: number, { coinbase }: { coinbase: boolean }): number {
     return this.#db
       .query<{ value: number }, [number]>(
@@ -159,22 +159,22 @@ export class WalletReads {
       .get(height)!.value;
   }
 
-  /** Unspent outputs that no block has. */
+  /** Unspent outputs of unconfirmed transactions. */
   unconfirmedUnspent(): UnspentCoin[] {
     return this.#unspent('c.spent = 0 AND c.height IS NULL');
   }
 
-  /** Coins that something in neither a block nor the mempool spends. */
+  /** Coins that are spent by a transaction in neither a block nor the mempool. */
   pendingSpends(): UnspentCoin[] {
     return this.#unspent('c.spent = 3');
   }
 
-  /** All that nothing spends, confirmed or not. */
+  /** All unspent outputs, confirmed or not. */
   unspent(): UnspentCoin[] {
     return this.#unspent('c.spent = 0');
   }
 
-  /** The same a page at a time, in the order of transactions; the file may be written between two pages. */
+  /** All unspent outputs in pages, in the order of transactions; the file may be written between two pages. */
   *unspentPages(): Generator<UnspentCoin[], void> {
     const keys = this.#db
       .query<{ tx: number; vout: number }, []>('SELECT tx, vout FROM coins WHERE spent = 0 ORDER BY tx, vout')
@@ -191,22 +191,22 @@ export class WalletReads {
     return this.#db.query<{ n: number }, []>('SELECT count(*) AS n FROM coins WHERE spent = 0').get()!.n;
   }
 
-  /** Outputs of ours, spent or not. */
+  /** Number of outputs that pay the wallet, spent or not. */
   receivedCount(): number {
     return this.#db.query<{ n: number }, []>('SELECT count(*) AS n FROM coins').get()!.n;
   }
 
-  /** What one script received, spent or not, in the order of transactions. */
+  /** Outputs that one script received, spent or not, in the order of transactions. */
   receivedBy(script: Uint8Array): ReceivedCoin[] {
     return this.#received('WHERE c.script = ?', script);
   }
 
-  /** The same of all scripts of ours. */
+  /** Outputs that all scripts of the wallet received. */
   received(): ReceivedCoin[] {
     return this.#received('');
   }
 
-  /** Transactions in outline, newest first. */
+  /** Outlines of transactions, newest first. */
   *outlines(): Generator<SpendOutline> {
     let below = Number.MAX_SAFE_INTEGER;
     for (let size = FIRST_PAGE; ; size = Math.min(size * 2, LONGEST_PAGE)) {
@@ -217,7 +217,7 @@ export class WalletReads {
     }
   }
 
-  /** Those that pay addresses with a label, newest first; `own` counts the outputs that do. */
+  /** Transactions that pay addresses with a label, newest first; `own` counts those outputs. */
   transactionsPayingLabel(label: string): TxOutline[] {
     return this.#db
       .query<TxOutline, [string]>(
@@ -227,7 +227,7 @@ export class WalletReads {
       .all(label);
   }
 
-  /** In blocks above a height, or contradicted there, or in no block; in order. */
+  /** Transactions that are in blocks above a height, conflict with one, or are unconfirmed; in order. */
   transactionsSince(height: number): WalletTxRecord[] {
     return this.#db
       .query<TxRow, [number]>(
@@ -238,7 +238,7 @@ export class WalletReads {
       .map(txRecord);
   }
 
-  /** Whether a block of a height holds or contradicts a transaction. */
+  /** Whether a transaction is in a block of this height or conflicts with it. */
   hasTransactionsAt(height: number): boolean {
     return this.#db.query('SELECT 1 FROM txs WHERE height = ? LIMIT 1').get(height) !== null;
   }
@@ -254,7 +254,7 @@ export class WalletReads {
       .map(({ wtxid }) => wtxid);
   }
 
-  /** Null for an address that has no name, such as one of change. */
+  /** Returns null for an address without an entry, such as a change address. */
   bookEntry(script: Uint8Array): BookEntry | null {
     return this.#book.get(script);
   }
@@ -291,7 +291,7 @@ export class WalletReads {
     return this.#db.query('SELECT 1 FROM locked WHERE outpoint = ?').get(outpointRowKey(outpoint)) !== null;
   }
 
-  /** Whether something was spent from the script before. */
+  /** Whether the script was spent from. */
   isUsed(script: Uint8Array): boolean {
     return this.#db.query('SELECT 1 FROM scripts WHERE script = ? AND used = 1').get(script) !== null;
   }
@@ -333,7 +333,7 @@ export class WalletReads {
   }
 }
 
-/** Confirmations as Core counts them: negative for what a block contradicts. */
+/** Confirmations as Core counts them: negative for a conflicted transaction. */
 export function depthOf({ state, height }: { state: number; height: number | null }, tipHeight: number): number {
   if (state === TxStateCode.CONFIRMED) return tipHeight - height! + 1;
   return state === TxStateCode.CONFLICTED ? -(tipHeight - height! + 1) : 0;

@@ -1,9 +1,9 @@
 /**
- * wallets/NAME.db. Amounts and sums of them fit a double exactly. A transaction's id is its place in the order in which
- * the wallet learned of it.
+ * wallets/NAME.db. Amounts and their sums fit a double exactly. Transaction ids ascend in the order in which the wallet
+ * saw the transactions.
  */
 export const WALLET_SCHEMA_VERSION = 1;
-/** Of a wallet whose rows have MACs: an earlier program, which does not know them, must not write it. */
+/** Version of a wallet whose rows have MACs: an earlier program, which does not know them, must not write it. */
 export const SEALED_WALLET_SCHEMA_VERSION = 2;
 
 /** `txs.state`. */
@@ -11,18 +11,18 @@ export const TxStateCode = {
   /** In no block and not in the mempool. */
   INACTIVE: 0,
   MEMPOOL: 1,
-  /** `height`, `block_hash` and so on tell the block. */
+  /** `height`, `block_hash` and so on name the block. */
   CONFIRMED: 2,
-  /** A block contradicts it: `height` and `block_hash` tell which. */
+  /** Conflicts with a block, which `height` and `block_hash` name. */
   CONFLICTED: 3,
-  /** Inactive, and not wanted any more. */
+  /** Inactive and abandoned. */
   ABANDONED: 4,
 } as const;
 
-/** `coins.spent`: by what. */
+/** `coins.spent`: state of the spending transaction. */
 export const SpentCode = { UNSPENT: 0, CONFIRMED: 1, MEMPOOL: 2, INACTIVE: 3 } as const;
 
-/** Tables that came later. Each is made in an earlier file when it is opened; an earlier program ignores them. */
+/** Later tables, which are added to earlier files when they are opened; an earlier program ignores them. */
 export const WALLET_ADDITIONS = `
 -- Hash of the payment that a row of 'requests' stands for.
 CREATE TABLE IF NOT EXISTS request_payments (id TEXT PRIMARY KEY, hash BLOB NOT NULL) WITHOUT ROWID;

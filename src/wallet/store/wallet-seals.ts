@@ -8,12 +8,12 @@ import { openWalletReader } from './wallet-database.ts';
 import { STAGED_KEYS } from './wallet-keys-store.ts';
 import { SEALED_WALLET_SCHEMA_VERSION } from './wallet-schema.ts';
 
-/** A MAC of the file, and the key that made it. */
+/** A MAC of the file with the id of its key. */
 interface Seal extends StoredRowMac {
   readonly key: string;
 }
 
-/** `absent`: no MAC, or one of another key. `interrupted`: the key was closed meanwhile. */
+/** `absent`: no MAC, or one of another key. `interrupted`: the key was wiped in between. */
 export type SealState = 'valid' | 'invalid' | 'absent' | 'interrupted';
 
 type SealName = 'nodeMac' | 'masterMac';
@@ -24,9 +24,9 @@ interface ChangedRow {
   readonly row: string;
 }
 
-/** Rows that are hashed before the thread does other work: some milliseconds. */
+/** Rows that are hashed in one slice, a few milliseconds. */
 const SLICE_ROWS = 500;
-/** How often a MAC is begun again that a failed write spoilt. */
+/** Attempts to compute a MAC; a failed write spoils an attempt. */
 const MAX_ATTEMPTS = 3;
 const SUM_SIZE = 32;
 const CONTEXT = `obverse wallet rows, version ${COVERED_VERSION}`;
@@ -36,8 +36,8 @@ const SEALED = new Set(COVERED_ROWS.filter(({ sealed }) => sealed).map(({ name }
 
 /**
  * The two MACs over the rows of an encrypted wallet: one by a key of the node over all covered rows, and one by a key
- * made of the wallet's master key over those that change only while that is open. Both are written in the transaction
- * that changes the rows, by adding what changed: an invalid MAC stays invalid.
+ * derived from the wallet's master key over the rows that change only while it is unlocked. Both are updated in the
+ * transaction that changes the rows, by adding the changes, so that an invalid MAC stays invalid.
  */
 export class WalletSeals {
   readonly #db: Database;
@@ -45,7 +45,7 @@ export class WalletSeals {
   #node: RowMac | null = null;
   #master: RowMac | null = null;
   #noting = false;
-  /** What has changed since the snapshot that a new MAC of the node is made of. */
+  /** Changes since the snapshot over which a new MAC of the node is computed. */
   #building: { readonly changed: RowSum; spoilt: boolean } | null = null;
 
   constructor(db: Database, path: string) {
@@ -53,7 +53,7 @@ export class WalletSeals {
     this.#path = path;
   }
 
-  /** Follows changes of rows from now on. `context` is bound into the MAC of the node. */
+  /** Tracks changes of rows from now on. `context` is bound into the MAC of the node. */
   follow(nodeKey: Uint8Array, context: string): void {
     this.#node ??= new RowMac(nodeKey, `${CONTEXT}, node: ${context}`);
     if (this.#noting) return;
@@ -67,11 +67,11 @@ export class WalletSeals {
     this.#master = masterKey && new RowMac(masterKey, `${CONTEXT}, master key`);
   }
 
-  /** Writes the MAC of a master key anew, of the rows as they are; inside the caller's transaction. */
+  /** Computes the MAC of a master key over the current rows, inside the caller's transaction. */
   sealWith(masterKey: Uint8Array): void {
     const mac = new RowMac(masterKey, `${CONTEXT}, master key`);
     try {
-      // What was noted before is in the sum already.
+      // Changes that were recorded before are part of the sum.
       this.#settleNode();
       const sum = new RowSum();
       for (const covered of COVERED_ROWS)
@@ -86,8 +86,8 @@ export class WalletSeals {
   }
 
   /**
-   * Sums the rows for the MAC of a master key in slices, with the staged keys in the place of those in the file: of the
-   * file as it is at the time of the call. `sealStaged` writes the MAC.
+   * Sums the rows for the MAC of a master key in slices, with the staged keys in place of the stored ones, in the state
+   * of the file at the time of the call. `sealStaged` writes the MAC.
    */
   async sumStaged(masterKey: Uint8Array, signal: AbortSignal): Promise<RowSum> {
     const mac = new RowMac(masterKey, `${CONTEXT}, master key`);
@@ -104,7 +104,7 @@ export class WalletSeals {
     }
   }
 
-  /** Writes the MAC of a master key from a sum of all its rows; inside the caller's transaction. */
+  /** Writes the MAC of a master key from the sum of its rows, inside the caller's transaction. */
   sealStaged(masterKey: Uint8Array, sum: RowSum): void {
     const mac = new RowMac(masterKey, `${CONTEXT}, master key`);
     try {
@@ -115,7 +115,7 @@ export class WalletSeals {
     }
   }
 
-  /** Brings the MACs up to date; called at the end of each transaction. */
+  /** Updates the MACs at the end of each transaction. */
   settle(): void {
     if (!this.#noting) return;
     const sealed = this.#settleNode();
@@ -128,29 +128,32 @@ export class WalletSeals {
     this.#put('masterMac', this.#master, sum);
   }
 
-  /** A transaction failed after it was settled, or while it was. */
+  /** Notes that a transaction failed after or during `settle`. */
   rolledBack(): void {
     if (this.#building) this.#building.spoilt = true;
   }
 
-  /** Compares the rows with the MAC of the node. Takes its time in slices. */
+  /** Compares the rows with the MAC of the node, in slices. */
   checkNode(signal: AbortSignal): Promise<SealState> {
     return this.#check('nodeMac', this.#node, () => true, signal);
   }
 
-  /** Compares the rows with the MAC of the master key, which must be open. Takes its time in slices. */
+  /** Compares the rows with the MAC of the master key, which must be open, in slices. */
   checkMaster(signal: AbortSignal): Promise<SealState> {
     return this.#check('masterMac', this.#master, (name) => SEALED.has(name), signal);
   }
 
-  /** The key of the node that vouched last, under the MAC of the master key: that MAC cannot be removed unnoticed. */
+  /**
+   * Whether this node vouched last. The MAC of the master key covers the entry, so that the node's MAC cannot be
+   * removed unnoticed.
+   */
   get vouchedByThisNode(): boolean {
     return this.#node !== null && readText(this.#db, 'vouchedBy') === this.#node.id;
   }
 
   /**
-   * Makes the MAC of the node anew, of the rows as they are: they must have been checked. False where the master key is
-   * not open any more, so that this cannot be noted.
+   * Computes the MAC of the node over the current rows, which must have been checked. Returns false where the master
+   * key is no longer open, so that this cannot be recorded.
    */
   async vouch(signal: AbortSignal): Promise<boolean> {
     const mac = this.#node;
@@ -199,7 +202,7 @@ export class WalletSeals {
     return timingSafeEqual(mac.reveal(stored).bytes(), sum.bytes()) ? 'valid' : 'invalid';
   }
 
-  /** The sum of the rows and the stored MAC, of one state of the file: the one at the time of the call. */
+  /** Returns the sum of the rows and the stored MAC in the state of the file at the time of the call. */
   async #read(
     name: SealName,
     mac: RowMac,
@@ -225,7 +228,7 @@ export class WalletSeals {
     }
   }
 
-  /** Adds what has changed to the MAC of the node; returns the changes that concern the other one. */
+  /** Adds the recorded changes to the MAC of the node; returns those that concern the other MAC. */
   #settleNode(): ChangedRow[] {
     if (!this.#noting) return [];
     const changes = this.#db.query<ChangedRow, []>('SELECT name, sign, row FROM temp.changed_rows').all();
@@ -261,7 +264,7 @@ function readText(db: Database, key: string): string | null {
   return row && String(row.value);
 }
 
-/** Null where there is none; one that cannot be read is `ifMalformed`. */
+/** Returns null where there is no MAC, and `ifMalformed` for one that cannot be read. */
 function readSeal(db: Database, name: SealName): Seal | null;
 function readSeal<T>(db: Database, name: SealName, ifMalformed: T): Seal | T | null;
 function readSeal<T>(db: Database, name: SealName, ifMalformed: T | null = null): Seal | T | null {

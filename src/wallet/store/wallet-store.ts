@@ -9,17 +9,17 @@ import { WalletReads } from './wallet-reads.ts';
 import { WalletSeals } from './wallet-seals.ts';
 import { outpointRowKey, WalletTxStore } from './wallet-tx-store.ts';
 
-/** A wallet's file, for its one writer. */
+/** A wallet's file, for its single writer. */
 export class WalletStore {
   readonly path: string;
   readonly keys: WalletKeyStore;
   readonly txs: WalletTxStore;
   readonly requests: RequestStore;
   readonly reads: WalletReads;
-  /** MACs over the rows, where the wallet is encrypted. */
+  /** MACs over the rows of an encrypted wallet. */
   readonly seals: WalletSeals;
   readonly #db: Database;
-  /** Called after a rollback with the descriptors and keys that were written: what is in memory of them does not hold. */
+  /** Called after a rollback with the descriptors and keys that were written: their copies in memory are invalid. */
   onRollback: (descriptors: readonly number[], keyIds: readonly string[]) => void = () => {};
   readonly #meta = new Map<keyof WalletMeta, unknown>();
   #depth = 0;
@@ -35,7 +35,7 @@ export class WalletStore {
     this.keys.atomically = (work) => this.write(work);
   }
 
-  /** Makes the file. Throws where there is one. */
+  /** Creates the file. Throws where it exists. */
   static create(path: string, identity: ChainDatabaseIdentity): WalletStore {
     return new WalletStore(path, createWalletDatabase(path, identity));
   }
@@ -45,7 +45,7 @@ export class WalletStore {
     return new WalletStore(path, openWalletDatabase(path, identity));
   }
 
-  /** All or nothing, and on the disk when it returns. May nest. */
+  /** Runs work in one durable transaction. May nest. */
   write<T>(work: () => T): T {
     if (this.#depth > 0) return work();
     this.#depth++;
@@ -68,7 +68,9 @@ export class WalletStore {
     }
   }
 
-  /** The same for what the chain can tell again after a power cut: the disk is not waited for. */
+  /**
+   * Runs work in one transaction without waiting for the disk: for data that the chain restores after a power failure.
+   */
   writeRelaxed<T>(work: () => T): T {
     if (this.#depth > 0) return work();
     this.#db.run('PRAGMA synchronous = NORMAL');
@@ -79,7 +81,7 @@ export class WalletStore {
     }
   }
 
-  /** Asked for with each step of long work, so it is kept in memory. */
+  /** Kept in memory, since long work reads it at each step. */
   meta<K extends keyof WalletMeta>(key: K): WalletMeta[K] | null {
     let value = this.#meta.get(key) as WalletMeta[K] | null | undefined;
     if (value === undefined) this.#meta.set(key, (value = this.reads.meta(key)));
@@ -101,7 +103,7 @@ export class WalletStore {
     put.run('cursorHash', hash);
   }
 
-  /** Names an address; a purpose of null leaves the one it has. */
+  /** Labels an address; a purpose of null keeps the present one. */
   setLabel(script: Uint8Array, address: string, label: string, purpose: AddressPurpose | null): void {
     this.#db
       .query(
@@ -125,12 +127,12 @@ export class WalletStore {
     for (const outpoint of outpoints) this.unlock(outpoint);
   }
 
-  /** All of them, or only those that end with the process. */
+  /** Unlocks all outpoints, or those locked until the end of the process. */
   unlockAll({ persistent }: { persistent: boolean }): void {
     this.#db.run(`DELETE FROM locked${persistent ? '' : ' WHERE persistent = 0'}`);
   }
 
-  /** Writes the file anew, so that nothing of what was overwritten is left in it. */
+  /** Rewrites the file, so that it contains nothing of overwritten rows. */
   vacuum(): void {
     this.#db.run('VACUUM');
     this.#db.run('PRAGMA wal_checkpoint(TRUNCATE)');

@@ -2,24 +2,24 @@ import type { Database } from 'bun:sqlite';
 import type { Outpoint } from '../../primitives/outpoint.ts';
 import { SpentCode, TxStateCode } from './wallet-schema.ts';
 
-/** A transaction of a wallet, without its bytes. Times are Unix seconds. */
+/** A transaction of a wallet without its bytes. Times are Unix seconds. */
 export interface WalletTxRecord {
-  /** Its place in the order in which the wallet learned of it. */
+  /** Position in the order in which the wallet saw its transactions. */
   readonly id: number;
   readonly txid: Uint8Array;
   readonly wtxid: Uint8Array;
   /** One of TxStateCode. */
   readonly state: number;
-  /** Of the block that holds it, or that contradicts it. */
+  /** Height of the block that contains it, or that it conflicts with. */
   readonly height: number | null;
   readonly blockHash: Uint8Array | null;
   readonly blockIndex: number | null;
   readonly blockTime: number | null;
   readonly receivedAt: number;
-  /** The one it is shown with. */
+  /** The displayed time. */
   readonly time: number;
   readonly coinbase: boolean;
-  /** Satoshis of ours that it spends. */
+  /** Satoshis of the wallet that it spends. */
   readonly debit: number;
   readonly comment: string | null;
   readonly commentTo: string | null;
@@ -34,13 +34,13 @@ export interface TxBlock {
   readonly time: number;
 }
 
-/** An output of ours. */
+/** An output that pays the wallet. */
 export interface StoredWalletCoin {
   readonly tx: number;
   readonly vout: number;
   readonly value: number;
   readonly script: Uint8Array;
-  /** Where its transaction is confirmed. */
+  /** Height of its confirmed transaction, or null. */
   readonly height: number | null;
   readonly coinbase: boolean;
   /** One of SpentCode. */
@@ -108,7 +108,7 @@ function coinRecord(row: CoinRow): StoredWalletCoin {
   return { ...row, coinbase: row.coinbase === 1 };
 }
 
-/** The key of an outpoint: txid in wire order and index, big-endian. */
+/** Returns the key of an outpoint: txid in wire order and index, big-endian. */
 export function outpointRowKey({ txid, vout }: Outpoint): Uint8Array {
   const key = new Uint8Array(36);
   key.set(txid);
@@ -116,7 +116,7 @@ export function outpointRowKey({ txid, vout }: Outpoint): Uint8Array {
   return key;
 }
 
-/** SQL for the effect that the spenders of an outpoint have on its coin, the strongest first. */
+/** SQL for the strongest effect that the spenders of an outpoint have on its coin. */
 const spentBy = (outpoint: string) => `coalesce((SELECT min(CASE
     WHEN t.state = ${TxStateCode.CONFIRMED} THEN ${SpentCode.CONFIRMED}
     WHEN t.state = ${TxStateCode.MEMPOOL} THEN ${SpentCode.MEMPOOL}
@@ -124,20 +124,20 @@ const spentBy = (outpoint: string) => `coalesce((SELECT min(CASE
       THEN ${SpentCode.INACTIVE}
   END) FROM spends s JOIN txs t ON t.id = s.tx WHERE s.outpoint = ${outpoint}), ${SpentCode.UNSPENT})`;
 
-/** The inputs of a transaction as rows: ?1 holds their outpoints one after the other, ?2 their indexes as JSON. */
+/** The inputs of a transaction as rows: ?1 contains their outpoints one after the other, ?2 their indexes as JSON. */
 const INPUTS = 'SELECT substr(?1, 36 * key + 1, 36) AS outpoint, value AS vout FROM json_each(?2)';
-/** The coins of ours among them. */
+/** The wallet's coins among them. */
 const INPUT_COINS = `FROM (${INPUTS}) i JOIN txs t ON t.txid = substr(i.outpoint, 1, 32)
   JOIN coins c ON c.tx = t.id AND c.vout = i.vout`;
 
-/** Inputs in the form that statements over all of them take: one statement costs a fifth of one for each input. */
+/** Packs inputs for statements over all of them: one such statement costs a fifth of one for each input. */
 function packInputs(inputs: readonly Outpoint[]): [Uint8Array, string] {
   const packed = new Uint8Array(36 * inputs.length);
   for (const [i, outpoint] of inputs.entries()) packed.set(outpointRowKey(outpoint), 36 * i);
   return [packed, JSON.stringify(inputs.map(({ vout }) => vout))];
 }
 
-/** Transactions and coins of a wallet, for reading. */
+/** Read access to the transactions and coins of a wallet. */
 export class WalletTxReads {
   readonly #byTxid;
   readonly #byId;
@@ -175,18 +175,18 @@ export class WalletTxReads {
     return txRecord(this.#byId.get(id)!);
   }
 
-  /** The one behind an id in the order; null behind the last. */
+  /** Returns the transaction that follows an id in the order; null after the last. */
   nextTransaction(id: number): WalletTxRecord | null {
     const row = this.#next.get(id);
     return row && txRecord(row);
   }
 
-  /** The encoding with witness. */
+  /** Returns the encoding with witness. */
   raw(id: number): Uint8Array {
     return this.#raw.get(id)!.raw;
   }
 
-  /** Null where the output is not ours. */
+  /** Returns null where the output is not the wallet's. */
   coin({ txid, vout }: Outpoint): StoredWalletCoin | null {
     const row = this.#coin.get(txid, vout);
     return row && coinRecord(row);
@@ -196,23 +196,23 @@ export class WalletTxReads {
     return this.#coinsOf.all(tx).map(coinRecord);
   }
 
-  /** Ids of the transactions that spend an output, effective or not. */
+  /** Ids of the transactions that spend an output, whatever their state. */
   spenders(outpoint: Outpoint): number[] {
     return this.#spenders.all(outpointRowKey(outpoint)).map(({ tx }) => tx);
   }
 
-  /** Txids of the wallet's other transactions that spend something that it spends. */
+  /** Txids of other wallet transactions that spend one of its inputs. */
   rivals(tx: number): Uint8Array[] {
     return this.#rivals.all(tx).map(({ txid }) => txid);
   }
 
-  /** Txids in the mempool that contradict it or an ancestor of it. */
+  /** Txids in the mempool that conflict with it or an ancestor of it. */
   mempoolConflicts(tx: number): Uint8Array[] {
     return this.#conflicts.all(tx).map(({ txid }) => txid);
   }
 }
 
-/** The same for the one writer. */
+/** Write access to the transactions and coins of a wallet. */
 export class WalletTxStore extends WalletTxReads {
   readonly #db: Database;
   readonly #insert;
@@ -261,7 +261,7 @@ export class WalletTxStore extends WalletTxReads {
     );
   }
 
-  /** Adds a transaction at the end of the order, spending nothing of ours yet. Returns its id. */
+  /** Adds a transaction at the end of the order, without its inputs. Returns its id. */
   insertTransaction(tx: {
     txid: Uint8Array;
     wtxid: Uint8Array;
@@ -277,14 +277,14 @@ export class WalletTxStore extends WalletTxReads {
     return this.#insert.get(txid, wtxid, raw, state, ...place, receivedAt, time, Number(coinbase))!.id;
   }
 
-  /** Moves a transaction, and its coins with it. What it spends is refreshed with `refreshSpent`. */
+  /** Changes the state of a transaction and the height of its coins. `refreshInputs` updates what it spends. */
   setState(tx: number, state: number, block: TxBlock | null): void {
     if (block) this.#setState.run(state, block.height, block.hash, block.index, block.time, tx);
     else this.#setState.run(state, null, null, null, null, tx);
     this.#coinHeights.run(state === TxStateCode.CONFIRMED ? block!.height : null, tx);
   }
 
-  /** The witness that counts, with its bytes. */
+  /** Replaces the witness. */
   setRaw(tx: number, wtxid: Uint8Array, raw: Uint8Array): void {
     this.#db.query('UPDATE txs SET wtxid = ?, raw = ? WHERE id = ?').run(wtxid, raw, tx);
   }
@@ -293,23 +293,23 @@ export class WalletTxStore extends WalletTxReads {
     this.#db.query('INSERT OR IGNORE INTO tx_variants VALUES (?, ?, ?)').run(tx, wtxid, raw);
   }
 
-  /** An output of ours, as yet unspent. False where it is known already. */
+  /** Adds an unspent output that pays the wallet. Returns false where it exists. */
   addCoin(tx: number, vout: number, coin: Pick<StoredWalletCoin, 'value' | 'script' | 'height' | 'coinbase'>): boolean {
     const { changes } = this.#addCoin.run(tx, vout, coin.value, coin.script, coin.height, Number(coin.coinbase));
     return changes > 0;
   }
 
-  /** Notes that a transaction spends these outpoints, ours or not. */
+  /** Records the outpoints that a transaction spends, the wallet's or not. */
   addSpends(inputs: readonly Outpoint[], tx: number): void {
     this.#addSpends.run(...packInputs(inputs), tx);
   }
 
-  /** Of each outpoint the first of the transactions that spend it, each id once. */
+  /** Returns the first spender of each outpoint, each id once. */
   firstSpenders(inputs: readonly Outpoint[]): number[] {
     return this.#firstSpenders.all(...packInputs(inputs)).map(({ tx }) => tx);
   }
 
-  /** Value and script of each coin of ours among some outpoints. */
+  /** Returns value and script of each of the wallet's coins among some outpoints. */
   coinsAmong(inputs: readonly Outpoint[]): { readonly value: number; readonly script: Uint8Array }[] {
     return this.#inputCoins.all(...packInputs(inputs));
   }
@@ -318,12 +318,12 @@ export class WalletTxStore extends WalletTxReads {
     this.#addDebit.run(value, tx);
   }
 
-  /** Finds out again by what a coin of ours is spent. */
+  /** Updates the spent state of a coin. */
   refreshSpent(coin: Pick<StoredWalletCoin, 'tx' | 'vout'>, outpoint: Outpoint): void {
     this.#refreshSpent.run(coin.tx, coin.vout, outpointRowKey(outpoint));
   }
 
-  /** Determines again what spends the coins of ours among some outpoints. */
+  /** Updates the spent state of the wallet's coins among some outpoints. */
   refreshInputs(inputs: readonly Outpoint[]): void {
     this.#refreshInputs.run(...packInputs(inputs));
   }
@@ -332,12 +332,12 @@ export class WalletTxStore extends WalletTxReads {
     return this.#addConflict.run(tx, txid).changes > 0;
   }
 
-  /** Forgets a transaction of the mempool; returns whose conflicts it was. */
+  /** Removes the conflicts with a mempool transaction; returns the transactions that had them. */
   dropMempoolConflict(txid: Uint8Array): number[] {
     return this.#dropConflict.all(txid).map(({ tx }) => tx);
   }
 
-  /** One that is in the mempool, or that something there contradicts; null where there is none. */
+  /** Returns a transaction that is in the mempool or conflicts with it; null where there is none. */
   touchedByMempool(): number | null {
     const row = this.#db
       .query<{ id: number }, []>(
@@ -348,7 +348,7 @@ export class WalletTxStore extends WalletTxReads {
     return row?.id ?? null;
   }
 
-  /** Nothing is known of the mempool: a transaction that was in it is inactive. Its spends have to be refreshed then. */
+  /** Makes a mempool transaction inactive. The coins that it spends have to be refreshed afterwards. */
   forgetMempool(tx: number): void {
     this.#db
       .query(`UPDATE txs SET state = ${TxStateCode.INACTIVE} WHERE id = ? AND state = ${TxStateCode.MEMPOOL}`)
@@ -356,7 +356,7 @@ export class WalletTxStore extends WalletTxReads {
     this.#db.query('DELETE FROM mempool_conflicts WHERE tx = ?').run(tx);
   }
 
-  /** Confirmed or contradicted by blocks above a height, in order. */
+  /** Transactions that are confirmed or conflicted above a height, in order. */
   aboveHeight(height: number): WalletTxRecord[] {
     return this.#db
       .query<TxRow, [number]>(`SELECT ${TX_COLUMNS} FROM txs WHERE height > ? ORDER BY id`)
@@ -364,7 +364,7 @@ export class WalletTxStore extends WalletTxReads {
       .map(txRecord);
   }
 
-  /** Blocks that have transactions of the wallet, the highest first. */
+  /** Blocks with transactions of the wallet, the highest first. */
   blockHashes(): Uint8Array[] {
     return this.#db
       .query<{ hash: Uint8Array }, []>(
@@ -374,7 +374,7 @@ export class WalletTxStore extends WalletTxReads {
       .map(({ hash }) => hash);
   }
 
-  /** Neither in a block nor contradicted by one, in order. */
+  /** Transactions that are neither confirmed nor conflicted, in order. */
   unconfirmed(): WalletTxRecord[] {
     return this.#db
       .query<TxRow, []>(`SELECT ${TX_COLUMNS} FROM txs WHERE state NOT IN (2, 3) ORDER BY id`)
@@ -382,7 +382,7 @@ export class WalletTxStore extends WalletTxReads {
       .map(txRecord);
   }
 
-  /** The newest time that is not later than that. */
+  /** Returns the newest time up to a limit. */
   latestTime(limit: number): number | null {
     const row = this.#db
       .query<{ time: number }, [number]>('SELECT time FROM txs WHERE time <= ? ORDER BY id DESC LIMIT 1')
@@ -391,8 +391,8 @@ export class WalletTxStore extends WalletTxReads {
   }
 
   /**
-   * Txids of all, and of what they spend, a page at a time: whatever else touches these may concern the wallet. The file
-   * may be written between two pages.
+   * Txids of all transactions and of those that they spend, in pages: other transactions that touch them may concern
+   * the wallet. The file may be written between two pages.
    */
   *watchedTxids(): Generator<readonly Uint8Array[]> {
     const txids = this.#db.query<{ id: number; txid: Uint8Array }, [number]>(
@@ -426,7 +426,10 @@ export class WalletTxStore extends WalletTxReads {
     this.#db.query('UPDATE txs SET replaces = ? WHERE id = ?').run(originalTxid, replacement);
   }
 
-  /** Some of the outputs of ours that a transaction has, in order: as many as are removed in some milliseconds. */
+  /**
+   * Returns some outputs of a transaction that pay the wallet, in order: as many as can be removed in a few
+   * milliseconds.
+   */
   somePaidBy(tx: number): StoredWalletCoin[] {
     return this.#db
       .query<CoinRow, [number]>(`SELECT * FROM coins WHERE tx = ? ORDER BY vout LIMIT ${REMOVED_PAGE}`)
@@ -434,23 +437,23 @@ export class WalletTxStore extends WalletTxReads {
       .map(coinRecord);
   }
 
-  /** Removes the outputs of ours that a transaction has up to one of them. */
+  /** Removes the outputs of a transaction that pay the wallet, up to a given index. */
   removeCoins(tx: number, lastVout: number): void {
-    // The trigger that keeps the sum of confirmed coins fires for updates, not for deletions.
+    // The trigger that keeps the total of confirmed coins fires for updates, not for deletions.
     this.#db.query('UPDATE coins SET height = NULL WHERE tx = ? AND vout <= ?').run(tx, lastVout);
     this.#db.query('DELETE FROM coins WHERE tx = ? AND vout <= ?').run(tx, lastVout);
   }
 
-  /** Removes a transaction, its outputs, and what is known of its inputs. */
+  /** Removes a transaction with its outputs and inputs. */
   removeTransaction(tx: number): void {
-    // The sum of confirmed coins is kept by what changes them, not by what deletes them.
+    // The trigger that keeps the total of confirmed coins fires for updates, not for deletions.
     this.#coinHeights.run(null, tx);
     for (const table of ['coins', 'spends', 'tx_variants', 'mempool_conflicts'])
       this.#db.query(`DELETE FROM ${table} WHERE tx = ?`).run(tx);
     this.#db.query('DELETE FROM txs WHERE id = ?').run(tx);
   }
 
-  /** Copies what the user said of the first of these to the others. */
+  /** Copies the comments and replacement of one transaction to another. */
   copyDetails(from: number, to: number): void {
     this.#db
       .query(
