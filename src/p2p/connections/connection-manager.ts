@@ -2,20 +2,18 @@ import { assert } from '../../util/assert.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
 import type { NetAddress, NetService, PeerAddress } from '../address/net-address.ts';
 import type { NetworkClass } from '../address/net-group.ts';
-import type { AddedNodeState } from './added-nodes.ts';
 import { AddrResponseCache } from './addr-response-cache.ts';
 import type { BanList } from './ban-list.ts';
-import { type ConnectionCounts, countsOf } from './counts.ts';
+import { type ConnectionCounts, countsOf, OwnNonces } from './connection-table.ts';
 import type { OutboundType } from './dialer.ts';
 import type { LocalAddress } from './local-addresses.ts';
-import type { NetDependencies, NetOptions } from './net-options.ts';
+import type { AddedNodeState } from './manual-connections.ts';
+import type { NetDependencies, NetOptions, Slots } from './net-options.ts';
 import { NetState } from './net-state.ts';
 import type { NetTotals } from './net-totals.ts';
-import { OwnNonces } from './own-nonces.ts';
 import type { PeerLink, PeerLogic } from './peer-link.ts';
 import type { Routes } from './routes.ts';
 import { RunningNet } from './running-net.ts';
-import type { Slots } from './slots.ts';
 import { isInSubnet, type Subnet } from './subnet.ts';
 
 /**

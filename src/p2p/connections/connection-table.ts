@@ -1,7 +1,7 @@
 import { equalAddresses, equalServices, type NetAddress, type NetService } from '../address/net-address.ts';
 import { type NetworkClass, networkOf } from '../address/net-group.ts';
 import type { Connection } from './connection.ts';
-import type { ConnectionType } from './peer-link.ts';
+import type { ConnectionType, PeerLink } from './peer-link.ts';
 
 /** Whether the connection is a manual or full-relay outbound connection. */
 const isFullOutbound = ({ type }: Connection) => type === 'manual' || type === 'outbound-full-relay';
@@ -60,5 +60,49 @@ export class ConnectionTable {
     return this.countIf(
       (connection) => isFullOutbound(connection) && networkOf(connection.service.address) === network,
     );
+  }
+}
+
+export interface ConnectionCounts {
+  readonly inbound: number;
+  readonly outbound: number;
+  readonly byType: ReadonlyMap<ConnectionType, number>;
+  readonly byNetwork: ReadonlyMap<NetworkClass, number>;
+}
+
+export function countsOf(table: ConnectionTable): ConnectionCounts {
+  const byType = new Map<ConnectionType, number>();
+  const byNetwork = new Map<NetworkClass, number>();
+  const links = table.all();
+  for (const { type, network } of links) {
+    byType.set(type, (byType.get(type) ?? 0) + 1);
+    byNetwork.set(network, (byNetwork.get(network) ?? 0) + 1);
+  }
+  const inbound = byType.get('inbound') ?? 0;
+  return { inbound, outbound: links.length - inbound, byType, byNetwork };
+}
+
+/** The nonces of our `version` messages per connection, by which a connection to ourselves is detected. */
+export class OwnNonces {
+  readonly #nonces = new WeakMap<PeerLink, bigint>();
+  readonly #table: ConnectionTable;
+
+  constructor(table: ConnectionTable) {
+    this.#table = table;
+  }
+
+  /** Returns the nonce of a link, always the same one. */
+  nonceOf(link: PeerLink): bigint {
+    const old = this.#nonces.get(link);
+    if (old !== undefined) return old;
+    const nonce = crypto.getRandomValues(new BigUint64Array(1))[0]!;
+    this.#nonces.set(link, nonce);
+    return nonce;
+  }
+
+  /** Returns whether a received nonce belongs to an outbound connection in its handshake. */
+  isOwn(nonce: bigint): boolean {
+    const isIts = (link: PeerLink) => link.type !== 'inbound' && !link.standing.established;
+    return this.#table.countIf((link) => isIts(link) && this.#nonces.get(link) === nonce) > 0;
   }
 }

@@ -5,9 +5,16 @@ import { encodeMessage, type MessageType, type ValueOf } from '../messages/messa
 import type { NetMessage, Protocol, Transport, TransportEvent } from '../transport/transport.ts';
 import { V2Transport } from '../transport/v2-transport.ts';
 import type { ByteStream } from './byte-stream.ts';
-import { type ConnectionType, newStanding, type PeerLink, type Permission } from './peer-link.ts';
+import {
+  type ConnectionType,
+  countBytes,
+  newStanding,
+  newTraffic,
+  OTHER_MESSAGES,
+  type PeerLink,
+  type Permission,
+} from './peer-link.ts';
 import { HARD_SEND_LIMIT, SendQueue, SOFT_SEND_LIMIT } from './send-queue.ts';
-import { countBytes, newTraffic, OTHER_MESSAGES } from './traffic.ts';
 
 /** Size of queued received messages at which reading pauses, bytes. Core's default for -maxreceivebuffer. */
 const RECEIVE_LIMIT = 5_000_000;
@@ -322,4 +329,23 @@ export class Connection implements PeerLink {
   #wake(): void {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
+}
+
+/**
+ * Time limit for the first bytes in both directions and for the transport handshake, milliseconds. Core's -peertimeout.
+ */
+const CONNECT_TIMEOUT_MS = 60_000;
+/** Maximum silence in one direction, milliseconds; pings are more frequent. */
+const SILENCE_MS = 20 * 60_000;
+
+/** Core's InactivityCheck: returns why a connection must be closed at a monotonic time, or null. */
+export function inactivityReason(
+  { startedMs, lastSentMs, lastReceivedMs, opened }: Connection,
+  nowMs: number,
+): string | null {
+  if (nowMs - startedMs <= CONNECT_TIMEOUT_MS) return null;
+  if (lastReceivedMs === null || lastSentMs === null) return 'no message in the first minute';
+  if (!opened) return 'transport handshake timeout';
+  if (nowMs - lastSentMs > SILENCE_MS) return 'sending timeout';
+  return nowMs - lastReceivedMs > SILENCE_MS ? 'receiving timeout' : null;
 }

@@ -1,5 +1,26 @@
+import { abortable } from '../../util/abort.ts';
 import { type ByteStream, codeOf, type TcpStream, tcpHandlers } from './byte-stream.ts';
 import { type Timing, within } from './timing.ts';
+
+/** Resolves a host name to numeric addresses. Rejects if there is none. */
+export type Lookup = (host: string) => Promise<readonly string[]>;
+
+/** The system may query several servers for some seconds each. */
+const LOOKUP_TIMEOUT_MS = 30_000;
+
+/** Resolves a host name with a time limit. Rejects with DialError after it, or with the signal's reason. */
+export function lookUp(
+  host: string,
+  { lookup, timing }: { readonly lookup: Lookup; readonly timing: Timing },
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  return within(
+    timing,
+    LOOKUP_TIMEOUT_MS,
+    abortable(lookup(host), signal),
+    () => new DialError('name lookup timed out'),
+  );
+}
 
 /** Thrown if a connection cannot be established for an external reason. */
 export class DialError extends Error {

@@ -1,8 +1,80 @@
-import type { AddedNodes } from './added-nodes.ts';
+import { parseService, printAddress, printService } from '../address/address-text.ts';
+import { equalServices, type NetService } from '../address/net-address.ts';
 import type { ConnectionTable } from './connection-table.ts';
 import type { Dialer } from './dialer.ts';
-import { MANUAL_SLOTS } from './slots.ts';
+import { MANUAL_SLOTS } from './net-options.ts';
 import type { Timing } from './timing.ts';
+
+/** Maximum number of added nodes. */
+const MAX_ADDED = 1000;
+/** Limit of Core: with more added nodes, automatic connections do not check whether an address is among them. */
+const MAX_SEARCHED = 24;
+
+export interface AddedNode {
+  /** The text as the operator entered it. */
+  readonly text: string;
+  readonly v2: boolean;
+}
+
+export interface AddedNodeState extends AddedNode {
+  readonly connected: { readonly service: NetService; readonly inbound: boolean } | null;
+}
+
+/** Nodes that the operator wants to be connected to permanently (`addnode`). */
+export class AddedNodes {
+  readonly #defaultPort: number;
+  #nodes: AddedNode[] = [];
+
+  constructor(defaultPort: number) {
+    this.#defaultPort = defaultPort;
+  }
+
+  get size(): number {
+    return this.#nodes.length;
+  }
+
+  /** Adds a node. Returns false if it is known or the list is full. */
+  add(node: AddedNode): boolean {
+    const service = this.#serviceOf(node);
+    const isSame = (other: AddedNode) => {
+      const known = this.#serviceOf(other);
+      return other.text === node.text || (service !== null && known !== null && equalServices(service, known));
+    };
+    if (this.#nodes.length >= MAX_ADDED || this.#nodes.some(isSame)) return false;
+    this.#nodes.push(node);
+    return true;
+  }
+
+  /** Removes a node by the exact text it was added with. Returns whether it existed. */
+  remove(text: string): boolean {
+    const before = this.#nodes.length;
+    this.#nodes = this.#nodes.filter((node) => node.text !== text);
+    return this.#nodes.length < before;
+  }
+
+  /** Returns whether the operator added this address. */
+  has(service: NetService): boolean {
+    if (this.#nodes.length >= MAX_SEARCHED) return false;
+    const texts = [printAddress(service.address), printService(service)];
+    return this.#nodes.some(({ text }) => texts.includes(text));
+  }
+
+  states(table: ConnectionTable): AddedNodeState[] {
+    const links = table.all();
+    return this.#nodes.map((node) => {
+      const service = this.#serviceOf(node);
+      const link = links.find((link) =>
+        service === null ? link.name === node.text : equalServices(link.service, service),
+      );
+      const connected = link === undefined ? null : { service: link.service, inbound: link.type === 'inbound' };
+      return { ...node, connected };
+    });
+  }
+
+  #serviceOf({ text }: AddedNode): NetService | null {
+    return parseService(text, this.#defaultPort);
+  }
+}
 
 const PAUSE_MS = 500;
 /** Maximum factor of the pause between two attempts. */

@@ -6,17 +6,15 @@ import { parseNetAddress } from '../address/address-text.ts';
 import type { NetAddress } from '../address/net-address.ts';
 import { isBindAny } from '../address/ranges.ts';
 import { hasServices, SEED_SERVICES } from '../services.ts';
-import { AddedNodes } from './added-nodes.ts';
-import { BanList } from './ban-list.ts';
+import { BanList, Discouragement } from './ban-list.ts';
 import { ConnectionTable } from './connection-table.ts';
 import { type DialTarget, tcpDial } from './dial.ts';
-import { Discouragement } from './discouragement.ts';
 import { LOCAL_SCORES, LocalAddresses } from './local-addresses.ts';
-import type { NetDependencies, NetOptions } from './net-options.ts';
+import { AddedNodes } from './manual-connections.ts';
+import { type NetDependencies, type NetOptions, type Slots, connectionSlots } from './net-options.ts';
 import { NetTotals } from './net-totals.ts';
 import { Routes } from './routes.ts';
-import { loadAddresses } from './saved-addresses.ts';
-import { connectionSlots, type Slots } from './slots.ts';
+import { loadAddresses } from './saved-peers.ts';
 import { systemTiming } from './timing.ts';
 
 /** State that all parts of the connection layer share. */

@@ -3,7 +3,6 @@ import type { AddrManager, Selected } from '../address/addr-manager.ts';
 import type { NetService, PeerAddress } from '../address/net-address.ts';
 import { isValid } from '../address/ranges.ts';
 import { mayKnowAddresses } from '../services.ts';
-import { isBadPort } from './bad-ports.ts';
 import type { RoutableNetwork } from './routes.ts';
 
 /** Maximum number of addresses considered per round. */
@@ -69,4 +68,19 @@ function feelerAddress(choice: AddressChoice): Selected | null {
 /** Returns null if no network is reachable, since an empty list would mean all networks. */
 function select({ addresses, networks }: AddressChoice, newOnly: boolean): Selected | null {
   return networks.length === 0 ? null : addresses.select({ newOnly, networks });
+}
+
+/**
+ * Ports of other services, on which nodes do not listen; an attacker may announce them to make nodes attack these
+ * services. As in Core, automatic connections use such a port only if nothing else is found.
+ */
+const BAD_PORTS: ReadonlySet<number> = new Set([
+  1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3306, 3389, 3659, 4045, 5060,
+  5061, 5432, 5900, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6697, 10080, 27017,
+]);
+
+function isBadPort(port: number): boolean {
+  return BAD_PORTS.has(port);
 }

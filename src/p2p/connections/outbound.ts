@@ -5,13 +5,13 @@ import type { AddrManager } from '../address/addr-manager.ts';
 import { internalAddress, type NetService, type PeerAddress } from '../address/net-address.ts';
 import { netGroup } from '../address/net-group.ts';
 import { hasServices, SERVICES } from '../services.ts';
-import type { AddedNodes } from './added-nodes.ts';
 import type { ConnectionTable } from './connection-table.ts';
 import type { Dialer, OutboundType } from './dialer.ts';
 import type { LocalAddresses } from './local-addresses.ts';
+import type { AddedNodes } from './manual-connections.ts';
+import type { Slots } from './net-options.ts';
 import { chooseAddress } from './outbound-address.ts';
 import type { RoutableNetwork, Routes } from './routes.ts';
-import type { Slots } from './slots.ts';
 import type { Timing } from './timing.ts';
 
 const ROUND_MS = 500;

@@ -1,7 +1,26 @@
 import type { NetService } from '../address/net-address.ts';
 import type { NetworkClass } from '../address/net-group.ts';
-import type { MessageType, ValueOf } from '../messages/messages.ts';
+import { isMessageType, type MessageType, type ValueOf } from '../messages/messages.ts';
 import type { NetMessage, Protocol } from '../transport/transport.ts';
+
+/** Type under which bytes of unknown message types are counted, so that the list stays bounded. Spelled as in Core. */
+export const OTHER_MESSAGES = '*other*';
+
+export function newTraffic(): Traffic {
+  return {
+    sent: 0,
+    received: 0,
+    sentByType: new Map(),
+    receivedByType: new Map(),
+    lastSentAt: 0,
+    lastReceivedAt: 0,
+  };
+}
+
+export function countBytes(counter: Map<string, number>, type: string, bytes: number): void {
+  const name = isMessageType(type) ? type : OTHER_MESSAGES;
+  counter.set(name, (counter.get(name) ?? 0) + bytes);
+}
 
 /** Connection type, named as in Core's getpeerinfo. */
 export type ConnectionType =

@@ -1,16 +1,13 @@
 import { Acceptor } from './acceptor.ts';
-import { loadAnchors, saveAnchors } from './anchors.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, inactivityReason } from './connection.ts';
 import { LogicEvents } from './connection-events.ts';
 import { Dialer } from './dialer.ts';
-import { queryDnsSeeds } from './dns-seeds.ts';
-import { fixedSeeds } from './fixed-seeds.ts';
-import { inactivityReason } from './inactivity.ts';
 import { keepAdded, keepConnected } from './manual-connections.ts';
 import type { NetState } from './net-state.ts';
 import { Outbound } from './outbound.ts';
 import type { PeerLogic } from './peer-link.ts';
-import { saveAddresses } from './saved-addresses.ts';
+import { loadAnchors, saveAddresses, saveAnchors } from './saved-peers.ts';
+import { fixedSeeds, queryDnsSeeds } from './seeds.ts';
 
 const SWEEP_MS = 1000;
 const SAVE_MS = 15 * 60_000;

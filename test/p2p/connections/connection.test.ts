@@ -1,10 +1,9 @@
 import { afterEach, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ByteStream } from '../../../src/p2p/connections/byte-stream.ts';
-import { Connection } from '../../../src/p2p/connections/connection.ts';
+import { Connection, inactivityReason } from '../../../src/p2p/connections/connection.ts';
 import { LogicEvents } from '../../../src/p2p/connections/connection-events.ts';
 import { ConnectionTable } from '../../../src/p2p/connections/connection-table.ts';
-import { inactivityReason } from '../../../src/p2p/connections/inactivity.ts';
 import { NetTotals } from '../../../src/p2p/connections/net-totals.ts';
 import type { PeerLink } from '../../../src/p2p/connections/peer-link.ts';
 import type { NetMessage, Transport } from '../../../src/p2p/transport/transport.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { isRoutable } from '../../../src/p2p/address/ranges.ts';
-import { fixedSeeds } from '../../../src/p2p/connections/fixed-seeds.ts';
+import { fixedSeeds } from '../../../src/p2p/connections/seeds.ts';
 import { parseSubnet } from '../../../src/p2p/connections/subnet.ts';
 import { mainnet } from '../../../src/params/mainnet.ts';
 import { regtest } from '../../../src/params/regtest.ts';

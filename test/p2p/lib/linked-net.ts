@@ -6,11 +6,11 @@ import type { NetAddress, NetService, PeerAddress } from '../../../src/p2p/addre
 import {
   type ConnectionType,
   newStanding,
+  newTraffic,
   type PeerLink,
   type PeerLogic,
   type Permission,
 } from '../../../src/p2p/connections/peer-link.ts';
-import { newTraffic } from '../../../src/p2p/connections/traffic.ts';
 import { encodeMessage, type MessageType, type ValueOf } from '../../../src/p2p/messages/messages.ts';
 import type { Connections } from '../../../src/p2p/peer/context.ts';
 import type { Peer } from '../../../src/p2p/peer/peer.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { UploadTarget } from '../../../src/p2p/connections/upload-target.ts';
+import { UploadTarget } from '../../../src/p2p/connections/net-totals.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';
 import { DAY, HOUR, NOW } from '../address/addr-fixture.ts';
 
