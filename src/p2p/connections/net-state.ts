@@ -11,7 +11,7 @@ import { ConnectionTable } from './connection-table.ts';
 import { type DialTarget, tcpDial } from './dial.ts';
 import { LOCAL_SCORES, LocalAddresses } from './local-addresses.ts';
 import { AddedNodes } from './manual-connections.ts';
-import { type NetDependencies, type NetOptions, type Slots, connectionSlots } from './net-options.ts';
+import { connectionSlots, type NetDependencies, type NetOptions, type Slots } from './net-options.ts';
 import { NetTotals } from './net-totals.ts';
 import { Routes } from './routes.ts';
 import { loadAddresses } from './saved-peers.ts';
