@@ -6,26 +6,26 @@ import type { BlockMatches, Matcher } from './matcher.ts';
 import { walletIn } from './wallet-told.ts';
 import { scriptKey, txidKey, type Watched, type WatchItem, watchedOutpointKey } from './watches.ts';
 
-/** What one client wants of the events. */
+/** Subscriptions and filters of one client. */
 export interface Wishes {
   readonly events: ReadonlySet<string>;
   readonly watches: Watched;
   readonly full: boolean;
-  /** Limits on `newTransaction`; sat/vB. */
+  /** Filters of `newTransaction`; `minFeeRate` is in sat/vB. */
   readonly onlyWatched: boolean;
   readonly minFeeRate: number;
   /** Wallets whose transactions the client may see; null for all. */
   readonly wallets: ReadonlySet<string> | null;
 }
 
-/** Whether the client gets the events of the log as they are, and no others. */
+/** Whether the client receives the events of the log unchanged, and no derived messages. */
 export function isPlain({ events, watches, full, onlyWatched, minFeeRate }: Wishes): boolean {
   return watches.size === 0 && !full && !onlyWatched && minFeeRate === 0 && !events.has('walletTransaction');
 }
 
 type WatchWishes = Pick<Wishes, 'events' | 'watches'>;
 
-/** Where in the chain a transaction stands; null where it is unconfirmed. */
+/** Block of a transaction. */
 interface Place {
   readonly hash: string;
   readonly height: number;
@@ -37,11 +37,11 @@ type Phase = 'mempool' | 'confirmed' | 'reverted' | 'removed';
 /** The state of the transactions after an event of the log. */
 interface Told {
   readonly phase: Phase;
-  /** Of the transactions now. */
+  /** Block of the transactions after the event; null if they are unconfirmed. */
   readonly place: Place | null;
 }
 
-/** A threshold that a transaction reached, or no longer reaches. */
+/** A threshold of confirmations that a transaction has reached, or no longer reaches. */
 interface Reached {
   readonly threshold: number;
   readonly confirmations: number;
@@ -49,7 +49,7 @@ interface Reached {
   readonly reverted: boolean;
 }
 
-/** A message that is derived from an event, but for what all of them begin with. */
+/** A message that is derived from an event, without the members that all of them begin with. */
 interface Derived {
   readonly type: 'addressTransaction' | 'confirmation' | 'walletTransaction';
   readonly within: string;
@@ -60,10 +60,10 @@ interface Derived {
 type DerivedStep = Derived | Promise<void> | null;
 
 /**
- * The messages that one event of the log is to one client, from behind the place `behind` on, or all of them: the event
- * itself, then those derived from it, in the order of their places. They depend on the event, the chain below it and what
- * is watched, or known to a wallet, alone, so that a replay derives them again; their places depend on the event alone,
- * so that one names the same message also when other things are watched by then.
+ * Yields the messages of one event of the log for one client, after the place `behind` or from the beginning: the event
+ * itself, then the messages derived from it, in the order of their places. They depend only on the event, the chain below
+ * it, and the watched items or the wallet, so a replay derives the same ones. A place depends on the event only, so it
+ * names the same message after other items were watched.
  */
 export function* framesOf(
   entry: LogEntry,
@@ -175,7 +175,7 @@ function* ofUnconfirmed(entry: LogEntry, wishes: Wishes, matcher: Matcher): Gene
   yield* ofTouches(touches, told, { threshold: 0, confirmations: 0, block: null, reverted: !added }, wishes);
 }
 
-/** The messages of one transaction, in the order of their places. */
+/** Yields the messages of one transaction in the order of their places. */
 function* ofTouches(
   touches: TxTouches,
   told: Told,
@@ -203,7 +203,7 @@ function* ofTouches(
     yield { ...make(), within: watchPlace(number) };
 }
 
-/** Numbers within one event: by threshold, then transaction, then input or output, then what is told of it. */
+/** Numbers of messages within one event, ordered by threshold, transaction, input or output, and kind of message. */
 const NUMBER = { address: 1, addressConfirmation: 2, outpoint: 3, txid: 4 } as const;
 const SLOT_SPAN = 4;
 /** A transaction has fewer than 2^19 inputs and outputs. */

@@ -12,13 +12,13 @@ import { defaultThresholds, itemOf, MAX_THRESHOLDS_IN_ALL, type WatchKind, type 
 import { WatchWriter } from './watch-writer.ts';
 import { type WatchRegistry, WatchSet } from './watches.ts';
 
-/** A watch as a client asks for it; what is undefined stays as it is, or gets its default. */
+/** A watch in the request of a client. An undefined member keeps its value, or gets its default. */
 export interface WatchWish extends WatchTarget {
   readonly confirmations: readonly number[] | undefined;
   readonly label: string | null | undefined;
 }
 
-/** A watch as it is now, and whether it was made by this request. */
+/** A stored watch, and whether this request created it. */
 export interface WatchDone {
   readonly watch: WatchRecord;
   readonly created: boolean;
@@ -27,30 +27,32 @@ export interface WatchDone {
 export interface StoredWatchesOptions {
   readonly registry: WatchRegistry;
   readonly params: NetworkParams;
-  /** Watches of one key, and of all. */
+  /** Limit of the watches of one key. */
   readonly perKey: number;
+  /** Limit of the watches of all keys. */
   readonly inAll: number;
   readonly log: Log;
   readonly clock: Clock;
-  /** Whether there is such a key that is not revoked. */
+  /** Whether the key exists and is not revoked. */
   isOwner(id: string): boolean;
-  /** What writes; a thread of its own where absent. */
+  /** Creates the writer; by default a thread of its own. */
   makeWriter?(path: string): Writer;
 }
 
 type Writer = Pick<WatchWriter, 'write' | 'close'>;
 
-/** Rows read at a time, and how long a turn may take. */
+/** Rows per query. */
 const PAGE = 100;
+/** Time limit of one slice of loading, milliseconds. */
 const SLICE_MS = 1;
 const RETRY_MS = 1000;
-/** Changes that may wait for those before them. */
+/** Limit of the queued changes. */
 const MAX_PENDING = 1000;
 const ID_BYTES = 10;
 
 /**
- * What keys have asked to be told of for good. The rows of watches.db are what counts; of each key there is one set in
- * memory, which all its connections share. Changes are made one after the other: written first, then known to all.
+ * Stored watches of keys. watches.db holds them; each key has one set in memory, which all its connections share. Changes
+ * are made one after the other: first in the database, then in memory.
  */
 export class StoredWatches {
   readonly #options: StoredWatchesOptions;
@@ -69,7 +71,7 @@ export class StoredWatches {
     this.#options = options;
   }
 
-  /** Of all keys. */
+  /** Number of the watches of all keys. */
   get total(): number {
     return this.#total;
   }
@@ -78,33 +80,33 @@ export class StoredWatches {
     return this.#isLoaded;
   }
 
-  /** Resolves when all that is stored is known. */
+  /** Resolves when all stored watches are loaded. */
   get loaded(): Promise<void> {
     return this.#loaded.promise;
   }
 
-  /** Begins to read what is stored. Throws OperatorError on a database of a newer version. */
+  /** Begins to load the stored watches. Throws OperatorError for a database of a newer version. */
   open(path: string): void {
     this.#path = path;
     this.#writer = this.#options.makeWriter?.(path) ?? new WatchWriter(path, this.#options.log);
-    // Who watches nothing has no file.
+    // The first watch creates the file.
     if (existsSync(path)) this.#store = new WatchStore(path);
     void this.#load(0, new Set());
   }
 
-  /** What a key watches; the same set for ever, until the key is revoked. */
+  /** Returns the set of a key, which stays the same object until the key is revoked. */
   of(owner: string): WatchSet {
     let set = this.#sets.get(owner);
     if (!set) this.#sets.set(owner, (set = new WatchSet(this.#options.registry)));
     return set;
   }
 
-  /** Called with the key for which something was added. */
+  /** Adds an observer, which is called with the id of a key whose watches were added. */
   onAdded(listener: (owner: string) => void): void {
     this.#listeners.add(listener);
   }
 
-  /** Adds or changes all of them or none, as if one after the other. Throws ApiError `limit_exceeded`. */
+  /** Adds or changes all watches in their order, or none. Throws ApiError `limit_exceeded`. */
   put(owner: string, wishes: readonly WatchWish[]): Promise<WatchDone[]> {
     return this.#inTurn(async () => {
       const set = this.of(owner);
@@ -117,19 +119,19 @@ export class StoredWatches {
         await turn();
       }
       const { put } = await this.#write({ type: 'put', owner, changes });
-      // It may have been revoked meanwhile.
+      // The key may have been revoked meanwhile.
       if (!this.#options.isOwner(owner)) fail('invalid_credentials', 'the credentials are not valid');
       for (const watch of put) {
         this.#know(set, watch);
         await turn();
       }
       for (const listener of this.#listeners) listener(owner);
-      // The id that was made for it stands only where nothing was watched before.
+      // The new id is used only if the target was not watched before.
       return put.map((watch, i) => ({ watch, created: watch.id === changes[i]!.id }));
     });
   }
 
-  /** Removes those that the key has; returns their ids. */
+  /** Removes the watches that the key has, and returns their ids. */
   remove(owner: string, ids: readonly string[]): Promise<string[]> {
     return this.#inTurn(async () => {
       const { removed } = await this.#write({ type: 'remove', owner, ids });
@@ -143,7 +145,7 @@ export class StoredWatches {
     });
   }
 
-  /** Returns how many there were. */
+  /** Removes all watches of a key, and returns their number. */
   removeAll(owner: string): Promise<number> {
     return this.#inTurn(() => this.#clear(owner));
   }
@@ -156,13 +158,13 @@ export class StoredWatches {
     return this.#read()?.byId(owner, id) ?? null;
   }
 
-  /** Forgets what belongs to keys that are revoked. To be called whenever keys have changed. */
+  /** Removes the watches of revoked keys. It must be called after every change of keys. */
   checkOwners(): void {
     for (const owner of this.#sets.keys()) {
       if (this.#options.isOwner(owner)) continue;
       this.#inTurn(() => this.#clear(owner))
         .then(() => this.#sets.delete(owner))
-        // The next check tries again.
+        // The next check repeats the attempt.
         .catch(() => {});
     }
   }
@@ -189,7 +191,7 @@ export class StoredWatches {
     }
   }
 
-  /** A change that failed may have been made all the same, if only its answer was lost. What is stored counts. */
+  /** Reads the rows of a key again. A failed change may have been stored if only its reply was lost. */
   async #reread(owner: string): Promise<void> {
     const set = this.of(owner);
     const stored = new Set<string>();
@@ -217,7 +219,7 @@ export class StoredWatches {
     this.#total += set.size - before;
   }
 
-  /** Runs a change when those before it are done. */
+  /** Runs a change after the queued ones. Rejects with ApiError `overloaded` if too many wait. */
   #inTurn<T>(change: () => Promise<T>): Promise<T> {
     if (this.#pending >= MAX_PENDING) return Promise.reject(new ApiError('overloaded', 'too many changes are waiting'));
     this.#pending++;
@@ -257,7 +259,7 @@ export class StoredWatches {
     return keys.length;
   }
 
-  /** Reads a little at a time, so that the front answers meanwhile. What cannot be read now is tried again. */
+  /** Loads the rows in slices, so that the main thread stays responsive. A failed read is repeated. */
   async #load(after: number, orphaned: Set<string>): Promise<void> {
     const { log, isOwner } = this.#options;
     let at = after;

@@ -22,18 +22,18 @@ export function nameOf({ name, load }: WalletName): WalletName {
   return { name, load };
 }
 
-/** What an event of the log is to a transaction of a wallet. */
+/** Effect of an event of the log on a transaction of a wallet. */
 export type WalletPhase = 'mempool' | 'confirmed' | 'reverted' | 'conflicted' | 'removed' | 'abandoned';
 
 export interface WalletBlockQuestion {
   /** Display order. */
   readonly hash: string;
-  /** The block has joined the chain; else it has left it. */
+  /** True if the block was connected, false if it was disconnected. */
   readonly connected: boolean;
   readonly wallets: readonly WalletName[];
 }
 
-/** Why a transaction left the mempool, and what took its place; null where it did not. */
+/** Reason for which a transaction left the mempool, and the transaction that replaced it; null if it did not leave. */
 interface Cause {
   readonly reason: string | null;
   readonly replacedBy: string | null;
@@ -46,14 +46,14 @@ export interface WalletTxQuestion extends Cause {
   readonly wallets: readonly WalletName[];
 }
 
-/** The answer while a wallet has not followed the block. */
+/** Result while a wallet has not processed the block. */
 export const WALLET_BEHIND = 'behind';
 
 const NO_CAUSE: Cause = { reason: null, replacedBy: null };
 
 /**
- * What a block means to wallets, one message a line: its place within the event, and the rest of its JSON. It is found
- * from the block and from what the wallets know, not from how their transactions stand now: a replay finds the same.
+ * Returns the messages of a block for wallets, one per line: the place within the event, and the rest of the JSON. They are
+ * derived from the block and from the data of the wallets at that block, so a replay derives the same ones.
  */
 export const walletBlockEndpoint: ReadEndpoint<WalletBlockQuestion> = {
   name: 'event-wallet-block',
@@ -67,9 +67,9 @@ export const walletBlockEndpoint: ReadEndpoint<WalletBlockQuestion> = {
       const reads = env.wallets!(wallet);
       const followed = reads.snapshot(() => {
         const current = active && hasFollowed(env, block, reads.cursor());
-        // What is on no branch any more is not waited for.
+        // A block that has left the active chain is not waited for.
         if (connected && active && !current) return false;
-        // Most blocks are of no wallet, and that need not be found in the block.
+        // Most blocks do not concern the wallet, which needs no scan of the block.
         if (current && !reads.hasTransactionsAt(block.height)) return true;
         parsed ??= parsedBlock(env, block);
         lines.push(...linesOfBlock(new Teller(env, name, new WalletView(reads, block)), parsed, block, connected));
@@ -81,7 +81,7 @@ export const walletBlockEndpoint: ReadEndpoint<WalletBlockQuestion> = {
   },
 };
 
-/** The same of a transaction that has come to the mempool, left it, or was given up. */
+/** Returns the messages of a transaction that has entered or left the mempool, or was abandoned. */
 export const walletTxEndpoint: ReadEndpoint<WalletTxQuestion> = {
   name: 'event-wallet-tx',
   run(env, { txid, phase, reason, replacedBy, wallets }) {
@@ -127,16 +127,16 @@ function linesOfBlock(
   const phase = connected ? 'conflicted' : 'reverted';
   for (const [id, block] of withDescendants(reads, contradicted)) {
     const record = reads.txs.byId(id);
-    // Another block below had contradicted it already.
+    // A lower block already conflicts with it.
     if (record.state === TxStateCode.CONFLICTED && record.height! < height) continue;
-    // By its id alone: what else the block conflicts with depends on what the wallet knows by then.
+    // The txid alone orders it: other conflicts of the block depend on the data of the wallet at that time.
     const conflict = hashToHex(record.txid);
     lines.push(teller.line({ conflict }, standing(record, phase, block), phase, NO_CAUSE));
   }
   return lines;
 }
 
-/** Transactions that cannot be while this block is, and what spends their outputs. */
+/** Returns the transactions that conflict with the block, and their descendants. */
 function withDescendants(reads: WalletReads, first: ReadonlyMap<number, TxBlock>): ReadonlyMap<number, TxBlock> {
   const found = new Map(first);
   const pending = [...first];
@@ -153,7 +153,7 @@ function withDescendants(reads: WalletReads, first: ReadonlyMap<number, TxBlock>
   return found;
 }
 
-/** A transaction as it stood when the event happened. */
+/** Returns the record of a transaction with its state at the time of the event. */
 function standing(record: WalletTxRecord, phase: WalletPhase, block: TxBlock | null): WalletTxRecord {
   const state = record.coinbase && phase === 'reverted' ? TxStateCode.ABANDONED : STATE_OF[phase];
   const at = state === TxStateCode.CONFIRMED || state === TxStateCode.CONFLICTED ? block : null;
@@ -181,7 +181,7 @@ interface Line {
   readonly text: string;
 }
 
-/** Puts what happened to transactions of one wallet into words. */
+/** Formats messages about transactions of one wallet. */
 class Teller {
   readonly #wallet: string;
   readonly #nameDigest: string;
@@ -196,7 +196,7 @@ class Teller {
     this.#params = params;
   }
 
-  /** `of` tells the messages of one event and wallet apart. Amounts are satoshis. */
+  /** Returns a message. `of` distinguishes the messages of one event and wallet. Amounts are satoshis. */
   line(
     of: Parameters<typeof walletPlace>[1],
     tx: WalletTxRecord,
@@ -211,7 +211,7 @@ class Teller {
     return { within, text: `${within}\t${JSON.stringify(data).slice(1)}` };
   }
 
-  /** What it adds to the balance, its fee left out; and the fee where it spends something of ours, not positive. */
+  /** Returns the change of the balance without the fee, and the fee (zero or negative) if the wallet spends coins. */
   #net(tx: WalletTxRecord): { amount: number; fee: number | null } {
     const { txs } = this.view.reads;
     const credit = txs.coinsOf(tx.id).reduce((sum, { value }) => sum + value, 0);
@@ -221,12 +221,12 @@ class Teller {
   }
 }
 
-/** What a block contradicts is told as well, with what is received. */
+/** Below every number of confirmations, so that receipts of conflicting transactions are included. */
 const ANY_DEPTH = Number.MIN_SAFE_INTEGER;
 
 const MAX_CONFLICTS = 2 ** 19;
 
-/** By place, which is also the order among several wallets. */
+/** Sorts the lines by place, which is also the order among several wallets. */
 function inOrder(lines: readonly Line[]): string {
   return lines
     .toSorted((a, b) => (a.within < b.within ? -1 : 1))

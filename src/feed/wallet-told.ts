@@ -10,29 +10,30 @@ import {
   type WalletTxQuestion,
 } from './wallet-event-lines.ts';
 
-/** A message about a transaction of a wallet: its place within the event, and its data from the name of the wallet on. */
+/** A message about a transaction of a wallet: its place within the event, and its data from the wallet name on. */
 export interface WalletLine {
   readonly within: string;
   readonly text: string;
 }
 
 export interface WalletToldOptions {
-  /** The wallets that are loaded. */
+  /** Returns the loaded wallets. */
   states(): readonly WalletState[];
-  /** Whether one of them knows a transaction (display order). */
+  /** Whether a wallet has a transaction (display order). */
   knows(wallet: WalletState, txid: string): boolean;
-  /** Does a job on a reader worker. */
+  /** Runs a job on a reader worker. */
   run(name: string, input: WalletBlockQuestion | WalletTxQuestion): Promise<Uint8Array>;
   /** Ends the waiting for a wallet. */
   readonly stopping?: AbortSignal;
-  /** How long a wallet that has not followed the chain is waited for. */
+  /** Time limit for a wallet that has not processed the block, milliseconds. */
   readonly patienceMs?: number;
 }
 
-/** A wallet that has not followed the chain is asked again after so long, and given up for now after so long. */
+/** Interval of attempts while a wallet has not processed the block, milliseconds. */
 const RETRY_MS = 100;
+/** Default time limit for such a wallet, milliseconds. */
 const PATIENCE_MS = 10_000;
-/** What was found serves all who are told of it now; a while later the wallet may know more. */
+/** Time for which a result is reused, milliseconds. Later the wallet may have more transactions. */
 const GOOD_MS = 10_000;
 const MAX_KEPT = 64;
 const MAX_KEPT_BYTES = 16 * 1024 ** 2;
@@ -45,7 +46,7 @@ interface Kept {
 
 const NOTHING: readonly WalletLine[] = [];
 
-/** What events are to the wallets: asked only for clients that want `walletTransaction`, and once for all of them. */
+/** Derives the messages of events for wallets, once for all clients that subscribe to `walletTransaction`. */
 export class WalletTold {
   readonly #options: WalletToldOptions;
   readonly #kept = new Map<number, Kept>();
@@ -56,7 +57,10 @@ export class WalletTold {
     this.#options = options;
   }
 
-  /** In order of their places; or a promise: ask again when it resolves. It rejects where a wallet stays behind. */
+  /**
+   * Returns the messages of an event in the order of their places, or a promise after which the call is repeated. The
+   * promise rejects if a wallet stays behind.
+   */
   lines(entry: LogEntry): readonly WalletLine[] | Promise<void> {
     if (!CAUSES.has(entry.type) || entry.reason === 'block') return NOTHING;
     const { seq } = entry;
@@ -73,7 +77,7 @@ export class WalletTold {
       this.#running.set(seq, made);
       return made;
     } catch (error) {
-      // One that is being unloaded cannot be read; it may be better in a moment.
+      // A wallet that is being unloaded cannot be read. The next attempt may succeed.
       return Promise.reject(error);
     }
   }
@@ -88,7 +92,7 @@ export class WalletTold {
     this.#keep(seq, found);
   }
 
-  /** Null where it is of no wallet, which most are: that is found here and now. */
+  /** Returns null at once if the transaction concerns no wallet, as most do. */
   #ofTx(entry: LogEntry, wallets: readonly WalletState[]): Promise<void> | null {
     const told = factsOf(entry);
     const asked = told.wallet === null ? wallets : wallets.filter(({ name }) => name === told.wallet);
@@ -105,7 +109,7 @@ export class WalletTold {
     return this.#patiently(ask).then((found) => this.#keep(entry.seq, found));
   }
 
-  /** Waits while the answer is null: a wallet catches up. */
+  /** Repeats `ask` while the result is null, since a wallet is catching up. */
   async #patiently(ask: () => Promise<string | null>): Promise<string> {
     const until = performance.now() + (this.#options.patienceMs ?? PATIENCE_MS);
     for (;;) {
@@ -137,7 +141,7 @@ export class WalletTold {
   }
 }
 
-/** Events that mean something to a wallet. */
+/** Events that may concern a wallet. */
 const PHASE_OF: Readonly<Record<string, WalletPhase>> = {
   newTransaction: 'mempool',
   transactionRemoved: 'removed',
@@ -145,7 +149,7 @@ const PHASE_OF: Readonly<Record<string, WalletPhase>> = {
 };
 const CAUSES: ReadonlySet<string> = new Set(['newBlock', 'blockDisconnected', ...Object.keys(PHASE_OF)]);
 
-/** `wallet` is the one it is about, null where it may be any. */
+/** Returns the facts of an event. `wallet` is null if it may concern any wallet. */
 function factsOf({ type, text, reason }: LogEntry): Omit<WalletTxQuestion, 'wallets'> & { wallet: string | null } {
   const { txid, replacedBy, wallet } = JSON.parse(text).data as Record<string, string | undefined>;
   return { txid: txid!, phase: PHASE_OF[type]!, reason, replacedBy: replacedBy ?? null, wallet: wallet ?? null };
@@ -156,7 +160,7 @@ function lineOf(line: string): WalletLine {
   return { within: line.slice(0, tab), text: line.slice(tab + 1) };
 }
 
-/** The name of the wallet at the beginning of a message's data. Throws without one: the message cannot be authorized then. */
+/** Returns the wallet name at the beginning of a message. Throws without one, since access cannot be checked then. */
 export function walletIn(text: string): string {
   return JSON.parse(/^"wallet":("(?:[^"\\]|\\.)*")/.exec(text)![1]!) as string;
 }

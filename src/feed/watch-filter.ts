@@ -1,4 +1,4 @@
-/** What a block is matched against, as it goes to a reader worker: 32 bits of each watched item, and what they are of. */
+/** Filter of watched items for a reader worker: a 32-bit print of each item, and the kinds of items. */
 export interface FilterData {
   readonly prints: Uint32Array;
   readonly seed: number;
@@ -7,7 +7,7 @@ export interface FilterData {
   readonly outpoints: boolean;
 }
 
-/** Finds what may be watched. Two items may have one print, so whoever asks compares the items themselves afterwards. */
+/** Finds items that may be watched. Two items may have the same print, so the caller compares the items afterwards. */
 export interface WatchFilter {
   readonly seed: number;
   readonly txids: boolean;
@@ -15,9 +15,7 @@ export interface WatchFilter {
   has(print: number): boolean;
 }
 
-/**
- * FNV-1a from a secret start. Whoever finds collisions all the same makes us compare a few more scripts.
- */
+/** FNV-1a from a secret start. An attacker who still finds collisions causes a few more comparisons of scripts. */
 function print(bytes: Uint8Array, start: number, end: number, seed: number): number {
   let hash = seed;
   for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x0100_0193);
@@ -25,7 +23,7 @@ function print(bytes: Uint8Array, start: number, end: number, seed: number): num
   return Math.imul(hash, 0x2c1b_3c6d) >>> 0;
 }
 
-/** The kinds are told apart by their seeds. The script may stand within other bytes. */
+/** Returns the print of a script, which may be part of other bytes. Each kind of item has its own seed. */
 export function scriptPrint(bytes: Uint8Array, seed: number, start = 0, end = bytes.length): number {
   return print(bytes, start, end, seed);
 }
@@ -34,7 +32,7 @@ export function txidPrint(txid: Uint8Array, seed: number, start = 0): number {
   return print(txid, start, start + 32, seed + 1);
 }
 
-/** An outpoint as it is encoded. */
+/** Returns the encoding of an outpoint. */
 export function outpointBytes(txid: Uint8Array, vout: number): Uint8Array {
   const bytes = new Uint8Array(36);
   bytes.set(txid);
@@ -42,7 +40,7 @@ export function outpointBytes(txid: Uint8Array, vout: number): Uint8Array {
   return bytes;
 }
 
-/** Of an outpoint as it is encoded. */
+/** Returns the print of an encoded outpoint. */
 export function outpointPrint(bytes: Uint8Array, seed: number, start = 0): number {
   return print(bytes, start, start + 36, seed + 2);
 }

@@ -5,7 +5,7 @@ export type WatchWrite =
   | { readonly type: 'put'; readonly owner: string; readonly changes: readonly WatchChange[] }
   | { readonly type: 'remove'; readonly owner: string; readonly ids: readonly string[] | null };
 
-/** What of it came: the watches as they are now, or those that are gone. */
+/** Result of a change: the stored watches, or the removed ones. */
 export interface WatchWritten {
   readonly put: readonly WatchRecord[];
   readonly removed: readonly { readonly id: string; readonly target: string }[];

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { closeDatabase, type DatabaseKind, openDatabase } from '../storage/database.ts';
 
-/** What a client asked to be told of, as watches.db holds it. */
+/** A watch as watches.db holds it. */
 export interface WatchRecord {
   /** Grows with each watch and is never used again. */
   readonly seq: number;
@@ -9,9 +9,9 @@ export interface WatchRecord {
   /** Id of the key it belongs to. */
   readonly owner: string;
   readonly kind: string;
-  /** As the client is shown it. */
+  /** Text that clients see. */
   readonly value: string;
-  /** What is watched, in the one form that it is found by. */
+  /** Canonical key of the watched item. */
   readonly target: string;
   /** Ascending. */
   readonly confirmations: readonly number[];
@@ -20,12 +20,12 @@ export interface WatchRecord {
   readonly createdAt: number;
 }
 
-/** A watch to add; where its target is watched already, that watch changes, and keeps what is not `given`. */
+/** A watch to add. If its target is already watched, that watch gets the `given` members and keeps the others. */
 export interface WatchChange extends Omit<WatchRecord, 'seq' | 'owner'> {
   readonly given: { readonly confirmations: boolean; readonly label: boolean };
 }
 
-/** Which watches of an owner a page shows; null does not matter. */
+/** Selection of the watches of an owner for one page; null selects all. */
 export interface WatchQuery {
   readonly kind: string | null;
   readonly label: string | null;
@@ -67,14 +67,14 @@ CREATE INDEX watches_by_label ON watches (owner, label, seq) WHERE label IS NOT 
 const WATCHES: DatabaseKind = {
   schema: SCHEMA,
   version: 1,
-  // A watch that was acknowledged must survive a power cut, or its deposits are told to nobody.
+  // An acknowledged watch must survive a power cut, or its owner is not notified of its deposits.
   durable: true,
   whenDamaged: (path) => `restore a copy of it, or move ${path} away: clients must then register their watches again`,
 };
 
 /**
- * watches.db: what keys have asked to be told of. A file of its own, since every change of auth.db by another connection
- * makes the node read all keys again. One thread writes, the front reads.
+ * watches.db, the stored watches of keys. They have a file of their own, since every change of auth.db by another
+ * connection makes the node read all keys again. One worker writes, the main thread reads.
  */
 export class WatchStore {
   readonly #db: Database;
@@ -86,7 +86,7 @@ export class WatchStore {
   readonly #byTarget;
   readonly #byId;
 
-  /** Makes the file where there is none, readable for the owner alone. Throws OperatorError on a newer schema. */
+  /** Creates the file if it is absent, readable only by its owner. Throws OperatorError for a newer schema. */
   constructor(path: string) {
     this.#db = openDatabase(path, WATCHES, null);
     this.#put = this.#db.prepare<WatchRow, (string | number | null)[]>(
@@ -116,7 +116,7 @@ export class WatchStore {
     this.#byId = this.#db.prepare<WatchRow, [string, string]>('SELECT * FROM watches WHERE owner = ? AND id = ?');
   }
 
-  /** Adds or changes all of them or none. Returns them as they are now, in the same order. */
+  /** Adds or changes all watches or none. Returns the stored watches in the same order. */
   put(owner: string, changes: readonly WatchChange[]): WatchRecord[] {
     return this.#db.transaction(() =>
       changes.map(({ id, kind, value, target, confirmations, label, createdAt, given }) =>
@@ -130,7 +130,7 @@ export class WatchStore {
     )();
   }
 
-  /** Removes those of the owner; other ids do not matter. */
+  /** Removes watches of the owner; other ids are ignored. */
   remove(owner: string, ids: readonly string[]): { id: string; target: string }[] {
     return this.#db.transaction(() => ids.flatMap((id) => this.#remove.all(owner, id)))();
   }
@@ -139,7 +139,7 @@ export class WatchStore {
     this.#db.query('DELETE FROM watches WHERE owner = ?').run(owner);
   }
 
-  /** Of all owners, in the order they were added. */
+  /** Returns watches of all owners in the order in which they were added. */
   all(after: number, limit: number): WatchRecord[] {
     return this.#all.all(after, limit).map(recordOf);
   }
@@ -158,7 +158,7 @@ export class WatchStore {
       .slice(0, limit);
   }
 
-  /** null where the owner has no such watch. */
+  /** Returns a watch, or null if the owner has none with this id. */
   byId(owner: string, id: string): WatchRecord | null {
     const row = this.#byId.get(owner, id);
     return row && recordOf(row);

@@ -9,7 +9,7 @@ import { scriptKey, txidKey, type WatchItem, type WatchRegistry, watchedOutpoint
 export const WATCH_KINDS = ['address', 'script', 'tx', 'outpoint'] as const;
 export type WatchKind = (typeof WATCH_KINDS)[number];
 
-/** What a client names, in the one form that we write it, and the key it is found by. */
+/** A watched item in canonical form, and the key by which it is found. */
 export interface WatchTarget {
   readonly kind: WatchKind;
   readonly value: string;
@@ -18,9 +18,12 @@ export interface WatchTarget {
 
 const MAX_THRESHOLDS = 10;
 const MAX_THRESHOLD = 1000;
-/** Each different one is one more block that a new block is told with; of one connection, and of one key. */
+/**
+ * Limit of distinct thresholds of one connection and of one key. For each, a new block is matched against one more earlier
+ * block.
+ */
 export const MAX_THRESHOLDS_IN_ALL = 20;
-/** A script that nobody could spend from in a standard transaction is no longer than this. */
+/** Bytes of a watched script; longer ones are unspendable. */
 const MAX_SCRIPT_BYTES = 10_000;
 
 const TXID = /^[0-9a-fA-F]{64}$/;
@@ -58,7 +61,7 @@ function notHex(): never {
   return fail('invalid_parameter', reason, { reason });
 }
 
-/** What is matched; `watchId` names a stored watch. */
+/** Returns the item to match. `watchId` names a stored watch. */
 export function itemOf(
   { kind, value, key }: WatchTarget,
   thresholds: readonly number[],
@@ -83,12 +86,12 @@ export function itemOf(
   }
 }
 
-/** What is told where nobody says: a transaction or an outpoint says something only through `confirmation`. */
+/** Returns the default thresholds. A transaction or an outpoint has no events except `confirmation`. */
 export function defaultThresholds(kind: WatchKind): readonly number[] {
   return kind === 'tx' || kind === 'outpoint' ? [0, 1] : [];
 }
 
-/** Numbers of confirmations, ascending, each once; a text says what is wrong. */
+/** Returns distinct numbers of confirmations in ascending order, or an error text. */
 export function readThresholds(value: unknown): readonly number[] | string {
   if (!Array.isArray(value) || value.length > MAX_THRESHOLDS)
     return `must be a list of at most ${MAX_THRESHOLDS} numbers`;

@@ -9,7 +9,7 @@ import {
   type WatchWritten,
 } from './watch-messages.ts';
 
-/** The longest the thread is waited for at the end. */
+/** Time limit for the worker to close, milliseconds. */
 const CLOSE_MS = 1000;
 
 interface Waiting {
@@ -18,8 +18,8 @@ interface Waiting {
 }
 
 /**
- * Writes watches.db in a thread of its own, since a commit waits for the disk and the front must not. The thread starts
- * with the first change.
+ * Writes watches.db in a worker, since a commit waits for the disk and would block the main thread. The first change
+ * starts the worker.
  */
 export class WatchWriter {
   readonly #path: string;
@@ -34,7 +34,7 @@ export class WatchWriter {
     this.#log = log;
   }
 
-  /** Resolves when the change is on the disk; rejects with ApiError when it is not known to be. */
+  /** Resolves when the change is durable. Rejects with ApiError if that is unknown. */
   write(write: WatchWrite): Promise<WatchWritten> {
     if (this.#closed) return Promise.reject(new ApiError('shutting_down', 'the node is stopping'));
     const id = ++this.#lastId;
@@ -52,7 +52,7 @@ export class WatchWriter {
     });
   }
 
-  /** What was handed in is still written. */
+  /** Closes the worker after the submitted changes are written. */
   async close(): Promise<void> {
     this.#closed = true;
     const worker = this.#worker;
@@ -77,7 +77,7 @@ export class WatchWriter {
     };
     worker.addEventListener('close', () => this.#lose(worker));
     worker.postMessage({ type: 'open', path: this.#path } satisfies ToWatchWorker);
-    // Waiting for work is no reason to keep the program alive.
+    // An idle worker does not keep the program alive.
     worker.unref();
     this.#worker = worker;
     return worker;
@@ -94,7 +94,7 @@ export class WatchWriter {
     }
   }
 
-  /** A thread that ended is replaced by the next change. */
+  /** The next change replaces a worker that has ended. */
   #lose(worker: Worker): void {
     if (this.#worker !== worker) return;
     this.#worker = null;

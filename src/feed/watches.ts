@@ -7,26 +7,26 @@ import {
   type WatchFilter,
 } from './watch-filter.ts';
 
-/** Something a client wants to hear of. */
+/** An item that a client watches. */
 export interface WatchItem {
   readonly kind: 'script' | 'txid' | 'outpoint';
-  /** Tells it from all others: `s` and the script's hex, `t` and the id, `o` and `txid:n`. */
+  /** Unique key: `s` and the hex of the script, `t` and the txid, or `o` and `txid:n`. */
   readonly key: string;
-  /** What events call it; null for a transaction. */
+  /** Name of the item in events; null for a transaction. */
   readonly label: string | null;
-  /** 32 bits that it is found by. */
+  /** 32 bits by which it is found. */
   readonly print: number;
-  /** Numbers of confirmations that are told, ascending. */
+  /** Numbers of confirmations with an event, ascending. */
   readonly thresholds: readonly number[];
-  /** Names a watch that is stored for a key; null where a connection alone watches it. */
+  /** Id of the stored watch; null if only a connection watches the item. */
   readonly watchId: string | null;
 }
 
-/** All that is watched over all connections and keys; what blocks and transactions are matched against. */
+/** All watched items of all connections and keys, against which blocks and transactions are matched. */
 export class WatchRegistry implements WatchFilter {
   readonly seed = crypto.getRandomValues(new Uint32Array(1))[0]!;
   readonly #refs = new Map<number, number>();
-  /** All prints, and some that are no longer watched: those only make others look twice. */
+  /** All prints, and some that are no longer watched, which only cause needless comparisons. */
   #prints = new Uint32Array(64);
   #printCount = 0;
   #txids = 0;
@@ -35,12 +35,12 @@ export class WatchRegistry implements WatchFilter {
   #version = 0;
   #data: FilterData | null = null;
 
-  /** Items over all connections and keys. */
+  /** Number of items over all connections and keys. */
   get size(): number {
     return this.#size;
   }
 
-  /** Grows when something is added: what was matched before that does not know of it. */
+  /** Grows when an item is added, since earlier matches do not include it. */
   get version(): number {
     return this.#version;
   }
@@ -75,7 +75,7 @@ export class WatchRegistry implements WatchFilter {
     this.#data = null;
   }
 
-  /** For a reader worker. */
+  /** Returns the filter for a reader worker. */
   data(): FilterData {
     this.#data ??= {
       prints: this.#prints.slice(0, this.#printCount),
@@ -114,7 +114,7 @@ export class WatchRegistry implements WatchFilter {
 
   #list(print: number): void {
     if (this.#printCount === this.#prints.length) {
-      // Room for twice what is watched, so that this is rare however often things come and go.
+      // Twice the needed size, so that rebuilding is rare even if items are often added and removed.
       this.#prints = new Uint32Array(Math.max(64, this.#refs.size * 2));
       this.#printCount = 0;
       for (const each of this.#refs.keys()) this.#prints[this.#printCount++] = each;
@@ -142,10 +142,10 @@ export function watchedOutpointKey(text: string): string {
   return `o${text}`;
 }
 
-/** What somebody is told of. */
+/** Items about which one recipient is notified. */
 export interface Watched {
   readonly size: number;
-  /** What was matched at this version of the registry or later knows of all that is watched here. */
+  /** Matches at this version of the registry or later include all these items. */
   readonly version: number;
   get(key: string): WatchItem | undefined;
   has(key: string): boolean;
@@ -153,7 +153,7 @@ export interface Watched {
   thresholds(): number[];
 }
 
-/** What one connection watches, or one key. */
+/** Items that one connection or one key watches. */
 export class WatchSet implements Watched {
   readonly #registry: WatchRegistry;
   readonly #items = new Map<string, WatchItem>();
@@ -184,7 +184,7 @@ export class WatchSet implements Watched {
     return [...this.#thresholds.keys()].sort(ascending);
   }
 
-  /** An item that is watched already gets the new thresholds. */
+  /** Adds an item. One that is already watched gets the new thresholds. */
   add(item: WatchItem): void {
     this.remove(item.key);
     this.#items.set(item.key, item);
@@ -214,7 +214,7 @@ export class WatchSet implements Watched {
   }
 }
 
-/** What one connection is told of: what it watches itself, and what is stored for its key and shared by all of those. */
+/** Items of one connection: its own, and the stored watches of its key, which all connections of the key share. */
 export class WatchUnion implements Watched {
   readonly own: WatchSet;
   readonly stored: Watched;
@@ -232,7 +232,7 @@ export class WatchUnion implements Watched {
     return Math.max(this.own.version, this.stored.version);
   }
 
-  /** Something that is watched both ways is told once, as the stored watch, at the numbers of both. */
+  /** Returns an item. One that is watched both ways appears once, as the stored watch with the thresholds of both. */
   get(key: string): WatchItem | undefined {
     const own = this.own.get(key);
     const stored = this.stored.get(key);
