@@ -315,7 +315,7 @@ export class WalletManager {
     for (const wallet of this.#wallets.values())
       if (!wallet.signal.aborted)
         await wallet.resubmitTransactions().catch((error) => {
-          if (!wallet.signal.aborted) this.#say(wallet, error, 'a wallet cannot hand in what waits for a block');
+          if (!wallet.signal.aborted) this.#say(wallet, error, 'wallet transactions not submitted again');
         });
   }
 

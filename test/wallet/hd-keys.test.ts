@@ -84,7 +84,7 @@ describe('HD keys of a wallet', () => {
       xprv: child.revealText(bip32),
     });
     expect(deriveHdKey(it.wallet, '87h', xpub, false)).toMatchObject({ origin: `[${fingerprint}/87h]`, xprv: null });
-    // What it is for: a descriptor of the wallet's own keys.
+    // Purpose: a descriptor of the wallet's own keys.
     expect(parseDescriptor(`wpkh(${derived.origin}${derived.xpub}/<0;1>/*)`, regtest).ok).toBe(true);
   });
 

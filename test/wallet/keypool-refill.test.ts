@@ -8,7 +8,7 @@ import { WalletFixture } from './wallet-fixture.ts';
 
 const never = new AbortController().signal;
 
-/** Each look at the clock finds it a millisecond later, so that a slice of 8 ms has 8 steps. */
+/** Each reading of the clock is a millisecond later, so that a slice of 8 ms has 8 steps. */
 function stepsTakeAMillisecond(): void {
   let now = 0;
   spyOn(performance, 'now').mockImplementation(() => now++);

@@ -40,7 +40,7 @@ test('an input of a foreign script is signed with a key that it lists, where the
   for (const { key, origin } of [keysOf(script), keysOf(last)]) {
     expect(signs(key, origin)).toBe(true);
     expect(signs(key, origin, false)).toBe(false);
-    // Whoever lists it may know of no more than the end of its path.
+    // The PSBT may contain only the end of the key's path.
     expect(signs(key, { fingerprint: new Uint8Array(4), path: origin.path.slice(-1) })).toBe(true);
   }
   const { key, origin } = keysOf(last);

@@ -19,7 +19,7 @@ interface Placed {
   readonly entry: ChainEntry;
 }
 
-/** What the database would say of a plain chain. Counts what is asked of it. */
+/** The database of a plain chain. Counts the reads. */
 export class PlainChainReads {
   /** Outermost ones. */
   snapshots = 0;

@@ -22,7 +22,7 @@ function connect({ chain, wallet }: WalletFixture, txs: readonly ParsedTransacti
   return entry;
 }
 
-/** What the wallet has, as its own sum says and as its coins say. */
+/** Returns the balance, which the running total and the coins must agree on. */
 function trusted({ wallet }: WalletFixture): number {
   const view = new WalletView(wallet.store.reads);
   const of = (avoidReuse: boolean) => {
@@ -47,7 +47,7 @@ describe('transactions that a wallet forgets', () => {
 
     await removePrunedFunds(it.wallet, second.txid);
     expect(txs.byTxid(second.txid)).toBeNull();
-    // The first is unspent again, and what the third has spent is nobody's.
+    // The first is unspent again, and the third spends nothing of the wallet.
     expect(trusted(it)).toBe(1800);
     expect(txs.byTxid(third.txid)!.debit).toBe(0);
     await expect(removePrunedFunds(it.wallet, second.txid)).rejects.toThrow('does not belong to this wallet');
@@ -63,7 +63,7 @@ describe('transactions that a wallet forgets', () => {
     expect(it.wallet.store.reads.receivedCount()).toBe(0);
   });
 
-  test('what was taken in is followed: a reorg takes its block away', async () => {
+  test('a transaction that was imported is followed: a reorg disconnects its block', async () => {
     using it = new WalletFixture();
     const tx = pay(OUTSIDE, it.script(), 1000n);
     const genesis = it.chain.tip;

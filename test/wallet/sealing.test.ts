@@ -48,7 +48,7 @@ describe('sealing', () => {
     expect(JSON.stringify(sealed)).not.toContain('pässword');
     expect(await openMasterKey(sealed, Buffer.from('pässword 🔑'), '')).toEqual(key);
     expect(await openMasterKey(sealed, Buffer.from('password'), '')).toBeNull();
-    // Nobody can take away, or add, that the rows of the wallet have a MAC.
+    // The flag that rows have a MAC can be neither removed nor added.
     expect(await openMasterKey({ ...sealed, integrity: true }, Buffer.from('pässword 🔑'), '')).toBeNull();
     const protectedKey = await sealMasterKey(key, Buffer.from('pässword 🔑'), { ...cheap, integrity: true });
     expect(await openMasterKey(protectedKey, Buffer.from('pässword 🔑'), '')).toEqual(key);
@@ -84,7 +84,7 @@ describe('the vault of a wallet', () => {
     expect(await wallet.unlock(Buffer.from('one'), 20)).toBe(true);
     expect(musigNonces.size).toBe(1);
     const sameKey = wallet.vault.provider().privateKey(before[0]!.id)!;
-    // Whoever still holds it holds nothing.
+    // A reference from before the lock has no key.
     wallet.lock();
     expect(musigNonces.size).toBe(0);
     expect(() => secretNonce.use(sameKey.publicKey, () => null)).toThrow('used once');

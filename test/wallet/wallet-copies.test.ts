@@ -39,7 +39,7 @@ function scriptsOf({ manager }: Wallets, name: string): string[] {
 }
 
 describe('a copy of a wallet', () => {
-  test('has what was written before it was asked for, and others have their turns', async () => {
+  test('a copy has everything written before its request, and other work runs meanwhile', async () => {
     using it = new Wallets();
     const { manager } = it;
     it.wallet.newAddress('bech32', 'last words');

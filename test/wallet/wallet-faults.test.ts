@@ -79,7 +79,7 @@ test('a passphrase that is right too late opens nothing', async () => {
   expect(vault.locked).toBe(true);
 });
 
-test('what is given up while others are handed in again is not handed in', async () => {
+test('a transaction that is abandoned while others are submitted again is not submitted', async () => {
   const handedIn: Uint8Array[] = [];
   using it = new WalletFixture();
   const [first, second] = [payment(1), payment(2)];

@@ -15,7 +15,7 @@ import { ManualClock } from '../lib/manual-clock.ts';
 const SILENT: Log = createLog({ level: 'error', format: 'json', write: (bytes) => bytes.length });
 export const TIME_0 = 1_700_000_000;
 
-/** Blocks without proof of work, of which a wallet is told. */
+/** Blocks without proof of work for wallets under test. */
 export class PlainChain {
   readonly entries = new Map<string, ChainEntry>();
   readonly bodies = new Map<ChainEntry, ParsedBlock>();
@@ -65,7 +65,7 @@ export class WalletFixture implements Disposable {
   readonly deps: WalletDeps;
   readonly path = join(this.dir, 'w.db');
   readonly chain = new PlainChain();
-  /** Of the node. */
+  /** MAC key of the node. */
   readonly macKey = crypto.getRandomValues(new Uint8Array(32));
   readonly encrypted = new Set<string>();
   wallet: Wallet;
@@ -144,7 +144,7 @@ export function parsed(tx: Transaction): ParsedTransaction {
   return parseTransaction(transactionBytes(tx));
 }
 
-/** What a node without a past remembers of wallets. */
+/** The stored wallet names of a new node. */
 export function walletMemory(): WalletMemory {
   const known = new Map<string, boolean>();
   return {

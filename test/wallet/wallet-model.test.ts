@@ -80,7 +80,10 @@ class World implements Disposable {
     this.#checkStates();
   }
 
-  /** What is spent by transactions that may yet be mined: in no block, not given up, and against nothing that waits. */
+  /**
+   * Returns the outpoints of transactions that may still be mined: unconfirmed, not abandoned, and without a conflict
+   * in the mempool.
+   */
   #spentByPending(): string[] {
     const { store } = this.fixture.wallet;
     const waiting = new Map(
@@ -102,7 +105,7 @@ class World implements Disposable {
     return spent;
   }
 
-  /** The user gives up something that nobody has. */
+  /** The user abandons a transaction outside of the mempool. */
   #abandon(): void {
     const { wallet } = this.fixture;
     const loose = wallet.store.txs.unconfirmed().filter(({ state, coinbase }) => state === INACTIVE && !coinbase);
@@ -197,7 +200,7 @@ class World implements Disposable {
     return outputs;
   }
 
-  /** Those that nothing in chain or mempool spends. */
+  /** Coins that neither the chain nor the mempool spends. */
   #coins(withMempool = true): Map<string, Coin> {
     const coins = this.#outputs();
     const spend = ({ tx }: ParsedTransaction) => {
@@ -353,7 +356,7 @@ class World implements Disposable {
     const disconnected = this.#blocks.splice(-depth).reverse();
     const parent = disconnected.at(-1)!.parent!;
     this.fixture.chain.tip = parent;
-    // What was in dropped blocks goes back, as far as its coins are there; the oldest first.
+    // Transactions of disconnected blocks return to the mempool where their coins exist, the oldest first.
     const back = disconnected.toReversed().flatMap((entry) => this.#body(entry).slice(1));
     const before = this.#mempool;
     this.#mempool = [];

@@ -29,7 +29,7 @@ function pay(prevouts: readonly Outpoint[], scripts: readonly Uint8Array[]): Par
   return parsed({ version: 2, locktime: 0, inputs: prevouts.map(emptyInput), outputs });
 }
 
-/** Whose chain can be looked through. */
+/** Adds an address index to the fixture's chain. */
 function withReads(it: WalletFixture): WalletFixture {
   const index = new PlainChainReads(it.chain);
   it.deps.chain.reads = () => index.reads;
@@ -154,7 +154,7 @@ describe('private keys', () => {
           throw new Error('database or disk is full');
         });
       expect(failing).toThrow('disk is full');
-      // Those of the eight new descriptors that were written, and the eight sources that they replaced.
+      // The eight new descriptors that were written, and the eight active ones that they replaced.
       expect(load.mock.calls.length).toBeLessThanOrEqual(16);
       const stored = new Set(store.keys.keys().map(({ id }) => id.toHex()));
       const gone = added.filter(({ id }) => !stored.has(id.toHex()));

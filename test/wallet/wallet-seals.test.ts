@@ -154,7 +154,7 @@ describe('the MACs of an encrypted wallet', () => {
   }, 180_000);
 });
 
-test('a MAC of rows is that of the set, and tells each change of it', () => {
+test('a MAC of rows depends on the set alone, and detects each change of it', () => {
   const rows = fc.uniqueArray(fc.string({ unit: 'binary', maxLength: 80 }), { minLength: 1, maxLength: 20 });
   fc.assert(
     fc.property(rows, fc.nat(), fc.string({ maxLength: 10 }), (list, seed, other) => {

@@ -13,10 +13,10 @@ import { parsed, WalletFixture } from './wallet-fixture.ts';
 /** A page of history has so many. */
 const PAGE = 1000;
 const PAYMENTS = PAGE + 200;
-/** Somebody's script that has as much history. */
+/** A foreign script with the same length of history. */
 const BUSY = Uint8Array.of(0x51);
 
-// Of a wallet's transaction.
+// State codes of a wallet's transaction.
 const [INACTIVE, , CONFIRMED, CONTRADICTED] = [0, 1, 2, 3];
 
 function outside(seed: number): Outpoint {
@@ -82,7 +82,7 @@ class Behind implements Disposable {
   }
 }
 
-/** Each look at the clock finds it so much later. */
+/** Advances the clock at each reading. */
 function clockRuns(ms: number): void {
   let now = 0;
   spyOn(performance, 'now').mockImplementation(() => (now += ms));
@@ -97,7 +97,7 @@ afterEach(() => {
 });
 
 describe('a script with very much history', () => {
-  test('is looked up a little at a time, and others have their turns in between', async () => {
+  test('the chain is scanned in slices, and other work runs in between', async () => {
     using behind = new Behind();
     const { it, index } = behind;
     it.reopen();
@@ -107,7 +107,7 @@ describe('a script with very much history', () => {
     const following = it.wallet.sync.catchUp().finally(() => (done = true));
     for (; !done; turns++) await turn();
     await following;
-    // Of the slice's 6 ms each step takes one.
+    // Each step takes one of the slice's 6 ms.
     expect(index.mostSteps).toBeLessThanOrEqual(7);
     expect(index.snapshots).toBeGreaterThan(PAYMENTS / 7);
     // The first slice needs no turn.

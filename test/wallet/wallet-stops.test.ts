@@ -40,7 +40,7 @@ class Fixture extends WalletFixture {
     this.deps.mempool.broadcast = async () => ({ status: 'accepted' }) as BroadcastResult;
   }
 
-  /** Puts a block on the chain and tells the wallet. */
+  /** Connects a block and passes it to the wallet. */
   connect(...txs: ParsedTransaction[]): void {
     const entry = this.chain.make(this.chain.tip, txs);
     this.chain.tip = entry;
@@ -48,7 +48,7 @@ class Fixture extends WalletFixture {
     this.wallet.sync.onChainMoved({ disconnected: [], connected: [entry], bodies, tip: entry });
   }
 
-  /** What all coins are worth that are not spent, also those that nobody else has heard of. */
+  /** Value of all unspent coins, also those of transactions that only the wallet knows. */
   get worth(): number {
     const { reads, txs } = this.wallet.store;
     const coins = reads.allTransactions().flatMap(({ id }) => txs.coinsOf(id));
@@ -61,7 +61,7 @@ class Fixture extends WalletFixture {
     return scripts.descriptors()[0]!.expand(index, vault.available())!.scripts[0]!;
   }
 
-  /** Starts again, and does what is done later when others have had their turn. */
+  /** Restarts the wallet and runs its background work. */
   async restart(): Promise<void> {
     this.reopen();
     await this.wallet.start();
@@ -73,7 +73,7 @@ class Fixture extends WalletFixture {
 describe('addresses that are derived later', () => {
   test('are looked up by the next start where the node ended before', async () => {
     using it = new Fixture({}, 40);
-    // Somebody knows the address from a copy of the wallet.
+    // Another program knows the address from a copy of the wallet.
     it.connect(pay(outside(1), it.scriptAt(20), 700), pay(outside(2), it.scriptAt(3), 60));
     while (it.wallet.filler.fillSome());
     expect(it.worth).toBe(0);
@@ -146,7 +146,7 @@ describe('an import', () => {
   const xpub = formatExtendedPublicKey(ExtendedPrivateKey.fromSeed(new Uint8Array(32).fill(3)).neuter(), regtest.bip32);
   const desc = addChecksum(`wpkh(${xpub}/*)`);
 
-  /** Payments to what is imported next: in a block, in one long before, and one that the wallet has and nobody else. */
+  /** Payments to a script that is imported next: in a block, in one long before, and one that only the wallet knows. */
   async function paidBefore(): Promise<Fixture> {
     using other = new Fixture({ blank: true, disablePrivateKeys: true });
     await importDescriptors(other.wallet, [{ timestamp: 'now', desc, range: RANGE }]);
@@ -212,7 +212,7 @@ describe('an import', () => {
   });
 });
 
-test('what is removed while others are handed in again is not handed in', async () => {
+test('a transaction that is removed while others are submitted again is not submitted', async () => {
   using it = new Fixture({});
   const txs = [1, 2].map((seed) => pay(outside(seed), it.script(), 1000));
   const { store, ledger } = it.wallet;

@@ -20,7 +20,7 @@ function pay(prevout: Outpoint, script: Uint8Array, value = 1000, locktime = 0):
   return parsed({ version: 2, locktime, inputs: [input], outputs: [{ value: BigInt(value), scriptPubKey: script }] });
 }
 
-/** Puts a block on the chain and tells the wallet. */
+/** Connects a block and passes it to the wallet. */
 function connect({ chain, wallet }: WalletFixture, txs: readonly ParsedTransaction[]): ChainEntry {
   const entry = chain.make(chain.tip, txs);
   chain.tip = entry;
@@ -119,7 +119,7 @@ describe('a wallet on the chain', () => {
     const { txs } = it.wallet.store;
     const { id } = txs.byTxid(light.txid)!;
     expect(txs.byTxid(light.txid)!.wtxid).toEqual(light.wtxid);
-    // What a block has counts.
+    // The witness in a block counts.
     connect(it, [heavy]);
     expect(txs.byTxid(light.txid)!.wtxid).toEqual(heavy.wtxid);
     expect(

@@ -49,7 +49,7 @@ class Meddled extends WalletFixture {
     return this.wallet;
   }
 
-  /** What opening the changed file says. */
+  /** Returns the error of opening the changed file. */
   async refusalOf(meddle: Meddle): Promise<string> {
     return this.after(meddle).then(
       () => 'loaded',

@@ -15,7 +15,7 @@ const FOREIGN = Uint8Array.of(0, 20, ...new Uint8Array(20));
 const FEE = { feerate: 1000n, overrideLimits: false, target: null, mode: 'unset' as const };
 const NOTES = { comment: null, commentTo: null, requestId: null };
 
-/** Each look at the clock finds it a millisecond later, so that a slice of 8 ms has 8 steps. */
+/** Each reading of the clock is a millisecond later, so that a slice of 8 ms has 8 steps. */
 function stepsTakeAMillisecond(): void {
   let now = 0;
   spyOn(performance, 'now').mockImplementation(() => now++);
@@ -113,7 +113,7 @@ describe('a call with many inputs', () => {
     expect(await processing).toMatchObject({ complete: true });
   });
 
-  test('to send looks at eight coins at a time', async () => {
+  test('a send processes eight coins in each slice', async () => {
     using it = new Fixture(80);
     stepsTakeAMillisecond();
     const sending = it.send(4_000_000n);

@@ -47,7 +47,7 @@ export interface BuildRequest {
   readonly longTermFeerate: Amount;
   /** From `discardFeerate`. */
   readonly discardFeerate: Amount;
-  /** Of the node, for recipients. */
+  /** Dust feerate of the node, for recipients. */
   readonly dustFeerate: Amount;
   /** An error matters only where change is needed. */
   readonly change: Result<ChangeDestination, { readonly error: string }>;
@@ -89,7 +89,7 @@ export interface TransactionPlan {
 
 export type BuildOutcome = Result<TransactionPlan, { readonly error: string }>;
 
-/** What Core assumes where it does not know how to spend the change: P2WPKH in P2SH. */
+/** Core's assumption for change of unknown type: P2WPKH in P2SH. */
 const UNKNOWN_CHANGE_SPEND_VSIZE = 91;
 const MIN_STANDARD_TX_NONWITNESS_SIZE = 65;
 /** Version, locktime, count of inputs, and of a witness its marker, flags and counts. */

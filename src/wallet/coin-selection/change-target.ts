@@ -6,8 +6,8 @@ export const CHANGE_LOWER: Amount = 50_000n;
 const CHANGE_UPPER: Amount = 1_000_000n;
 
 /**
- * How much change to aim at, its own fee included: by chance up to twice the average payment, so that the amounts do
- * not tell which output is which.
+ * Returns the change to aim at, including its fee: a random amount up to twice the average payment, so that the amounts
+ * do not reveal which output is the change.
  */
 export function changeTarget(payment: Amount, changeFee: Amount, random: RandomBelow): Amount {
   if (payment <= CHANGE_LOWER / 2n) return changeFee + CHANGE_LOWER;

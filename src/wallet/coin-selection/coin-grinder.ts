@@ -54,7 +54,7 @@ export function selectCoinGrinder(
         }
         return 'shift';
       }
-      // What is missing takes at least so many more groups, none above this one's amount or below the least weight.
+      // The missing amount takes at least this many groups, none above this one's amount or below the least weight.
       const missing = Math.ceil((least - amount) / amounts[last]!);
       if (best.length > 0 && weight + minTailWeight[last]! * missing > bestWeight) return worse;
       return 'explore';

@@ -11,7 +11,7 @@ import { type InputSize, maxInputVsize } from './input-size.ts';
 export const COIN_TYPES = ['legacy', 'p2sh-segwit', 'bech32', 'bech32m', 'unknown'] as const;
 export type CoinType = (typeof COIN_TYPES)[number];
 
-/** A coin that may be spent, with what selection looks at. */
+/** A spendable coin with the data for coin selection. */
 export interface WalletCoin {
   readonly outpoint: Outpoint;
   readonly output: TxOutput;
@@ -41,7 +41,7 @@ export interface PricedCoin {
   readonly inputVsize: number;
   readonly fromMe: boolean;
   readonly bumpFee: Amount;
-  /** Of the input, and to bump its ancestors. */
+  /** Fee of the input, including the fee to bump its ancestors. */
   readonly fee: Amount;
   /** The same input at the long-term feerate. */
   readonly longTermFee: Amount;
@@ -99,11 +99,11 @@ export interface OutputGroup {
   readonly longTermFee: Amount;
   readonly weight: number;
   readonly fromMe: boolean;
-  /** Of the youngest. */
+  /** Confirmations of the youngest coin. */
   readonly depth: number;
   /** Summed, so that shared ones count twice. */
   readonly ancestors: number;
-  /** Of the largest cluster. */
+  /** Transactions in the largest cluster. */
   readonly clusterCount: number;
   /** Whether the recipients pay the fee: then plain values count. */
   readonly subtractFeeOutputs: boolean;
@@ -180,7 +180,7 @@ function singleGroup({ coin, ancestors, clusterCount }: GroupedCoin, subtractFee
 export interface EligibilityFilter {
   /** Confirmations that coins sent by this wallet need. */
   readonly ownDepth: number;
-  /** The same for others'. */
+  /** Confirmations that coins from others need. */
   readonly foreignDepth: number;
   readonly maxAncestors: number;
   readonly maxClusterCount: number;

@@ -62,7 +62,7 @@ export interface BumpRequest {
   /** Virtual bytes of the original. */
   readonly originalVsize: number;
   readonly standing: BumpStanding;
-  /** What its inputs spend, in their order; null where that is spent by another in the chain. */
+  /** Spent outputs in the order of the inputs; null where another transaction of the chain spends one. */
   readonly spentOutputs: readonly (TxOutput | null)[];
   /** How large its inputs get, in their order. */
   readonly inputSizes: readonly MeasuredInput[];
@@ -72,17 +72,17 @@ export interface BumpRequest {
   /** The output that the fee is taken from, where the user names it. */
   readonly changeIndex: number | null;
   readonly isChange: (output: TxOutput) => boolean;
-  /** Of the node and wallet; `user` is the feerate asked for. */
+  /** Feerates of the node and the wallet; `user` is the requested one. */
   readonly feerates: FeerateSources;
-  /** Of the node, satoshis per 1,000 vB. */
+  /** Incremental relay feerate of the node, satoshis per 1,000 vB. */
   readonly incrementalRelay: Amount;
   readonly maxFee: Amount;
   readonly combinedBumpFee: (outpoints: readonly Outpoint[], feerate: Amount) => Amount | null;
 }
 
 /**
- * What the replacement is built from: it spends the original's inputs, all of them, lest both could be mined; other
- * coins only if confirmed (BIP-125).
+ * Data for building the replacement. It spends all inputs of the original, so that only one of the two can be mined,
+ * and adds confirmed coins only (BIP-125).
  */
 export interface BumpDraft {
   readonly oldFee: Amount;
@@ -123,7 +123,10 @@ export function draftBump(request: BumpRequest): Result<BumpDraft, BumpError> {
   return tooLow === null ? { ok: true, value: { oldFee, feerate: user, ...paid } } : { ok: false, ...tooLow };
 }
 
-/** Whom the replacement pays. Where all is change, it goes there again, less the fee. Null where nobody is paid. */
+/**
+ * Returns the recipients of the replacement. Where all outputs are change, the amount less the fee goes there again.
+ * Null without any output.
+ */
 function payments(
   outputs: readonly TxOutput[],
   { changeIndex, isChange }: BumpRequest,
@@ -192,7 +195,7 @@ function checkBumpFeerate(
   return null;
 }
 
-/** What building the replacement came to. */
+/** Converts the result of building the replacement. */
 export function bumpOutcome(built: BuildOutcome): Result<TransactionPlan, BumpError> {
   return built.ok ? built : refuse('wallet', `Unable to create transaction. ${built.error}`);
 }

@@ -15,7 +15,7 @@ export const FEE_REASON_TEXTS: Readonly<Record<FeeReason, string>> = {
 
 /** Where a feerate comes from. All in satoshis per 1,000 vB. */
 export interface FeerateSources {
-  /** What the user asked for. */
+  /** Feerate that the user requested. */
   readonly user: Amount | null;
   /** Whether that holds whatever the limits say. */
   readonly overrideLimits?: boolean;
@@ -60,7 +60,7 @@ export function minimumFeerate(sources: FeerateSources): ChosenFeerate {
   return required > feerate ? { feerate: required, reason: 'required' } : { feerate, reason };
 }
 
-/** The same, but an error where the user's feerate may not be used or there is none at all. */
+/** Returns the feerate, or an error where the user's feerate is not allowed or none is known. */
 export function chooseFeerate(sources: FeerateSources): FeerateChoice {
   const chosen = minimumFeerate(sources);
   const { user } = sources;

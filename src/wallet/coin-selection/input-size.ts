@@ -14,7 +14,7 @@ export interface InputSize {
   readonly segwit: boolean;
 }
 
-/** What of a descriptor tells the size of an input. */
+/** The members of a descriptor that determine an input's size. */
 export interface SizedDescriptor {
   readonly outputType: string | null;
   maxSatisfactionWeight(useMaxSignature: boolean): number | null;
@@ -64,7 +64,7 @@ export function outputSize(output: Pick<TxOutput, 'scriptPubKey'>): number {
 export interface MeasuredInput {
   readonly weight: number | null;
   readonly size: InputSize | null;
-  /** What it spends, which says whether it has a witness where its size is not known. */
+  /** Spent output, which shows whether the input has a witness where its size is unknown. */
   readonly output?: Pick<TxOutput, 'scriptPubKey'> | null;
 }
 

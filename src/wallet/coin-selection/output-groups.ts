@@ -12,7 +12,7 @@ import {
   type WalletCoin,
 } from './coin.ts';
 
-/** Coins of one script that are spent together at most, lest a fee surprise anybody. */
+/** Maximum number of coins of one script in a group, which bounds the fee of spending it. */
 export const MAX_GROUP_COINS = 100;
 
 /** Groups that an algorithm may choose from. */

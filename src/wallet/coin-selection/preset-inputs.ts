@@ -17,12 +17,12 @@ export interface PresetInput {
   readonly outpoint: Outpoint;
   /** Null where nothing is known of it. */
   readonly output: TxOutput | null;
-  /** Of the signed input, where the user gives it; else its size counts. */
+  /** Weight of the signed input where the user gives it; null to compute it from its size. */
   readonly weight: number | null;
   readonly size: InputSize | null;
   /** Null for the usual one. */
   readonly sequence: number | null;
-  /** What it is signed with already. */
+  /** Existing signature data. */
   readonly solution: ScriptSolution | null;
   /** Among the inputs; null for any. */
   readonly position: number | null;

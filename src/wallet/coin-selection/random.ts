@@ -7,7 +7,7 @@ export function selectionRandom(): RandomBelow {
   const words = new Uint32Array(BLOCK_WORDS);
   let at = BLOCK_WORDS;
   return (limit) => {
-    // What is left over at the top would make small numbers likelier.
+    // The incomplete last range would make small numbers more likely.
     const end = 0x1_0000_0000 - (0x1_0000_0000 % limit);
     for (;;) {
       if (at === BLOCK_WORDS) {

@@ -27,7 +27,7 @@ import {
 } from './selection.ts';
 import { selectSingleRandomDraw } from './single-random-draw.ts';
 
-/** What a node lets a transaction hang on in its mempool. */
+/** Limits of a node for chains of unconfirmed transactions. */
 export interface ChainLimits {
   readonly ancestors: number;
   readonly descendants: number;
@@ -37,7 +37,7 @@ export interface SelectionParams extends ChangeCosts {
   readonly feerates: CoinFeerates;
   /** Bytes of the change output. */
   readonly changeOutputSize: number;
-  /** What change is aimed at where there is some, in satoshis. */
+  /** Amount to aim at for change, satoshis. */
   readonly minChangeTarget: Amount;
   /** Virtual bytes of all but inputs and change. */
   readonly txNoInputsSize: number;
@@ -54,7 +54,7 @@ export interface SelectionParams extends ChangeCosts {
   readonly combinedBumpFee: (outpoints: readonly Outpoint[]) => Amount | null;
 }
 
-/** Of a version 3 with an unconfirmed parent. */
+/** Maximum weight of a version 3 transaction with an unconfirmed parent. */
 export const TRUC_CHILD_MAX_WEIGHT = TRUC_CHILD_MAX_VSIZE * WITNESS_SCALE_FACTOR;
 /** Above so many times the long-term feerate, the lightest inputs are looked for. */
 const HIGH_FEERATE_FACTOR = 3n;
@@ -99,7 +99,7 @@ export function* selectCoins(
   return { ok: true, value: merged };
 }
 
-/** What may be spent, from strict to permissive. Only the first does without mixing kinds of coins. */
+/** Filters from strict to permissive. Only the first one never mixes coin types. */
 function eligibilityFilters(params: SelectionParams): EligibilityFilter[] {
   const ancestors = Math.max(1, params.limits.ancestors);
   const descendants = Math.max(1, params.limits.descendants);
@@ -129,7 +129,7 @@ function* selectAutomatically(
   target: Amount,
   params: SelectionParams,
 ): Steps<SelectionOutcome> {
-  // Otherwise which coins of a script fill up a group would tell something.
+  // Otherwise the choice of the coins that fill a group would reveal something.
   const shuffle = params.avoidPartialSpends && available.length > MAX_GROUP_COINS;
   const coins = shuffle ? shuffled(available, params.random) : available;
   const filters = eligibilityFilters(params);
@@ -183,7 +183,7 @@ function* attemptSelection(
   return allowMixedTypes && groups.byType.size > 1 ? yield* chooseSelection(target, groups.all, params) : NO_SELECTION;
 }
 
-/** What each algorithm finds, and of that what wastes least. */
+/** Returns the selection with the least waste among those of all algorithms. */
 function* chooseSelection(
   target: Amount,
   { positive, mixed }: GroupPool,
@@ -227,7 +227,7 @@ function* chooseSelection(
 export const BUMP_FEES_UNKNOWN =
   'Failed to calculate bump fees, because unconfirmed UTXOs depend on an enormous cluster of unconfirmed transactions.';
 
-/** What coins with common ancestors need not pay twice; null where it cannot be told. */
+/** Returns the bump fees that coins with common ancestors would pay twice; null where they are unknown. */
 function bumpFeeDiscount({ coins }: Selection, { combinedBumpFee }: SelectionParams): Amount | null {
   const unconfirmed = coins.filter(({ depth }) => depth <= 0);
   const summed = unconfirmed.reduce((sum, { bumpFee }) => sum + bumpFee, 0n);

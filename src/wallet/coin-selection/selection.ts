@@ -10,18 +10,18 @@ export type SelectionAlgorithm = 'bnb' | 'knapsack' | 'srd' | 'cg' | 'manual';
 /** Coins chosen to pay `target`. */
 export interface Selection {
   readonly algorithm: SelectionAlgorithm;
-  /** What was to be paid: the recipients, and the fees of all that is not an input. */
+  /** Amount to pay: the recipients, and the fees of everything but the inputs. */
   readonly target: Amount;
   readonly coins: readonly PricedCoin[];
   readonly weight: number;
   /** Whether effective values count, as the fee is not the recipients'. */
   readonly useEffective: boolean;
-  /** What the single bump fees count twice, as coins share ancestors. */
+  /** Bump fees that are counted twice because coins share ancestors. */
   readonly bumpFeeDiscount: Amount;
   readonly waste: Amount;
   /** False where the search gave up before it had seen everything. */
   readonly completed: boolean;
-  /** Sets of coins that were looked at. */
+  /** Number of coin sets that were evaluated. */
   readonly evaluated: number;
 }
 
@@ -91,18 +91,18 @@ export function selectedEffectiveValue({ coins, bumpFeeDiscount }: Selection): A
   return coins.reduce((sum, { effectiveValue }) => sum + effectiveValue, 0n) + bumpFeeDiscount;
 }
 
-/** What the transaction pays for its unconfirmed ancestors. */
+/** Returns the fees that the transaction pays for its unconfirmed ancestors. */
 export function totalBumpFees({ coins, bumpFeeDiscount }: Selection): Amount {
   return coins.reduce((sum, { bumpFee }) => sum + bumpFee, 0n) - bumpFeeDiscount;
 }
 
-/** What change is like at the feerates of one transaction, in satoshis. */
+/** Costs of change at the feerates of one transaction, satoshis. */
 export interface ChangeCosts {
   /** Below, no change is made. */
   readonly minViableChange: Amount;
-  /** Of creating the output now. */
+  /** Fee for creating the output. */
   readonly changeFee: Amount;
-  /** The same, and of spending it some day. */
+  /** Fee for creating the output now and spending it later. */
   readonly costOfChange: Amount;
 }
 

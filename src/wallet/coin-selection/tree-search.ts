@@ -1,7 +1,7 @@
 import type { Amount } from '../../primitives/amount.ts';
 import type { OutputGroup } from './coin.ts';
 
-/** Sets of coins that a search looks at before it makes do with what it has. */
+/** Maximum number of coin sets that a search evaluates. */
 const MAX_TRIES = 100_000;
 
 /** The groups with the larger amounts first, equal ones by `tie`, else in their order. */
@@ -22,7 +22,7 @@ export function sortedByAmount(
   return Array.from(order, (i) => groups[i]!);
 }
 
-/** What an input costs now beyond the long term. */
+/** Returns the fee of an input beyond its long-term fee. */
 export function wasteOf({ fee, longTermFee }: OutputGroup): Amount {
   return fee - longTermFee;
 }
@@ -38,7 +38,7 @@ export function lookaheads(amounts: readonly number[]): { readonly after: number
   return { after, total };
 }
 
-/** What to do after a set was looked at: add the next, replace the last, or give up the whole subtree. */
+/** Next step after a set was evaluated: add the next group, replace the last one, or skip the subtree. */
 export type SearchStep = 'explore' | 'shift' | 'cut';
 
 /**

@@ -37,7 +37,9 @@ export abstract class DescriptorNode implements Descriptor {
   /** The text without checksum; null where a key cannot be written so. */
   abstract format(formatKey: KeyFormat): string | null;
 
-  /** Of the public keys of `keys` and the scripts of `nodes`; what solving them takes beside the keys goes to `data`. */
+  /**
+   * Builds scripts from the public keys of `keys` and the scripts of `nodes`; further solving data is added to `data`.
+   */
   protected abstract makeScripts(
     publicKeys: readonly Uint8Array[],
     scripts: readonly Uint8Array[],

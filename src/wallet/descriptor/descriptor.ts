@@ -13,7 +13,7 @@ export type KeyEncoding = Pick<NetworkParams, 'address' | 'wif' | 'bip32'>;
 /** Core's names of address types. */
 export type OutputType = 'legacy' | 'p2sh-segwit' | 'bech32' | 'bech32m';
 
-/** What a descriptor stands for at one index. */
+/** Scripts and public data of a descriptor at one index. */
 export interface Expansion {
   /** The scriptPubKeys: one, but four or two for combo() and none for unused(). */
   readonly scripts: readonly Uint8Array[];
@@ -49,7 +49,7 @@ export interface Descriptor {
   readonly scriptSize: number | null;
   /** Key expressions in it. */
   readonly keyCount: number;
-  /** Those of them that are participants of a musig(). */
+  /** Key expressions that are participants of a musig(). */
   readonly aggregatedKeyCount: number;
 
   /** With public keys and checksum. */

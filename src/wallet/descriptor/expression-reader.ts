@@ -1,6 +1,6 @@
-/** What a descriptor or a miniscript is read with: functions, and arguments between commas and brackets. */
+/** Reads a descriptor or a miniscript: functions, and arguments between commas and brackets. */
 export class ExpressionReader {
-  /** What is not yet read. */
+  /** The text that is left. */
   rest: string;
 
   constructor(text: string) {
@@ -65,8 +65,10 @@ export function withPrefix<T>(prefix: string, read: () => T): T {
 /** Steps of all paths, or keys of all descriptors, that one text may multiply to. */
 export const MAX_MULTIPATH_PRODUCT = 1_000_000;
 
-/** Of lists of one or of `count` elements each: the elements at each place. Null where a list has another length. Throws
- * DescriptorError where they are too many. */
+/**
+ * Transposes lists of one or of `count` elements each. Returns null where a list has another length. Throws
+ * DescriptorError where there are too many elements.
+ */
 export function zipPaths<T>(lists: readonly (readonly T[])[], count: number): T[][] | null {
   if (!lists.every(({ length }) => length === 1 || length === count)) return null;
   if (lists.length * count > MAX_MULTIPATH_PRODUCT) descriptorFail('Multipath descriptor has too many keys');

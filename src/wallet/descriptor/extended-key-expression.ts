@@ -15,7 +15,7 @@ import type { KeyEncoding, PrivateText } from './descriptor.ts';
 import type { DescriptorCache } from './descriptor-cache.ts';
 import type { KeyExpression, KeySource, KeyTextStyle, ResolvedKey } from './key-expression.ts';
 
-/** What the last step is: none, `*`, or `*h`. */
+/** Kind of the last step: none, `*`, or `*h`. */
 export type Wildcard = 'none' | 'unhardened' | 'hardened';
 
 export interface ExtendedKeyParts {
@@ -42,7 +42,7 @@ export class ExtendedKey implements KeyExpression {
   readonly canSelfExpand: boolean;
   readonly #parts: ExtendedKeyParts;
   readonly #fingerprint: Uint8Array;
-  /** What the steps before the range lead to, where no private key is needed; derived once. */
+  /** Key before the range, where it takes no private key; derived once. */
   #parent: ExtendedPublicKey | null = null;
   #rootText: string | null;
   /** The child that was derived last: several expansions of one index follow each other. */

@@ -7,7 +7,7 @@ import { privateKeyOfXOnly, type SigningData, type SigningProvider } from '../ke
 import type { KeyEncoding, PrivateText } from './descriptor.ts';
 import type { DescriptorCache } from './descriptor-cache.ts';
 
-/** What a key expression may ask when it derives. A cache to read from takes the place of the provider. */
+/** Sources of a derivation. A cache to read from replaces the provider. */
 export interface KeySource {
   readonly provider: SigningProvider;
   readonly readCache: DescriptorCache | null;

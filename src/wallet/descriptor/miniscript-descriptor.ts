@@ -68,7 +68,7 @@ export class MiniscriptDescriptor extends DescriptorNode {
   }
 }
 
-/** What tells a key from others: itself at index 0, and nothing where that takes a private key. */
+/** Returns the identity of a key: its public key at index 0, or '' where that takes a private key. */
 export function keyIdentity(key: KeyExpression): string {
   const resolved = key.resolve(0, { provider: NO_SIGNING_DATA, readCache: null, writeCache: null });
   return resolved === null ? '' : bytesToHex(resolved.publicKey);

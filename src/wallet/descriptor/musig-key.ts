@@ -76,7 +76,7 @@ export class MusigKey implements KeyExpression {
     const aggregate = this.#aggregate ?? this.#aggregateOf(participants);
     if (aggregate === null) return null;
     if (!this.#rangedParticipants) this.#aggregate = aggregate;
-    // Nobody has the private key of an aggregate.
+    // The private key of an aggregate does not exist in one place.
     const key = aggregate.key.resolve(index, { ...source, provider: NO_SIGNING_DATA });
     return key && { ...key, aggregate: { publicKey: aggregate.publicKey, participants } };
   }

@@ -4,7 +4,7 @@ import type { KeyEncoding } from './descriptor.ts';
 /** Where an expression stands: at the top, or inside that function. */
 export type ParseContext = 'top' | 'sh' | 'wpkh' | 'wsh' | 'tr' | 'musig';
 
-/** What goes along while a descriptor is read. */
+/** State of parsing a descriptor. */
 export interface ParseState {
   readonly encoding: KeyEncoding;
   /** The private keys found so far. */

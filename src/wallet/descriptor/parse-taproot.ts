@@ -7,7 +7,7 @@ import { MAX_TAPROOT_DEPTH } from './taproot-tree.ts';
 
 type ParseScript = (reader: ExpressionReader) => readonly DescriptorNode[];
 
-/** What is inside tr(): the internal key, and perhaps a tree of scripts. Throws DescriptorError. */
+/** Parses the argument of tr(): the internal key and an optional script tree. Throws DescriptorError. */
 export function parseTaproot(reader: ExpressionReader, state: ParseState, parse: ParseScript): readonly TrNode[] {
   const argument = reader.argument();
   const keys = withPrefix('tr(): ', () => parseKey(argument, 'tr', state));

@@ -276,7 +276,7 @@ export class TrNode extends DescriptorNode {
     return 34;
   }
 
-  /** Of a spend by the key, which is the least: which script would be spent by is not known here. */
+  /** Weight of a key path spend, which is the least: the script that will be used is unknown. */
   override maxSatisfactionWeight(): number {
     return 1 + SCHNORR_SIZE;
   }

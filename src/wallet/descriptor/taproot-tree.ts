@@ -84,7 +84,7 @@ function combine(left: Subtree, right: Subtree): Subtree {
   return parent;
 }
 
-/** What is known of a node of a tree that is put together from control blocks. */
+/** A node of a tree that is reconstructed from control blocks. */
 interface KnownNode {
   hash: Uint8Array | null;
   leaf: TaprootLeaf | null;

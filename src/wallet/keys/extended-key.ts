@@ -19,7 +19,7 @@ const MAX_DEPTH = 255;
 const MASTER_KEY = new TextEncoder().encode('Bitcoin seed');
 const NO_PARENT = new Uint8Array(4);
 
-/** What extended keys have beside the key (BIP-32). */
+/** Members of an extended key beside the key (BIP-32). */
 interface Lineage {
   readonly depth: number;
   /** First four bytes of the HASH160 of the parent's public key; zeros for a master key. */
@@ -82,7 +82,7 @@ export class ExtendedPrivateKey implements Lineage, Disposable {
     const hash = childHash(this.chainCode, child, child >= HARDENED ? this.key.reveal() : publicKey);
     const secret = tweakAddSecret(this.key.reveal(), hash.subarray(0, 32));
     const lineage = childLineage(this, publicKey, child, hash);
-    // With the parent's public key it tells how far the child is from its parent.
+    // Together with the parent's public key the hash reveals the child's offset.
     hash.fill(0);
     return secret && new ExtendedPrivateKey(lineage, PrivateKey.take(secret));
   }
@@ -167,7 +167,7 @@ export function derivePublicChild(key: ExtendedPublicKey, child: number): Extend
   return publicKey && { ...childLineage(key, key.publicKey, child, hash), publicKey };
 }
 
-/** What BIP-32 adds to a key, times G, to come to a child that is not hardened. */
+/** Returns the tweak of a child that is not hardened (BIP-32). */
 export function publicChildTweak(key: ExtendedPublicKey, child: number): Uint8Array {
   return childHash(key.chainCode, child, key.publicKey).slice(0, 32);
 }
@@ -187,7 +187,7 @@ export function equalExtendedKeys(a: ExtendedPublicKey, b: ExtendedPublicKey): b
   return equalBytes(encodeExtendedPublicKey(a), encodeExtendedPublicKey(b));
 }
 
-/** Of a public key, compressed, or of a secret, which is told from it by its length. */
+/** Hashes a public key, compressed, or a secret; the length distinguishes them. */
 function childHash(chainCode: Uint8Array, child: number, key: Uint8Array): Uint8Array {
   const data = secretBytes(37);
   data.set(key, 33 - key.length);

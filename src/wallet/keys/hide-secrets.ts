@@ -1,4 +1,7 @@
-/** What is, or is meant to be, a private key: an extended one, or a single one of any network, which have 51 or 52 characters. */
+/**
+ * Matches private keys, also mistyped ones: extended keys, and single keys of any network, which have 51 or 52
+ * characters.
+ */
 const SECRET = /[a-zA-Z]prv[0-9A-Za-z]{20,}|(?<![0-9A-Za-z])[5KL9c][0-9A-Za-z]{48,53}(?![0-9A-Za-z])/g;
 
 /** The same text with `…` in place of private keys; a mistyped one is still most of a secret. */

@@ -39,7 +39,7 @@ export function parseKeyPath(text: string): KeyPath | null {
   const path: number[] = [];
   if (text === '') return path;
   const items = text.split('/');
-  // What is split line by line has no empty item at its end.
+  // A split by lines has no empty item at its end.
   if (items.at(-1) === '') items.pop();
   for (const [i, item] of items.entries()) {
     if (item === 'm' && i === 0) continue;

@@ -5,9 +5,9 @@ import type { MusigSecretNonce } from '../../crypto/musig-nonce.ts';
 const MAX_MUSIG_NONCES = 10_000;
 
 /**
- * Secret nonces between the two rounds of MuSig2, in memory alone: one that came back from a disk could sign twice, which
- * tells the key. Each is given out once. Where there is no room the oldest goes, and whoever still waited for it has to
- * begin anew with another nonce.
+ * Secret nonces between the two rounds of MuSig2, in memory alone: a nonce that is restored from a disk could be used
+ * twice, which reveals the key. Each is given out once. When the store is full the oldest is dropped, and its signer
+ * has to start again with another nonce.
  */
 export class MusigNonces {
   readonly #limit: number;

@@ -28,7 +28,7 @@ export class PrivateKey implements Disposable {
     return decoded && PrivateKey.take(decoded.secret, decoded.compressed);
   }
 
-  /** The same of bytes that are wiped, whether they are a valid secret or not. */
+  /** Creates a key from bytes that are wiped, whether they are a valid secret or not. */
   static take(secret: Uint8Array, compressed = true): PrivateKey {
     try {
       return new PrivateKey(secret, compressed);

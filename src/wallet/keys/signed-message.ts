@@ -11,7 +11,7 @@ const HEADER_BASE = 27;
 const COMPRESSED = 4;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** What is signed of a message. */
+/** Returns the hash that is signed for a message. */
 function messageHash(message: string): Uint8Array {
   const w = new ByteWriter();
   writeVarBytes(w, MAGIC);

@@ -9,7 +9,7 @@ import type { PrivateKey } from './private-key.ts';
 export interface TaprootLeaf {
   readonly leafVersion: number;
   readonly script: Uint8Array;
-  /** Its length tells the depth: 33 bytes and 32 for each level. */
+  /** 33 bytes, and 32 for each level of the tree. */
   readonly controlBlock: Uint8Array;
 }
 

@@ -51,7 +51,7 @@ function invalid(error: string): PsbtAnalysis {
   return { inputs: [], next: 'creator', fee: null, estimatedVsize: null, estimatedFeerate: null, error };
 }
 
-/** What a PSBT still needs, and what its transaction will be like. */
+/** Returns the missing data of a PSBT, and the expected size and fee of its transaction. */
 export function analyzePsbt(psbt: Psbt, onInput: OnInput = () => {}): PsbtAnalysis {
   const context = psbtContext(psbt);
   if (context === null) return invalid('PSBT cannot be made into a valid transaction');

@@ -77,7 +77,7 @@ function* decodePsbtSteps(bytes: Uint8Array): Steps<Psbt> {
   return psbt;
 }
 
-/** What the global map says. */
+/** Contents of the global map. */
 interface Globals {
   tx: Transaction | null;
   txVersion: number | null;

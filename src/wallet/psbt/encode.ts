@@ -147,7 +147,7 @@ function encodeInput(w: ByteWriter, input: PsbtInput, version: PsbtVersion): voi
   w.u8(SEPARATOR);
 }
 
-/** What only signers need. */
+/** Writes the fields that only signers need. */
 function encodeUnfinished(w: ByteWriter, input: PsbtInput): void {
   for (const { publicKey, signature } of sortedFields(input.partialSignatures))
     put(w, INPUT.PARTIAL_SIG, [publicKey], signature);

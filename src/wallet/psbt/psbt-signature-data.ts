@@ -12,7 +12,7 @@ import { type KnownTapKey, newSignatureData, type SignatureData } from '../signi
 import { mergeTapSpends, tapSpendOf, treeOf } from '../signing/tap-spend.ts';
 import type { Fields, KeyDerivation, Preimage, PsbtInput, PsbtOutput, TapDerivation } from './psbt.ts';
 
-/** What an input knows, as a signer takes it. Core's FillSignatureData. */
+/** Returns the signature data of an input. Core's FillSignatureData. */
 export function inputSignatureData(input: PsbtInput): SignatureData {
   const data = newSignatureData();
   data.scriptSig = input.finalScriptSig ?? data.scriptSig;
@@ -34,7 +34,7 @@ export function inputSignatureData(input: PsbtInput): SignatureData {
   return data;
 }
 
-/** What an output knows, as if it were to be spent. */
+/** Returns the signature data of an output, as for spending it. */
 export function outputSignatureData(output: PsbtOutput): SignatureData {
   const data = newSignatureData();
   data.redeemScript = output.redeemScript;

@@ -116,7 +116,7 @@ export interface PsbtOutput {
 export interface Psbt {
   readonly version: PsbtVersion;
   readonly txVersion: number;
-  /** What locktime the transaction has where no input asks for one. */
+  /** Locktime of the transaction where no input requires one. */
   readonly fallbackLocktime: number | null;
   /** BIP-370's flags: bit 0 inputs, bit 1 outputs, bit 2 some signature is SIGHASH_SINGLE. */
   readonly modifiable: number | null;

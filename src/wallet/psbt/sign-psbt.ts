@@ -48,7 +48,7 @@ export function psbtContext(psbt: Psbt): PsbtContext | null {
   return runSteps(psbtContextSteps(psbt));
 }
 
-/** The same, an input a step: whole transactions are hashed. */
+/** Hashes whole transactions, an input in each step. */
 export function* psbtContextSteps(psbt: Psbt): Steps<PsbtContext | null> {
   const tx = unsignedTx(psbt);
   if (tx === null) return null;
@@ -75,7 +75,7 @@ export function isSignedAndVerified({ context, allSpentKnown }: PsbtContext, inp
 }
 
 export interface SignPsbtOptions {
-  /** Of every signature; null for what the input asks for. */
+  /** Sighash type of every signature; null for the one that the input requests. */
   readonly sighashType?: number | null;
   /** Whether an input that has all gets its final scripts. */
   readonly finalize?: boolean;
@@ -93,7 +93,7 @@ export interface SignedPsbtInput {
   readonly input: PsbtInput;
   /** Null where the input has all it needs. */
   readonly error: PsbtErrorKind | null;
-  /** What was found and what is missing; null where nothing was tried. */
+  /** Data that was found, and data that is missing; null where nothing was attempted. */
   readonly data: SignatureData | null;
 }
 

@@ -30,7 +30,7 @@ export function signatureDataOf(context: TxContext, index: number): SignatureDat
   let script = scriptPubKey;
   let template = scriptType(script);
   let stack: Uint8Array[] = [];
-  // What it pushes before it fails counts too.
+  // Items that are pushed before a failure count as well.
   evalScript(stack, input.scriptSig, SCRIPT_FLAGS.STRICTENC, NO_SIGNATURES, 'base');
   let sigVersion: SigVersion = 'base';
   if (template.type === 'scripthash' && stack.at(-1)?.length) {

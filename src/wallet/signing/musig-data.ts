@@ -16,12 +16,12 @@ export interface MusigContribution {
   readonly value: Uint8Array;
 }
 
-/** What the participants of one session have given, by their keys in hex. */
+/** Contributions of the participants of one session, by hex key. */
 export type MusigShares = Map<string, MusigContribution>;
 
 const NO_LEAF = '00'.repeat(32);
 
-/** Of all that is signed by one key in one place. */
+/** Returns the key of a session: one signed key in one place. */
 export function musigSessionKey({
   aggregateKey,
   leafHash,

@@ -13,7 +13,7 @@ import type { SignatureData } from './signature-data.ts';
 type Stack = readonly Uint8Array[];
 type SigVersion = 'base' | 'witness_v0';
 
-/** What one step came to: a stack that solves the script, or one with gaps that others may fill. */
+/** Result of one step: a stack that solves the script, or one with gaps that other signers may fill. */
 interface Step {
   readonly type: ScriptType;
   readonly solved: boolean;
@@ -158,7 +158,7 @@ function multisigStack(
   return { solved: missing === 0, stack: [EMPTY, ...signatures, ...gaps] };
 }
 
-/** What is there already, or a new one. */
+/** Returns the existing signature, or a new one. */
 function keySignature(
   { provider, creator, data }: Signing,
   publicKey: Uint8Array,

@@ -1,6 +1,6 @@
 import type { SigningProvider } from '../keys/signing-data.ts';
 
-/** What may not be told of a provider. */
+/** Kinds of data that are hidden from users of a provider. */
 export interface Hidden {
   readonly privateKeys?: boolean;
   readonly origins?: boolean;

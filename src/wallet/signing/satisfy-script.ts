@@ -15,8 +15,8 @@ export interface ScriptSigning {
 }
 
 /**
- * What a witness script or a tapscript wants on the stack, where it is a miniscript: signatures, preimages, and locks
- * that the transaction satisfies. Every key is asked to sign, so that all signatures there are get known.
+ * Returns the stack for a witness script or a tapscript that is a miniscript: signatures, preimages, and locks that the
+ * transaction satisfies. Every key signs, so that all possible signatures become known.
  */
 export function satisfyScript(
   script: Uint8Array,

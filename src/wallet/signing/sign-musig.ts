@@ -68,8 +68,8 @@ export class MusigSigner {
   }
 
   /**
-   * For each aggregate that the key of an output or a script is, or derives from: adds what the provider's keys can sign
-   * of it, and the whole signature where that is all; else, where nobody has signed, their public nonces.
+   * Signs for each aggregate that is the key of an output or a script, or its parent: adds the partial signatures of
+   * the provider's keys and, once all are there, the whole signature; before any signature their public nonces.
    */
   sign(xOnlyKey: Uint8Array, path: TaprootPath): void {
     const { provider, data } = this.#signing;
@@ -106,7 +106,7 @@ function stepFurther(
   const partials = sharesOf(data.musigPartialSignatures, id);
   const ceremony: Ceremony = { ...aggregate, signedKey, leafHash, tweaks, sighash, nonces, partials };
   addPartials(provider, ceremony);
-  // Whoever signs last has all parts.
+  // The last signer has all parts.
   const signature = wholeSignature(ceremony);
   if (signature !== null) putSignature(data, xOnlyKey, leafHash, creator.withHashType(signature));
   else if (partials.size === 0) addNonces(provider, ceremony);
@@ -165,7 +165,7 @@ function trueAggregate({ aggregateKey, participants }: MusigParticipants): Aggre
   return key !== null && equalBytes(key.publicKey, aggregateKey) ? key : null;
 }
 
-/** What the participants gave, in their order; null where one gave nothing. */
+/** Returns the participants' values in their order; null where one is missing. */
 function valuesOf(participants: readonly Uint8Array[], shares: MusigShares): Uint8Array[] | null {
   const values = participants.flatMap((participant) => shares.get(bytesToHex(participant))?.value ?? []);
   return values.length === participants.length ? values : null;
@@ -228,7 +228,7 @@ function addNonces(provider: SigningProvider, ceremony: Ceremony): void {
   }
 }
 
-/** What a nonce was made for; it is found again for nothing else. */
+/** Returns the identity of a nonce's purpose; the nonce is found again for nothing else. */
 function sessionId({ signedKey, sighash }: Ceremony, participant: Uint8Array, publicNonce: Uint8Array): string {
   return bytesToHex(sha256(concatBytes(signedKey, participant, sighash, publicNonce)));
 }

@@ -65,7 +65,7 @@ function signTapScript(signing: TaprootSigning, { script, leafVersion, controlBl
   return stack && [...stack, script, controlBlocks[0]!];
 }
 
-/** Of one key in one leaf: what is there already, or a new one. */
+/** Returns the existing signature of a key in a leaf, or a new one. */
 function tapScriptSignature(
   { provider, creator, data, musig }: TaprootSigning,
   publicKey: Uint8Array,

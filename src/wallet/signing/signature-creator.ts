@@ -14,13 +14,13 @@ import type { TxContext } from '../../script/tx-context.ts';
 import { concatBytes } from '../../util/bytes.ts';
 import { privateKeyOfXOnly, type SigningProvider } from '../keys/signing-data.ts';
 
-/** What a taproot signature is for. */
+/** Spending path of a taproot signature. */
 export type TaprootPath =
   /** By the key itself, or tweaked with its script tree (null: none). */
   | { readonly kind: 'key'; readonly tweak: { readonly merkleRoot: Uint8Array | null } | null }
   | { readonly kind: 'script'; readonly leafHash: Uint8Array };
 
-/** Makes signatures for one input, and judges them. */
+/** Creates and verifies signatures for one input. */
 export interface SignatureCreator {
   readonly checker: SignatureChecker;
   /** With its hash type at the end; null where the provider lacks the key or nothing may be signed. */
@@ -31,7 +31,10 @@ export interface SignatureCreator {
     sigVersion: 'base' | 'witness_v0',
   ): Uint8Array | null;
   schnorr(provider: SigningProvider, xOnlyKey: Uint8Array, path: TaprootPath): Uint8Array | null;
-  /** What a taproot signature on the key path (null) or in a leaf signs; null where nothing may be signed. */
+  /**
+   * Returns the hash that a taproot signature on the key path (null) or in a leaf signs; null where it must not be
+   * signed.
+   */
   taprootSighash(leafHash: Uint8Array | null): Uint8Array | null;
   /** A taproot signature of 64 bytes as the witness has it. */
   withHashType(signature64: Uint8Array): Uint8Array;
@@ -89,7 +92,7 @@ export function transactionCreator({ context, index, hashType, allSpentKnown }: 
   };
 }
 
-/** What scripts ask about an input. Taproot signatures fail where not all that is spent is known. */
+/** Returns the signature checker of an input. Taproot signatures fail where a spent output is unknown. */
 export function inputChecker(context: TxContext, index: number, allSpentKnown: boolean): SignatureChecker {
   const checker = new TxChecker(context, index, signatureEngine());
   if (allSpentKnown) return checker;

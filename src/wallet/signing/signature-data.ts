@@ -36,8 +36,8 @@ interface Preimages {
 }
 
 /**
- * What is known of one input while it is signed: goes in with what others have found, comes out with more. The maps
- * are by hex: of HASH160s for keys, of x-only keys for those of taproot.
+ * Signature data of one input: signers add to the data of earlier ones. The maps are keyed by hex: of HASH160s for
+ * keys, of x-only keys for taproot.
  */
 export interface SignatureData {
   /** Whether scriptSig and witness satisfy the output. */

@@ -9,7 +9,7 @@ export interface TapScript {
   readonly controlBlocks: readonly Uint8Array[];
 }
 
-/** What is known about how to spend a taproot output. */
+/** Data for spending a taproot output. */
 export interface TapSpend {
   readonly internalKey: Uint8Array | null;
   /** Null where the output has no scripts, or none is known. */
@@ -58,7 +58,7 @@ function shortestFirst(blocks: Iterable<Uint8Array>): Uint8Array[] {
   return [...blocks].sort((a, b) => a.length - b.length || compareBytes(a, b));
 }
 
-/** What `a` knows, and from `b` what it does not. */
+/** Merges two sets of data; `a` takes precedence. */
 export function mergeTapSpends(a: TapSpend, b: TapSpend): TapSpend {
   return {
     internalKey: a.internalKey ?? b.internalKey,

@@ -1,7 +1,7 @@
 import type { ParsedTransaction } from '../../../src/primitives/block.ts';
 import { addresses, type Case, coins, confirm, manyKeys, NAME, PASSPHRASE, payTo, wallet } from './world.ts';
 
-/** Calls that load, look through and copy wallets. */
+/** Calls that load, scan and copy wallets. */
 export const FILE_CASES: readonly Case[] = [
   {
     call: 'importprunedfunds',

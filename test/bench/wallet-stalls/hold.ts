@@ -20,7 +20,7 @@ export interface Hold {
   readonly result: unknown;
 }
 
-/** Measures how long the thread goes without looking at what else waits. */
+/** Measures the longest time for which the thread runs without yielding. */
 export async function longestHold(work: (signal: AbortSignal) => Promise<unknown>): Promise<Hold> {
   let [longest, last, done] = [0, performance.now(), false];
   let [most, worked] = [0, workedMs()];

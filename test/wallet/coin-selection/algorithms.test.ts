@@ -42,7 +42,7 @@ const P2WPKH_OUTPUT_VSIZE = 31;
 /** The feerates of Core's tests: none, the least, around minima and dust, usual, high, absurd. */
 const FEERATES = [0n, 1n, 99n, 100n, 315n, 1000n, 2345n, 10_292n, 59_764n, 1_500_000n];
 
-/** What change costs where it is P2WPKH and discarded at 3 sat/vB. */
+/** Costs of P2WPKH change that is discarded at 3 sat/vB. */
 function changeCosts(feerate: bigint) {
   const changeFee = feeFor(feerate, P2WPKH_OUTPUT_VSIZE);
   return { changeFee, costOfChange: 204n + changeFee };

@@ -76,7 +76,7 @@ const presetOf = (value: bigint, more: Partial<PresetInput> = {}): PresetInput =
   };
 };
 
-/** What the plan pays, in satoshis. */
+/** Fee of the plan, satoshis. */
 function paidFee({ coins, tx }: TransactionPlan): bigint {
   return coins.reduce((sum, { output }) => sum + output.value, 0n) - sumOutputs(tx);
 }

@@ -28,13 +28,13 @@ export function feeFor(feerate: bigint, vsize: number): bigint {
   return (feerate * BigInt(vsize) + 999n) / 1000n;
 }
 
-/** Of an input that takes so many virtual bytes beside others with witnesses. */
+/** Size of an input with this number of virtual bytes beside others with witnesses. */
 function sizeOfVsize(vsize: number): InputSize {
   // 41 bytes without witness, and the count of its items.
   return { satisfactionWeight: (vsize - 41) * 4 - 1, witnessElements: 2, segwit: true };
 }
 
-/** What P2WPKH takes: count, signature of 71 bytes and key, with their lengths. */
+/** P2WPKH witness: count, signature of 71 bytes and key, with their lengths. */
 export const P2WPKH_SIZE: InputSize = { satisfactionWeight: 1 + 71 + 1 + 33, witnessElements: 2, segwit: true };
 
 let serial = 0;

@@ -39,7 +39,7 @@ const original: Transaction = {
   outputs,
   locktime: 0,
 };
-/** Of a signed transaction with one P2WPKH input and two such outputs. */
+/** Virtual bytes of a signed transaction with one P2WPKH input and two such outputs. */
 const VSIZE = 141;
 
 function request(more: Partial<BumpRequest> = {}): BumpRequest {
@@ -182,7 +182,7 @@ describe('a feerate that is asked for', () => {
   });
 });
 
-test('what building came to is told in the words of a bump', () => {
+test('an error of building becomes an error of the bump', () => {
   expect(bumpOutcome({ ok: false, error: 'Insufficient funds' })).toEqual({
     ok: false,
     kind: 'wallet',

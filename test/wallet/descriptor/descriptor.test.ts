@@ -54,7 +54,7 @@ describe('checksum', () => {
     expect(descriptorChecksum('raw(deadbeef)#89f8spxn')).toBeNull();
   });
 
-  test('tells any character that was changed', () => {
+  test('the checksum detects any changed character', () => {
     const text = `wpkh([d34db33f/84h/0h]${XPUB}/0/*)`;
     const charset = '0123456789()[],\'/*abcdefgh@:$%{}IJKLMNOPQRSTUVWXYZ&+-.;<=>?!^_|~ijklmnopqrstuvwxyzABCDEFGH`#"\\ ';
     fc.assert(
@@ -168,7 +168,7 @@ describe('errors, in the words of Bitcoin Core', () => {
   test('private keys are not repeated', () => {
     expect(errorOf(`pkh(${WIF}/0)`)).toBe("pkh(): key 'L4rK…' is not valid");
     expect(errorOf(`foo(${XPRV}/0)`)).toBe("'foo(xprv…/0)' is not a valid descriptor function");
-    // Of another network, or mistyped.
+    // Keys of another network, or mistyped.
     expect(errorOf(`pkh(${encodeWif({ secret: new Uint8Array(32).fill(1), compressed: true }, 0xef)})`)).toContain('…');
     expect(errorOf(`pkh(${XPRV.slice(0, -1)}Z)`)).toBe("pkh(): key 'xprv…' is not valid");
     expect(errorOf(`wsh(and_v(v:pk(${XPRV}),pk(${XPRV})))`)).not.toContain('prv');

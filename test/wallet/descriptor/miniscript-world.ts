@@ -16,7 +16,7 @@ import { buildTaproot } from '../../../src/wallet/descriptor/taproot-tree.ts';
 import { ALL_SCRIPT_FLAGS } from '../../lib/script-flags.ts';
 import { signEcdsa } from '../../lib/sign-ecdsa.ts';
 
-/** The key nobody knows the secret of (BIP-341). */
+/** The point without a known secret (BIP-341). */
 const NUMS = Uint8Array.fromHex('50929b74c1a04954b78b4b6035e97a5e078a5a0f28ec96d547bfee9ace803ac0');
 const MESSAGE = new Uint8Array(32).fill(7);
 const HASHES = { sha256, hash256, ripemd160, hash160 };
@@ -56,7 +56,7 @@ export function keyBytes({ root, keys }: World) {
   return { key, keyHash: (number: number) => hash160(key(number)) };
 }
 
-/** What a script asks for: `key:0`, `older:5`, `sha256:…`. */
+/** Challenges of a script: `key:0`, `older:5`, `sha256:…`. */
 export function challengesOf(root: MiniscriptNode): string[] {
   const found = new Set<string>();
   const todo = [root];

@@ -53,7 +53,7 @@ function checkSatisfactions(world: World, order: readonly string[]): void {
   for (const next of [null, ...order]) {
     if (next !== null) met.add(next);
     const stack = satisfyMiniscript(root, spenderOf(world, met));
-    // What has once been enough stays so, where the script is sane; else the witness may become malleable.
+    // A satisfiable sane script stays satisfiable with more data; else the witness may become malleable.
     if (could && root.isSane) expect(stack).not.toBeNull();
     could = stack !== null;
     if (stack === null) continue;

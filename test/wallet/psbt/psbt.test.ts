@@ -68,7 +68,7 @@ describe('codec', () => {
     expect(() => decodePsbtBase64(';definitely not base64;')).toThrow('invalid base64');
     for (const bad of ['cHNi dP8=', 'cHNidP8=\n', 'cHNidP8', 'cHNidP9=', 'cHNidP-_'])
       expect(() => decodePsbtBase64(bad)).toThrow('invalid base64');
-    // Good Base64 of any length is told from bad, and quickly.
+    // Long valid and invalid Base64 is distinguished quickly.
     expect(() => decodePsbtBase64('QUFB'.repeat(4_000_000))).toThrow('Invalid PSBT magic bytes');
     expect(() => decodePsbt(Uint8Array.of(1, 2, 3, 4, 5))).toThrow('Invalid PSBT magic bytes: iostream error');
     const whole = encodePsbt(createPsbt(spendingTx(templates().slice(0, 1)).tx, 2)).slice();
@@ -168,7 +168,7 @@ describe('roles', () => {
     expect(combinePsbts([createPsbt(known.tx, 2), createPsbt(known.tx, 0)])).toBeNull();
   });
 
-  test('analysis tells whose turn it is', () => {
+  test('analysis names the next role', () => {
     const created = createPsbt(known.tx, 2);
     expect(analyzePsbt(created)).toMatchObject({ next: 'updater', fee: null });
     const updated = processed(created, solvingAll(list));

@@ -143,7 +143,7 @@ describe('what another one sends', () => {
   };
   const sharesOf = (psbt: Psbt) => psbt.inputs[0]!.musigPartialSignatures;
 
-  test('makes nobody sign twice with a nonce', () => {
+  test('no participant signs twice with a nonce', () => {
     const { signers, nonces } = begin();
     const [alice, bob] = signers;
     const mine = [...nonces.inputs[0]!.musigNonces.keys()].findIndex((id) =>
@@ -158,7 +158,7 @@ describe('what another one sends', () => {
     expect(sharesOf(signedBy(withInput(nonces, { musigNonces: mixed }), alice!)).size).toBe(0);
   });
 
-  test('makes nobody sign another transaction with a nonce', () => {
+  test('no participant signs another transaction with a nonce', () => {
     const { signers, nonces } = begin();
     const [output] = nonces.outputs;
     const other = { ...nonces, outputs: [{ ...output!, value: 1n }] };

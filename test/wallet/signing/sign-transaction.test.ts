@@ -42,7 +42,7 @@ describe('every template', () => {
     const provider = withKeys(solvingAll(list), allKeys);
     const once = transactionBytes(signTransaction(tx, spent, provider).tx);
     expect(transactionBytes(signTransaction(tx, spent, provider).tx)).toEqual(once);
-    // What is signed already stays as it is.
+    // Existing signatures stay.
     const signed = signTransaction(tx, spent, provider).tx;
     expect(transactionBytes(signTransaction(signed, spent, provider).tx)).toEqual(once);
   });
@@ -60,7 +60,7 @@ describe('partial signatures', () => {
   const { tx, spent } = spendingTx(list);
   const solving = solvingAll(list);
 
-  test('of one party each merge to the whole, whoever signs first', () => {
+  test('partial signatures of three parties merge to the whole in any order', () => {
     const parts = ['a', 'b', 'c'].map((name) => signTransaction(tx, spent, withKeys(solving, [keyOf(name)])));
     for (const part of parts) expect(part.errors.size).toBe(list.length);
     for (const [first, second] of [

@@ -38,7 +38,7 @@ function template(
   return { name, scriptPubKey, solving, signers, required };
 }
 
-/** BIP-341's point whose secret nobody knows. */
+/** BIP-341's point without a known secret. */
 const NOBODY = Uint8Array.fromHex('50929b74c1a04954b78b4b6035e97a5e078a5a0f28ec96d547bfee9ace803ac0');
 
 function taprootTemplate(
@@ -102,7 +102,7 @@ export function templates(): Template[] {
   ];
 }
 
-/** What is known of all templates, without private keys. */
+/** Public data of all templates. */
 export function solvingAll(list: readonly Template[]): SigningData {
   const all = new SigningData();
   for (const { solving } of list) all.merge(solving);

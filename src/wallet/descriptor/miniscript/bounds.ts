@@ -48,7 +48,10 @@ const TRACES: Counting<Trace> = {
   either: (a, b) => (a === null ? b : b === null ? a : { net: Math.max(a.net, b.net), peak: Math.max(a.peak, b.peak) }),
 };
 
-/** Of `subs` in a threshold: all dissatisfied, one satisfied, … all satisfied. `between` comes behind all but the first. */
+/**
+ * Combines `subs` of a threshold: all dissatisfied, one satisfied, … all satisfied. `between` follows all but the
+ * first.
+ */
 function thresholds<T>(
   { both, either }: Counting<T>,
   subs: readonly Bounds<T | null>[],
@@ -164,7 +167,7 @@ export function countOps(node: BoundedNode): OpCount {
   }
 }
 
-// What opcodes do to the height of the stack.
+// Effect of opcodes on the height of the stack.
 const NOTHING: Trace = { net: 0, peak: 0 };
 const PUSH: Trace = { net: -1, peak: 0 };
 /** IF, NOTIF, VERIFY, EQUAL, CHECKSIG, BOOLAND, BOOLOR and ADD all leave one less. */

@@ -77,7 +77,7 @@ function readItems(script: Uint8Array): Item[] | null {
   return items.reverse();
 }
 
-/** Reads a script from its end, where the opcodes tell what an expression is. Without recursion, as the parser. */
+/** Reads a script from its end, where the opcodes identify an expression. Without recursion, like the parser. */
 class MiniscriptDecoder {
   readonly #items: readonly Item[];
   readonly #context: MiniscriptContext;
@@ -95,7 +95,7 @@ class MiniscriptDecoder {
   decode(): MiniscriptNode | null {
     this.#steps.push(() => this.#sequence());
     for (let step = this.#steps.pop(); step; step = this.#steps.pop()) {
-      // What is not valid here will not become so.
+      // An invalid expression cannot become valid.
       if (this.#nodes.at(-1)?.isValid === false || !step()) return null;
     }
     const [root] = this.#nodes;

@@ -8,8 +8,8 @@ export type Wrapper = (typeof WRAPPERS)[number];
 export type HashFragment = (typeof HASHES)[number];
 
 /**
- * What expressions are made of, without those that are but another way to write them: `t:X` is and_v(X,1), `l:X`
- * or_i(0,X), `u:X` or_i(X,0), and_n(X,Y) andor(X,Y,0), pk(K) `c:pk_k(K)`, pkh(K) `c:pk_h(K)`.
+ * Fragments without the shorthands: `t:X` is and_v(X,1), `l:X` or_i(0,X), `u:X` or_i(X,0), and_n(X,Y) andor(X,Y,0),
+ * pk(K) `c:pk_k(K)`, pkh(K) `c:pk_h(K)`.
  */
 export type Fragment =
   | Wrapper
@@ -43,7 +43,7 @@ export const HASH_SIZES: Readonly<Record<HashFragment, number>> = {
 export const MAX_PUBKEYS_PER_MULTI_A = 999;
 /** Bytes of a witness script that is relayed. */
 const MAX_P2WSH_SCRIPT_SIZE = 3600;
-/** So many bytes that a transaction of standard weight can still bring the script and the largest witness for it. */
+/** Maximum size of a tapscript, bytes: a transaction of standard weight has room for it and its largest witness. */
 const MAX_TAPSCRIPT_SIZE = 329_482;
 
 export function maxScriptSize(context: MiniscriptContext): number {

@@ -7,12 +7,12 @@ import { computeType, has, type Type } from './type.ts';
 /** Items that the witness of a P2WSH input may have to be relayed. */
 const MAX_P2WSH_STACK_ITEMS = 100;
 
-/** What an expression has beside its fragment. */
+/** Data of an expression beside its fragment. */
 export interface NodeParts {
   readonly subs?: readonly MiniscriptNode[];
   /** A lock of older() or after(), a threshold of thresh(), multi() or multi_a(). */
   readonly k?: number;
-  /** Numbers of keys, which whoever made the tree can resolve. */
+  /** Numbers of keys; the creator of the tree resolves them. */
   readonly keys?: readonly number[];
   /** A hash. */
   readonly data?: Uint8Array;
@@ -152,7 +152,7 @@ export function foldMiniscript<T>(root: MiniscriptNode, up: (node: MiniscriptNod
   return values[0]!;
 }
 
-/** Sets `hasDuplicateKeys` in the whole tree. `identify` tells equal keys by equal texts. */
+/** Sets `hasDuplicateKeys` in the whole tree. `identify` returns equal texts for equal keys. */
 export function markDuplicateKeys(root: MiniscriptNode, identify: (key: number) => string): void {
   // The keys in an expression; null where one is there twice.
   foldMiniscript<Set<string> | null>(root, (node, subs) => {

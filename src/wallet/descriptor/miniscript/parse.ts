@@ -32,7 +32,7 @@ const COMBINED_SIZES: readonly (readonly [name: string, fragment: Fragment, size
 const WRAPPER_SIZES: Readonly<Record<Wrapper, number>> = { a: 2, s: 1, c: 1, d: 3, v: 0, j: 4, n: 1 };
 const MAX_LOCK = 0x7fff_ffff;
 
-/** A miniscript in its text form; null for what is none. Whether it is valid, let alone sane, its node tells. */
+/** Parses a miniscript; null where the text is not one. The node shows whether it is valid and sane. */
 export function parseMiniscript(text: string, context: MiniscriptContext, readKey: ReadKey): MiniscriptNode | null {
   return new MiniscriptParser(text, context, readKey).parse();
 }

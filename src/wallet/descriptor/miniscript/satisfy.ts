@@ -1,7 +1,7 @@
 import type { HashFragment } from './fragment.ts';
 import { foldMiniscript, type MiniscriptNode } from './node.ts';
 
-/** What whoever spends has. `key` is the number of a key in the tree. */
+/** Data of a spender. `key` is the number of a key in the tree. */
 export interface MiniscriptSpender {
   /** The key as it stands in a script. */
   keyBytes(key: number): Uint8Array;
@@ -186,7 +186,7 @@ function multiAWays(k: number, keys: readonly number[], spender: MiniscriptSpend
 
 function threshWays(k: number, subs: readonly Ways[]): Ways {
   const best = choose(subs.toReversed(), EMPTY);
-  // To satisfy another number than k dissatisfies as well, but whoever sees that can go back to none.
+  // Satisfying another number than k dissatisfies as well, but a third party can change that to none.
   let dsat: Way | null = null;
   for (const [i, way] of best.entries()) if (i !== k) dsat = either(dsat, i === 0 ? way : malleable(way));
   return { sat: best[k]!, dsat };

@@ -32,7 +32,7 @@ export function has(type: Type, letters: string): boolean {
   return (typeOf(letters) & ~type) === 0;
 }
 
-/** Those of the letters that the type has. */
+/** Returns the letters that the type has. */
 function some(type: Type, letters: string): Type {
   return type & typeOf(letters);
 }
@@ -175,7 +175,7 @@ function oneOf(x: Type, y: Type): Type {
   return has(x | y, 'z') ? some(x | y, 'o') : 0;
 }
 
-/** What or_c and or_d share. */
+/** Common part of or_c and or_d. */
 function orElse(x: Type, y: Type): Type {
   return (has(y, 'z') ? some(x, 'o') : 0) | (has(x, 'e') && has(x | y, 's') ? some(x & y, 'm') : 0) | some(x & y, 'zs');
 }
