@@ -198,7 +198,7 @@ export const halfMessages: Flood = async (siege, { peers }) => {
     all.map(async (peer) => {
       const message = peer.frame('block', { raw: new Uint8Array(3_990_000) });
       peer.sendRaw(message.subarray(0, -1));
-      await Promise.race([peer.flushed(), peer.closed]);
+      await Promise.race([peer.flushed(120_000), peer.closed]);
     }),
   );
   await Bun.sleep(500);
