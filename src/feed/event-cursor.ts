@@ -13,15 +13,15 @@ export interface EventPosition {
 export const ITSELF = '';
 export const WHOLE = 'z';
 
-/** The last number of which a position leaves nothing out. */
+/** Returns the last number whose messages are all before a position. */
 export function completeUpTo({ seq, within }: EventPosition): number {
   return within === WHOLE ? seq : Math.max(0, seq - 1);
 }
 
-/** What the text of a cursor says. */
+/** Contents of a cursor. */
 export interface ParsedCursor extends EventPosition {
   readonly tag: string;
-  /** The newest event of the chain up to `seq`; 0 where there was none. */
+  /** Number of the newest event of the chain up to `seq`; 0 without any. */
   readonly chainSeq: number;
 }
 
@@ -91,7 +91,7 @@ export class EventRanges {
     const log = tag.slice(0, LOG_TAG_LENGTH);
     if (!this.#ranges[0]!.tag.startsWith(log)) return 'other-log';
     const at = this.#find(seq);
-    // Of what is older than all ranges nothing is kept either, so that a gap follows.
+    // Events older than all ranges are not stored either, so a gap follows.
     return at < 0 || this.#ranges[at]!.tag === tag ? 'known' : 'other-history';
   }
 

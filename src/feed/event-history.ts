@@ -72,12 +72,12 @@ export class EventHistory {
     return cursor.seq > Math.max(latest, this.#mempoolFloor) ? 'ahead' : cursor;
   }
 
-  /** What is missing behind a point: events of all kinds come first, then those of the mempool. */
+  /** Returns the gaps after a point: events of all kinds first, then events of the mempool. */
   gapsBehind(point: ResumePoint, isHeld: (seq: number) => boolean): Gap[] {
     const { seq, within, chainSeq } = point;
     const { oldest, last } = this.#events.bounds();
     const isPartial = within !== WHOLE && isHeld(seq);
-    // What is derived from an event that is gone is gone with it.
+    // Messages derived from a missing event are missing as well.
     let from = isPartial ? seq : completeUpTo(point);
     const gaps: Gap[] = [];
     const add = (scope: Gap['scope'], fromSeq: number, toSeq: number, end: EventPosition) =>

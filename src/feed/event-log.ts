@@ -20,33 +20,32 @@ import type { SeenChange } from './mempool-feed.ts';
 export interface EventLogOptions {
   readonly clock: Clock;
   readonly limits?: Partial<EventLogLimits>;
-  /** Milliseconds of one turn of taking in; then others have theirs. Default 1. */
+  /** Time limit of one slice of reading new events, milliseconds; 1 by default. */
   readonly turnMs?: number;
-  /** What is in the mempool now. */
+  /** Returns the transactions in the mempool. */
   unconfirmed?(): Iterable<TxSource>;
-  /** Each event of the chain as it is read for the first time. */
+  /** Called with each event of the chain when it is first read. */
   onChainEvent?(type: string, data: string): void;
   onError?(error: unknown): void;
 }
 
-/** With the time it came, in milliseconds of the monotonic clock. */
+/** An entry with the monotonic time of its arrival, milliseconds. */
 type Kept = KeptEntry & { readonly at: number };
 type News = { readonly lastSeq: number } | { readonly change: NumberedChange };
 
-/** Rows read at a time; some are large. */
+/** Rows per query; some are large. */
 const PAGE = 32;
 const TURN_MS = 1;
 
 /**
- * All events in one order: those of the chain, which are rows of the database, and those of the mempool, which live in
- * memory and end with the process. Everything newer than `#evictedTo` is in memory, of both kinds; below it there are
- * the rows alone.
+ * All events in one order: events of the chain, which are rows of the database, and events of the mempool, which exist
+ * in memory only and end with the process. Events of both kinds newer than `#evictedTo` are in memory; of older events
+ * only the rows exist.
  *
- * News is taken in the order in which it is told. Before a mempool event enters, all rows with lower numbers are read,
- * told or not: they were committed before its number was given. Rows with higher numbers wait until their commit is
- * told, since events of the mempool that come before them may still be on the way. So numbers only ever grow, and what
- * has been handed out is complete up to `seq`. An event that comes later than that all the same is left out, and told as
- * a gap.
+ * Node updates are processed in the order of their arrival. Before a mempool event is appended, all rows with lower
+ * numbers are read, even if their commit was not announced yet: they were committed before its number was assigned. Rows
+ * with higher numbers wait for their commit, since earlier events of the mempool may still arrive. So numbers only grow,
+ * and the log is complete up to `seq`. An event that still arrives too late is left out and reported as a gap.
  */
 export class EventLog {
   readonly #clock: Clock;
@@ -57,16 +56,16 @@ export class EventLog {
   #reads: ChainReads | null = null;
   #news: News[] = [];
   #kept: Kept[] = [];
-  /** Where `#kept` begins: those before were evicted. */
+  /** Index of the first entry of `#kept`; those before it were evicted. */
   #start = 0;
   #bytes = 0;
   #seq = 0;
   #told = 0;
   #evictedTo = 0;
   #lostTo = 0;
-  /** Null before there is a database. */
+  /** Null before the database is attached. */
   #history: EventHistory | null = null;
-  /** Number of the newest event of the chain that was read. */
+  /** Number of the newest event of the chain that is read. */
   #chainSeq = 0;
   #scheduled = false;
   #closed = false;
@@ -78,12 +77,12 @@ export class EventLog {
     this.#turnMs = options.turnMs ?? TURN_MS;
   }
 
-  /** Number of the newest event that is ready to be handed out. */
+  /** Number of the newest event that can be delivered. */
   get seq(): number {
     return this.#seq;
   }
 
-  /** Number of the newest event there is, read or not. What a client is told from now on has higher ones. */
+  /** Number of the newest event, read or not. All later events have higher numbers. */
   get latest(): number {
     return Math.max(this.#told, this.#reads?.events.bounds().last ?? 0);
   }
@@ -92,7 +91,7 @@ export class EventLog {
     return this.#closed;
   }
 
-  /** From now on there is a database; what it holds already is no news. */
+  /** Attaches the database. Events already in it are not delivered. */
   attach(reads: ChainReads): void {
     const { last } = reads.events.bounds();
     this.#reads = reads;
@@ -100,14 +99,14 @@ export class EventLog {
     this.#history = new EventHistory(reads.events);
   }
 
-  /** The chain has written events up to this number. */
+  /** Called when the chain has committed events up to this number. */
   committed(lastSeq: number): void {
     this.#told = Math.max(this.#told, lastSeq);
     this.#news.push({ lastSeq });
     this.#advance();
   }
 
-  /** Steps of the mempool, in order. */
+  /** Appends changes of the mempool in their order. */
   append(changes: readonly SeenChange[]): void {
     for (const change of changes) {
       if (change.kind === 'modified' || change.kind === 'fees') continue;
@@ -118,8 +117,8 @@ export class EventLog {
   }
 
   /**
-   * Events behind a number, in order, at most `limit`; all types where `types` is null. `scanned` is how far it looked:
-   * go on there. It is the number asked for only when there is nothing new.
+   * Returns at most `limit` events after a number, in order; all types if `types` is null. `scanned` is the last scanned
+   * number, from which to continue. It equals the given number only if there is no newer event.
    */
   after(
     seq: number,
@@ -139,37 +138,37 @@ export class EventLog {
     return { entries, scanned: at === kept.length ? this.#seq : (kept[at - 1]?.seq ?? seq) };
   }
 
-  /** What is missing behind a point: events of all kinds come first, then those of the mempool. */
+  /** Returns the gaps after a point: events of all kinds first, then events of the mempool. */
   gapsBehind(point: ResumePoint): Gap[] {
     return this.#history?.gapsBehind(point, (seq) => this.#holds(seq)) ?? [];
   }
 
-  /** The point that a cursor names. */
+  /** Returns the point that a cursor names. */
   locate(cursor: string): ResumePoint | CursorFault {
     return this.#history?.locate(cursor, this.latest) ?? 'ahead';
   }
 
-  /** The point behind the event of the log that has a number, or behind all that has it; null where none can have it. */
+  /** Returns the point after the event with a number, or after all its messages; null if no event can have that number. */
   behind(seq: number, within: typeof ITSELF | typeof WHOLE): ResumePoint | null {
     return seq <= Math.max(this.latest, this.#history?.mempoolFloor ?? 0) ? { seq, within, chainSeq: null } : null;
   }
 
-  /** The cursor that names a point. Only where there is a database. */
+  /** Returns the cursor of a point. The database must be attached. */
   cursorAt(position: EventPosition): string {
     return this.#history!.cursorAt(position);
   }
 
-  /** The cursor behind all events there are, read or not. */
+  /** The cursor after all events, read or not. */
   get latestCursor(): string {
     return this.cursorAt({ seq: this.latest, within: WHOLE });
   }
 
-  /** Events of the mempool that this process has had are gone up to here. Whoever has not got that far misses some. */
+  /** Number up to which mempool events of this process were evicted. A client below it misses some. */
   get lostTo(): number {
     return this.#lostTo;
   }
 
-  /** Numbers of the oldest events kept, of the chain and of the mempool; 0 where there is none. */
+  /** Returns the numbers of the oldest stored events of the chain and of the mempool; 0 without any. */
   oldest(): { chain: number; mempool: number } {
     for (let at = this.#start; at < this.#kept.length; at++) {
       const one = this.#kept[at]!;
@@ -178,23 +177,23 @@ export class EventLog {
     return { chain: this.#reads?.events.bounds().oldest ?? 0, mempool: 0 };
   }
 
-  /** What is in the mempool now. */
+  /** Returns the transactions in the mempool. */
   mempool(): Iterable<TxSource> {
     return this.#options.unconfirmed?.() ?? [];
   }
 
-  /** How many listen for news. */
+  /** Number of observers. */
   get listeners(): number {
     return this.#listeners.size;
   }
 
-  /** Called when `seq` has grown, and when the log is closed. Returns the function that ends it. */
+  /** Adds an observer of growth of `seq` and of the end of the log. Returns the function that removes it. */
   onGrown(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Nothing more comes; whoever waits is told. */
+  /** Closes the log and notifies the observers. */
   close(): void {
     this.#closed = true;
     this.#news = [];
@@ -205,7 +204,7 @@ export class EventLog {
     if (!this.#reads || this.#closed || this.#scheduled) return;
     const before = this.#seq;
     try {
-      if (!this.#take(this.#reads, performance.now() + this.#turnMs)) this.#comeBack(0);
+      if (!this.#process(this.#reads, performance.now() + this.#turnMs)) this.#comeBack(0);
     } catch (error) {
       this.#options.onError?.(error);
       this.#comeBack(RETRY_MS);
@@ -223,8 +222,8 @@ export class EventLog {
     else setImmediate(run);
   }
 
-  /** Takes in what was told. False when the time was up first. */
-  #take(reads: ChainReads, until: number): boolean {
+  /** Processes the node updates. Returns false if the slice ended first. */
+  #process(reads: ChainReads, until: number): boolean {
     let done = 0;
     let complete = true;
     for (const news of this.#news) {
@@ -242,7 +241,7 @@ export class EventLog {
     return complete;
   }
 
-  /** Reads rows up to a number. False when the time was up first. */
+  /** Reads rows up to a number. Returns false if the slice ended first. */
   #readRows({ events }: ChainReads, upTo: number, until: number): boolean {
     while (this.#seq < upTo) {
       const rows = events.after(this.#seq, PAGE);
@@ -261,7 +260,7 @@ export class EventLog {
   #add(change: NumberedChange): void {
     const { seq } = change;
     if (seq <= this.#seq) {
-      // Too late to be handed out in its place.
+      // A higher number was already delivered.
       this.#lose(this.#seq);
       return;
     }
@@ -318,13 +317,13 @@ export class EventLog {
     return keptRow(row, this.#history!.cursorOf(row.seq, row.seq));
   }
 
-  /** Whether the event with a number is still there. */
+  /** Whether the event with a number is still stored. */
   #holds(seq: number): boolean {
     if (seq > this.#evictedTo) return this.#kept[this.#find(seq - 1)]?.seq === seq;
     return this.#reads?.events.newestUpTo(seq) === seq && seq > 0;
   }
 
-  /** Index in `#kept` of the first event behind a number. */
+  /** Returns the index in `#kept` of the first event after a number. */
   #find(seq: number): number {
     let low = this.#start;
     let high = this.#kept.length;
@@ -341,7 +340,7 @@ export class EventLog {
   }
 }
 
-/** Entries looked at for one page. */
+/** Limit of the entries scanned for one page. */
 const MAX_SCAN = 10_000;
 const COMPACT_AT = 10_000;
 const RETRY_MS = 1000;

@@ -6,10 +6,10 @@ export interface Frame {
   readonly within?: string;
 }
 
-/** A message; something to wait for; or null, where others may have their turn. */
+/** A message, a promise to wait for, or null as an opportunity to yield. */
 export type FrameStep = Frame | Promise<void> | null;
 
-/** Our own ids need no escapes. */
+/** Returns an id as JSON. Ids of the node need no escapes. */
 export function quoted(watchId: string | null): string {
   return watchId === null ? 'null' : `"${watchId}"`;
 }

@@ -28,14 +28,14 @@ export interface KeptEntry extends EventRecord, Pick<LogEntry, 'feeRate' | 'reas
 /** A step of the mempool that is an event. */
 export type NumberedChange = Exclude<SeenChange, { kind: 'modified' | 'fees' }>;
 
-/** What an entry takes beside its text, and a transaction beside its bytes. */
+/** Memory of an entry besides its text, and of a transaction besides its bytes, in bytes. */
 const ENTRY_BYTES = 250;
 const TX_BYTES = 400;
 
 const TYPE_OF = { added: 'newTransaction', removed: 'transactionRemoved', update: 'mempoolUpdate' } as const;
 const MEMPOOL_TYPES: ReadonlySet<string> = new Set([...Object.values(TYPE_OF), 'walletAbandoned']);
 
-/** Whether it is of the mempool: it lives in memory alone. */
+/** Whether it is an event of the mempool, which exists in memory only. */
 export function isMempoolEvent({ type }: Pick<LogEntry, 'type'>): boolean {
   return MEMPOOL_TYPES.has(type);
 }

@@ -3,7 +3,7 @@ import type { Coin } from '../primitives/coin.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { outpointBytes, outpointPrint, scriptPrint, txidPrint, type WatchFilter } from './watch-filter.ts';
 
-/** What a transaction pays to one script and spends from it. */
+/** Payments of a transaction to one script, and its spends from it. */
 export interface ScriptFlow {
   /** Number of the first input (from 0) or output (behind the inputs) with this script; orders the events. */
   readonly slot: number;
@@ -28,7 +28,7 @@ export interface TxTouches {
   readonly outpoints: readonly { readonly slot: number; readonly outpoint: string }[];
 }
 
-/** null where nothing of the transaction can be watched. `spent` is null for a coinbase. */
+/** Returns null if nothing of the transaction can be watched. `spent` is null for a coinbase. */
 export function matchTx(
   { tx, txid }: ParsedTransaction,
   spent: readonly Coin[] | null,
@@ -87,7 +87,7 @@ interface Touching {
   inputs: { n: number; txid: string; vout: number; value: number }[];
 }
 
-/** One line of text, which the front reads back faster than JSON. */
+/** Encodes the touches as one line of text, which the main thread decodes faster than JSON. */
 export function touchesToLine({ index, txid, scripts, outpoints }: TxTouches): string {
   const fields: (string | number)[] = [index, txid, scripts.length];
   for (const { slot, script, received, sent, outputs, inputs } of scripts)

@@ -33,7 +33,7 @@ export class BlockMatches {
     return this.#lines.length;
   }
 
-  /** Parsed when it is asked for, so that no turn of the front takes them all. */
+  /** Parses one transaction on request, so that no slice of the main thread parses all of them. */
   tx(at: number): TxTouches {
     return (this.#txs[at] ??= touchesFromLine(this.#lines[at]!));
   }
@@ -41,12 +41,12 @@ export class BlockMatches {
 
 export interface MatcherOptions {
   readonly registry: WatchRegistry;
-  /** Does a job on a reader worker. */
+  /** Runs a job on a reader worker. */
   runJob(job: ReaderJob): Promise<JobResult>;
   readonly wallets: Omit<WalletToldOptions, 'run'>;
 }
 
-/** Matched on the front; a larger transaction goes to a worker. */
+/** Bytes of a transaction that is matched on the main thread; a worker matches larger ones. */
 const FRONT_TX_BYTES = 10_000;
 const MAX_JOBS = 8;
 const MAX_BLOCKS = 256;
@@ -57,8 +57,8 @@ const MAX_BODY_BYTES = 16 * 1024 ** 2;
 type TxMatch = { readonly version: number; readonly touches: TxTouches | null };
 
 /**
- * What events mean to those who watch, worked out once for all of them: by the reader workers, and kept for a while. Each
- * answer is there at once, or is a promise of it: ask again when it resolves.
+ * Derives the matches of events with watched items, once for all clients. Reader workers do the work, and results are
+ * cached for a while. Each method returns the result, or a promise after which the call is repeated.
  */
 export class Matcher {
   readonly wallets: WalletTold;
@@ -84,18 +84,18 @@ export class Matcher {
     this.#reads = reads;
   }
 
-  /** What the prints of watched items are made with. */
+  /** Seed of the prints of watched items. */
   get seed(): number {
     return this.#registry.seed;
   }
 
-  /** The lines that `event-snapshot` makes. */
+  /** Returns the lines of the endpoint `event-snapshot`. */
   async snapshot(input: Parameters<typeof snapshotEndpoint.run>[1]): Promise<string[]> {
     const text = textOf(await this.#run('event-snapshot', input));
     return text === '' ? [] : text.split('\n');
   }
 
-  /** Matches of a block at a version of the registry or a later one. */
+  /** Returns the matches of a block at this version of the registry or a later one. */
   block(hash: string, version: number): BlockMatches | Promise<void> {
     const known = this.#blocks.get(hash);
     if (known && known.version >= version) return known;
@@ -106,7 +106,7 @@ export class Matcher {
     });
   }
 
-  /** The same of an unconfirmed transaction. */
+  /** Returns the match of an unconfirmed transaction at this version of the registry or a later one. */
   tx({ seq, tx }: LogEntry, version: number): TxMatch | Promise<void> {
     const known = this.#txs.get(seq);
     if (known && known.version >= version) return known;
@@ -122,7 +122,7 @@ export class Matcher {
 
   /** JSON of the block (by hash, display order) or transaction that an event is about, as REST gives it. */
   body(entry: LogEntry, hash: string | null): string | Promise<void> {
-    // By event: a block that was taken back is shown otherwise than when it joined.
+    // The key is the event, since a disconnected block differs from the connected one.
     const key = entry.seq;
     const known = this.#bodies.get(key);
     if (known !== undefined) return known;
@@ -149,7 +149,7 @@ export class Matcher {
     return running;
   }
 
-  /** A few at a time: what many replays ask for must not crowd out what REST asks the workers. */
+  /** Runs a bounded number of jobs at a time, so that many replays do not crowd out REST. */
   async #run(name: string, input: unknown): Promise<Uint8Array> {
     while (this.#jobs >= MAX_JOBS) await new Promise<void>((resolve) => this.#queue.push(resolve));
     this.#jobs++;

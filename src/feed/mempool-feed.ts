@@ -4,38 +4,38 @@ import { MempoolMirror, type TxSource } from '../mempool/mirror.ts';
 import type { NodeUpdate } from '../port/node-port.ts';
 import type { Clock } from '../util/clock.ts';
 
-/** A change the mirror has taken in; of what has left, the bytes that it no longer has. */
+/** A change applied to the mirror. `gone` holds the bytes of a removed transaction, which the mirror no longer has. */
 export type SeenChange =
   | Exclude<MempoolChange, { kind: 'removed' }>
   | (Extract<MempoolChange, { kind: 'removed' }> & { readonly gone?: TxSource | null });
 
-/** One turn of taking in what the node tells; then requests have theirs. */
+/** Time limit of one slice of applying node updates, milliseconds. */
 const SLICE_MS = 1;
-/** Changes between two looks at the clock. */
+/** Changes between two checks of the clock. */
 const STEP = 8;
 
 export interface MempoolFeedOptions {
   readonly clock: Clock;
-  /** The mirror shows these now. */
+  /** Called after the mirror has applied these changes. */
   onChanges(changes: readonly SeenChange[]): void;
-  /** All that came before it, and the commit itself, can be read now. */
+  /** Called when everything up to and including the commit can be read. */
   onCommit(commit: NonNullable<NodeUpdate['commit']>): void;
-  /** So many bytes of changes more, as `changeBytes` counts, have been taken in. */
+  /** Called with the bytes of applied changes since the last call, as `changeBytes` counts. */
   onTaken(bytes: number): void;
 }
 
 /**
- * Keeps the mirror of the mempool in line with what the node tells, a little at a time, and passes it on in the same
- * order. While it is in the midst of a block, the mirror still names the block before.
+ * Applies node updates to the mirror of the mempool in slices, and passes them on in the same order. While the changes of
+ * a block are applied, the mirror still names the previous block.
  */
 export class MempoolFeed {
   readonly mirror: MempoolMirror;
   readonly #options: MempoolFeedOptions;
   readonly #news: NodeUpdate[] = [];
-  /** Changes of the first of them that are taken in already. */
+  /** Number of applied changes of the first update. */
   #taken = 0;
-  /** Bytes that were taken in and not told of. */
-  #untold = 0;
+  /** Applied bytes that are not acknowledged yet. */
+  #unacknowledged = 0;
   #running = false;
   #moved = Promise.withResolvers<void>();
 
@@ -44,7 +44,7 @@ export class MempoolFeed {
     this.mirror = new MempoolMirror(options.clock);
   }
 
-  /** Hash of the block that is there when the first news are still to come. */
+  /** Sets the hash of the tip before the first update. */
   startAt(tip: string): void {
     this.mirror.tip = tip;
   }
@@ -54,7 +54,7 @@ export class MempoolFeed {
     if (!this.#running) this.#run();
   }
 
-  /** Resolves when the mirror stands on another block, or after a while. Rejects when the signal aborts. */
+  /** Resolves when the tip of the mirror changes, or after a time limit. Rejects when the signal aborts. */
   async moved(signal: AbortSignal): Promise<void> {
     const late = AbortSignal.timeout(LONGEST_WAIT_MS);
     const ended = Promise.withResolvers<void>();
@@ -64,7 +64,7 @@ export class MempoolFeed {
     if (signal.aborted) throw new ApiError('overloaded', 'the answer took too long');
   }
 
-  /** Resolves when all that has come so far is taken in. */
+  /** Resolves when all received updates are applied. */
   async drained(): Promise<void> {
     while (this.#running) await new Promise((resolve) => setImmediate(resolve));
   }
@@ -79,7 +79,7 @@ export class MempoolFeed {
         this.#taken += slice.length;
         this.#options.onChanges(slice);
         if (performance.now() < until) continue;
-        if (this.#untold >= TELL_BYTES) this.#tell();
+        if (this.#unacknowledged >= ACKNOWLEDGE_BYTES) this.#acknowledge();
         setImmediate(() => this.#run());
         return;
       }
@@ -92,22 +92,22 @@ export class MempoolFeed {
       this.#moved = Promise.withResolvers();
     }
     this.#running = false;
-    if (this.#untold > 0) this.#tell();
+    if (this.#unacknowledged > 0) this.#acknowledge();
   }
 
-  #tell(): void {
-    this.#options.onTaken(this.#untold);
-    this.#untold = 0;
+  #acknowledge(): void {
+    this.#options.onTaken(this.#unacknowledged);
+    this.#unacknowledged = 0;
   }
 
   #see(change: MempoolChange): SeenChange {
     const seen = change.kind === 'removed' ? { ...change, gone: this.mirror.source(change.txid) } : change;
     this.mirror.apply(change);
-    this.#untold += changeBytes(change);
+    this.#unacknowledged += changeBytes(change);
     return seen;
   }
 }
 
 const LONGEST_WAIT_MS = 1000;
-/** The node is told after so many bytes at the latest; a small part of what it lets be on the way. */
-const TELL_BYTES = 1 << 18;
+/** Bytes after which the node gets an acknowledgement: a small part of the limit of unacknowledged bytes. */
+const ACKNOWLEDGE_BYTES = 1 << 18;

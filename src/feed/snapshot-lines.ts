@@ -8,7 +8,7 @@ import { quoted } from './frame.ts';
 import { matchTx, type ScriptFlow } from './match.ts';
 import { PrintTable, scriptPrint } from './watch-filter.ts';
 
-/** Blocks that are looked at for a script, where no number of confirmations is asked for. */
+/** Blocks that are scanned for a script without thresholds. */
 const DEFAULT_DEPTH = 6;
 const MAX_TXS = 100;
 

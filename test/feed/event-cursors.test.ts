@@ -36,7 +36,7 @@ const txs = [1, 2, 3, 4, 5, 6].map((n) =>
 const TXIDS = txs.slice(0, 3).map((tx) => hashToHex(txidOf(tx)));
 const OUTPOINTS = [4, 5].map((n) => `${hashToHex(coin(n).outpoint.txid)}:${coin(n).outpoint.vout}`);
 
-/** What one client asks for. */
+/** Subscriptions of one client. */
 interface Asks {
   readonly addresses: readonly string[];
   readonly txids: readonly string[];

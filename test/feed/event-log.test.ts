@@ -45,7 +45,7 @@ class LogFixture implements Disposable {
     this.#db.run('DELETE FROM events WHERE seq < ?', [below]);
   }
 
-  /** What is missing behind all that has a number, or behind a cursor; the cursors in them are another test's. */
+  /** Returns the gaps after a number or a cursor, without the cursors in them, which another test covers. */
   gaps(after: number | string): Omit<Gap, 'cursor'>[] {
     return this.log.gapsBehind(this.point(after)).map(({ cursor, ...gap }) => gap);
   }
@@ -99,13 +99,13 @@ function added(seq: number, txid = seq.toString(16).padStart(64, '0'), bytes = 1
   };
 }
 
-/** Longer than one turn of taking in, where there is much. */
+/** Longer than one slice of reading. */
 async function settled(log: EventLog, seq: number): Promise<void> {
   while (log.seq < seq) await new Promise((resolve) => setImmediate(resolve));
 }
 
 describe('the order of chain and mempool', () => {
-  test('a mempool event waits for the rows before it, told or not', () => {
+  test('a mempool event waits for the rows before it, whether their commit was announced or not', () => {
     using it = new LogFixture({ rows: [1, 2] });
     it.write(3);
     it.log.append([update(4)]);
@@ -114,7 +114,7 @@ describe('the order of chain and mempool', () => {
     expect(it.all()).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  test('rows wait until their commit is told, since mempool events before them may be on the way', () => {
+  test('rows wait for their commit, since earlier mempool events may still arrive', () => {
     using it = new LogFixture({ rows: [1] });
     it.write(3);
     expect(it.all()).toEqual([1]);
@@ -125,7 +125,7 @@ describe('the order of chain and mempool', () => {
     expect(it.all()).toEqual([1, 2, 3]);
   });
 
-  test('an event that comes after a higher number was handed out is left out, and told as a gap', () => {
+  test('an event that arrives after a higher number was delivered is left out and reported as a gap', () => {
     using it = new LogFixture({ rows: [1] });
     it.write(3);
     it.log.committed(3);
@@ -318,7 +318,7 @@ describe('cursors', () => {
     const lost = { scope: 'all', fromSeq: 101, toSeq: 10_000, lastChainSeq: 100 } as const;
     expect(it.gaps(`${BEFORE}000000050c`)).toEqual([lost]);
     expect(it.gaps(`${BEFORE}000000051m000000050a0000000001`)).toEqual([lost]);
-    // The same of a transaction that came before any block was lost.
+    // The cursor of a transaction that arrived before the lost blocks finds a gap of the mempool only.
     expect(it.gaps(`${BEFORE}000000051m00000002s`)).toMatchObject([{ scope: 'mempool', toSeq: 10_000 }]);
   });
 
@@ -333,7 +333,7 @@ describe('cursors', () => {
     const end = (at: string) => it.point(it.log.gapsBehind(it.point(at))[0]!.cursor);
     // The number of a transaction before block 100.
     expect(end(`${BEFORE}00000001em000000001`)).toMatchObject({ seq: 99, within: 'z' });
-    // What is derived from block 100 may follow.
+    // Messages derived from block 100 may follow.
     expect(end(`${BEFORE}00000002sc`)).toMatchObject({ seq: 100, within: '' });
     expect(end(`${BEFORE}00000002sca0000000001`)).toMatchObject({ seq: 100, within: 'a0000000001' });
     expect(end(`${BEFORE}00000002scz`)).toMatchObject({ seq: 199, within: 'z' });
@@ -342,7 +342,7 @@ describe('cursors', () => {
   });
 });
 
-test('closing tells those who wait', () => {
+test('closing the log notifies its observers', () => {
   using it = new LogFixture();
   let told = 0;
   const end = it.log.onGrown(() => told++);
@@ -372,7 +372,7 @@ test('any interleaving gives every reader every event once and in order', async 
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       using it = new LogFixture({ rows: [1], turnMs: 1 });
       let next = 2;
-      // What the node has posted to the front, in order; it arrives in pieces.
+      // Updates that the node thread has posted, in order; they arrive in several parts.
       const port: (number | MempoolChange)[] = [];
       const readers = [0, 1, 2].map(() => ({ at: 0, got: [] as number[] }));
       const deliver = () => {

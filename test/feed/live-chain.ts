@@ -80,7 +80,7 @@ export class LiveChain implements AsyncDisposable {
     this.tell();
   }
 
-  /** The same, but says nothing of the commit yet. */
+  /** Connects a block without announcing the commit yet. */
   async takeSilently(...blocks: BlockBytes[]): Promise<void> {
     await this.#node.take(blocks);
   }

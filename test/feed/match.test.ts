@@ -81,7 +81,7 @@ describe('the table of prints', () => {
   });
 });
 
-test('the registry counts what several watch, and forgets what nobody does', () => {
+test('the registry counts items with several watchers, and forgets items without any', () => {
   const registry = new WatchRegistry();
   const [one, two] = [new WatchSet(registry), new WatchSet(registry)];
   const script = lockOf('p2tr').scriptPubKey;

@@ -7,14 +7,14 @@ function update(seq: number, length: number): MempoolChange {
   return { kind: 'update', seq, data: 'x'.repeat(length), totals: {} as never };
 }
 
-test('the node is told of every byte that was taken in, in pieces where it is much', async () => {
+test('every applied byte is acknowledged to the node, large amounts in several parts', async () => {
   const told: number[] = [];
   const seen: number[] = [];
   const feed = new MempoolFeed({
     clock: new ManualClock(0),
     onChanges(changes) {
       for (const change of changes) if ('seq' in change) seen.push(change.seq);
-      // So long that a turn is over after each piece.
+      // Applying each part takes longer than a slice.
       for (const until = performance.now() + 2; performance.now() < until; );
     },
     onCommit() {},

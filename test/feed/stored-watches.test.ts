@@ -22,7 +22,7 @@ const wish = (n: number) => ({
 });
 const wishes = (from: number, count: number) => Array.from({ length: count }, (_, i) => wish(from + i));
 
-/** A writer that does what it is told, and then fails as often as `lost` says before its answer arrives. */
+/** A writer that makes each change, and loses the replies of the first `lost` ones. */
 class LossyWriter {
   lost = 0;
   readonly #store: WatchStore;

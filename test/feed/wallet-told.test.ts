@@ -33,7 +33,7 @@ function stateOf(name: string, settled = true): WalletState {
   return { name, load: 1, unlockedUntil: null, scanning: null, live: true, settled, height: 0, ...sound };
 }
 
-/** What is told of wallets whose answers the test gives; `asked` are the jobs. */
+/** Messages of wallets whose results the test provides; `asked` holds the jobs. */
 function toldOf(options: Partial<WalletToldOptions> & { answers?: string[] } = {}) {
   const asked: [string, object][] = [];
   const told = new WalletTold({
@@ -45,7 +45,7 @@ function toldOf(options: Partial<WalletToldOptions> & { answers?: string[] } = {
     },
     ...options,
   });
-  /** What a client gets in the end. */
+  /** Returns the messages that a client finally receives. */
   const lines = async (entry: LogEntry) => {
     for (;;) {
       const found = told.lines(entry);
@@ -59,11 +59,11 @@ function toldOf(options: Partial<WalletToldOptions> & { answers?: string[] } = {
 describe('what events are to wallets', () => {
   const added = entryOf('newTransaction', { txid: TXID });
 
-  test('is nothing, and asked of nobody, where no wallet has to do with it', () => {
+  test('is nothing, and no worker is asked, if no wallet is concerned', () => {
     const { told, asked } = toldOf({ knows: () => false });
     expect(told.lines(added)).toEqual([]);
     for (const type of ['mempoolUpdate', 'reorg']) expect(told.lines(entryOf(type))).toEqual([]);
-    // What a block has is told with the block.
+    // Confirmed transactions are reported with their block.
     expect(told.lines(entryOf('transactionRemoved', { txid: TXID }, 'block'))).toEqual([]);
     expect(toldOf({ states: () => [] }).told.lines(entryOf('newBlock', { hash: TXID }))).toEqual([]);
     expect(asked).toEqual([]);
@@ -95,7 +95,7 @@ describe('what events are to wallets', () => {
     expect(asked).toHaveLength(3);
     const stuck = toldOf({ answers: ['behind', 'behind', '8\t}'], patienceMs: 0 });
     await expect(stuck.lines(block)).rejects.toThrow('has not followed');
-    // Whoever asks again may find it there.
+    // The next attempt may succeed.
     expect(await toldOf({ answers: ['8\t}'] }).lines(block)).toEqual([{ within: '8', text: '}' }]);
 
     let settled = false;
@@ -137,7 +137,7 @@ interface Said {
   readonly details: { category: string; abandoned: boolean }[];
 }
 
-/** A real chain, and a wallet that is told of its blocks. */
+/** A real chain, and a wallet that follows it. */
 class Scene implements AsyncDisposable {
   readonly it = new WalletFixture();
   readonly chain = new RegtestChain({ to: 'p2wpkh' });

@@ -61,7 +61,7 @@ function newKey(it: LiveChain): { headers: Record<string, string>; id: string } 
 }
 
 describe('what is stored for a key', () => {
-  test('is told on all its connections, those that are open and those to come, and on no others', () =>
+  test('notifies all connections of its key, present and future, and no others', () =>
     withChain(async (it, mined) => {
       using before = await it.client();
       using foreign = await it.client(newKey(it).headers);
@@ -119,7 +119,7 @@ describe('what is stored for a key', () => {
       expect((await client.events()).filter(isDerived).length).toBe(1);
     }));
 
-  test('and watched by the connection too is told once, at the numbers of both', () =>
+  test('and watched by the connection as well is reported once, at the thresholds of both', () =>
     withChain(async (it, mined) => {
       const id = await store(it, { kind: 'address', value: alice, confirmations: [0, 2] });
       using client = await it.client();
@@ -147,7 +147,7 @@ describe('what is stored for a key', () => {
       expect(stands.data).toMatchObject({ txid: idOf(tx), watchId: id });
       const places = messages.map(({ data }) => `${data.seq} ${data.sub}`);
       expect(new Set(places).size).toBe(8);
-      // What the connection watches ends with the connection's word, what is stored does not.
+      // Unsubscribing ends the watch of the connection, but not the stored one.
       expect((await client.ask('unwatch', { all: true })).data).toEqual({ count: 2, total: 0 });
       const more = payTo(2, ALICE);
       it.added(more, [coin(2)]);
@@ -157,7 +157,7 @@ describe('what is stored for a key', () => {
       ]);
     }));
 
-  test('is not told to a connection that said it does not want it', () =>
+  test('is not reported to a connection that unsubscribed', () =>
     withChain(async (it, mined) => {
       using strict = await it.client();
       await strict.ask('subscribe', { events: ['newBlock'], replace: true });
@@ -202,11 +202,11 @@ describe('what is stored for a key', () => {
 });
 
 describe('what happened before', () => {
-  test('is told by resume, also of what is stored since', () =>
+  test('is included in a resume, even if it was stored since', () =>
     withChain(async (it, mined) => {
       const start = it.lastSeq;
       const tx = payTo(1, ALICE);
-      // Somebody has had all of it worked out before.
+      // Another client has caused all of it to be derived before.
       using other = await it.client();
       await other.ask('watch', { addresses: [bob], confirmations: [0, 1, 2] });
       it.added(tx, [coin(1)]);
@@ -220,7 +220,7 @@ describe('what happened before', () => {
       );
     }));
 
-  test('GET /api/events lists as the WebSocket tells it, whatever the size of its pages', () =>
+  test('GET /api/events lists the messages of the WebSocket, for every page size', () =>
     withChain(async (it, mined) => {
       const start = it.lastSeq;
       await store(it, { kind: 'address', value: alice, confirmations: [0, 1, 2] });
@@ -263,7 +263,7 @@ describe('what happened before', () => {
       expect(((await foreign.json()) as Page).items.filter(isDerived)).toEqual([]);
     }));
 
-  test('a request that waits is told of what is stored while it waits', () =>
+  test('a waiting request includes watches that are stored meanwhile', () =>
     withChain(async (it) => {
       const { listeners } = it.api.context.events;
       const waiting = it.get('/api/events?wait=60&types=addressTransaction');

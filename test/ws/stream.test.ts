@@ -81,11 +81,11 @@ describe('the stream', () => {
     ]);
   });
 
-  test('a client that falls out of what is kept is closed, and told where to go on', async () => {
+  test('a client that falls behind the log is closed with the cursor to resume from', async () => {
     await using it = new Stream(keep(10));
     using idle = await it.client();
     const last = it.mempool(150);
-    // Of 150 events 140 are dropped. Few are kept, so that they drop out before the first turn of delivery.
+    // 140 of 150 events are evicted. Few are kept, so that they are evicted before the first delivery.
     const { code, reason } = await idle.closed;
     expect(code).toBe(4008);
     const [, after] = /^resume after (\w+)$/.exec(reason)!;
@@ -318,7 +318,7 @@ describe('what operators see', () => {
     node.emit('other', {});
     await client.events();
     expect(told()).toHaveLength(2);
-    // Without a commit it is told as well.
+    // It is delivered without a commit as well.
     node.current = { ...node.current, headers: 30 };
     await client.next(({ data }) => data.headers === 30);
     expect(told()).toHaveLength(3);

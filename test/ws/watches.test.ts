@@ -41,7 +41,7 @@ async function withChain(run: (it: LiveChain, mined: RegtestChain) => Promise<vo
 }
 
 describe('an address that is watched', () => {
-  test('tells of a transaction from the mempool to its block and back', () =>
+  test('reports a transaction from the mempool to its block and back', () =>
     withChain(async (it, mined) => {
       const tx = spend(coin(1), [
         { to: BOB, value: 10_0000_0000n },
@@ -119,7 +119,7 @@ describe('an address that is watched', () => {
       ]);
     }));
 
-  test('tells of a reorganization: what is taken back, and what comes again', () =>
+  test('reports a reorg with the disconnected and the reconnected transactions', () =>
     withChain(async (it, mined) => {
       const tx = spend(coin(1), [{ to: ALICE, value: 1_0000_0000n }]);
       const branch = mined.fork();
@@ -150,7 +150,7 @@ describe('an address that is watched', () => {
       expectOrder(messages);
     }));
 
-  test('tells of a transaction that leaves the mempool for good', () =>
+  test('reports a transaction that leaves the mempool for good', () =>
     withChain(async (it) => {
       const tx = spend(coin(1), [{ to: ALICE, value: 1_0000_0000n }]);
       using client = await it.client();
@@ -167,7 +167,7 @@ describe('an address that is watched', () => {
       expect(messages[2]!.data).toMatchObject({ address: addressOfLock(ALICE), received: 1_0000_0000 });
     }));
 
-  test('tells of a large transaction, which others work out', () =>
+  test('reports a large transaction, which a worker matches', () =>
     withChain(async (it) => {
       const tx = spend(
         coin(1),
@@ -187,7 +187,7 @@ describe('an address that is watched', () => {
       expect(messages[0]!.data.outputs).toHaveLength(500);
     }));
 
-  test('tells of what is spent from it, by which inputs', () =>
+  test('reports the inputs that spend from it', () =>
     withChain(async (it, mined) => {
       const pays = spend(coin(1), [{ to: ALICE, value: 3_0000_0000n }]);
       const spends = spend([coin(2), coinOf(pays, 0)], [{ to: BOB, value: 1_0000_0000n }]);
@@ -209,7 +209,7 @@ describe('an address that is watched', () => {
 });
 
 describe('transactions and outpoints that are watched', () => {
-  test('tell of their confirmations', () =>
+  test('report their confirmations', () =>
     withChain(async (it, mined) => {
       const tx = spend(coin(1), [{ to: BOB, value: 1n }]);
       const other = spend(coin(2), [{ to: BOB, value: 1n }]);
@@ -228,7 +228,7 @@ describe('transactions and outpoints that are watched', () => {
       ]);
     }));
 
-  test('a snapshot tells how things stand, before any event', () =>
+  test('a snapshot shows the state before any event', () =>
     withChain(async (it, mined) => {
       const old = spend(coin(1), [{ to: ALICE, value: 1_0000_0000n }]);
       const fresh = spend(coin(2), [{ to: ALICE, value: 2_0000_0000n }]);
@@ -273,7 +273,7 @@ describe('watching', () => {
       expect((await client.events()).map(({ type }) => type)).toEqual(['newBlock', 'newBlock']);
     }));
 
-  test('is told by nobody who unsubscribed from it', () =>
+  test('is not reported to a client that unsubscribed from it', () =>
     withChain(async (it, mined) => {
       using client = await it.client();
       await client.ask('watch', { addresses: [addressOfLock(ALICE)], confirmations: [1, 2] });
@@ -329,7 +329,7 @@ describe('watching', () => {
       expect((await client.ask(type, { after: 0 })).data).toMatchObject({ code: 'insufficient_scope' });
   });
 
-  test('a long list takes its time, and messages behind it wait their turn', () =>
+  test('a long list is processed in slices, and later messages wait for it', () =>
     withChain(async (it) => {
       using client = await it.client();
       const locks = Array.from({ length: 1000 }, (_, i) => addressOfLock({ scriptPubKey: longScript(i) }));

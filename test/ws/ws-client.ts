@@ -55,7 +55,7 @@ export class WsClient implements Disposable {
     return this.next((message) => message.id === id);
   }
 
-  /** What arrived behind the replies, events alone; after a ping has come back, so that nothing is on its way. */
+  /** Returns the events that arrived after the replies. A ping returns first, so that no event is in transit. */
   async events(): Promise<Message[]> {
     await this.ask('ping');
     return this.received.filter(({ id }) => id === undefined);

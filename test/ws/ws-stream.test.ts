@@ -138,7 +138,7 @@ describe('the default stream', () => {
     }
   });
 
-  test('a client that does not read gets everything when it does, and holds up nobody', async () => {
+  test('a client that pauses reading receives everything later, and delays no other client', async () => {
     await using it = startTestApi();
     const lazy = await lazyClient(it);
     const eager = new Client(it);
@@ -151,7 +151,7 @@ describe('the default stream', () => {
     expect(heights).toEqual(Array.from({ length: 500 }, (_, i) => i + 1));
   });
 
-  test('a client that stays behind is closed and told where to go on', async () => {
+  test('a client that stays behind is closed with the cursor to resume from', async () => {
     const clock = new ManualClock(Date.now());
     await using it = startTestApi({ clock, overrides: { limits: { wsMaxLagMs: 1000 }, ws: { sweepMs: 20 } } });
     const lazy = await lazyClient(it);
@@ -194,7 +194,7 @@ describe('messages', () => {
     expect(await client.ask({ type: 'status' })).toMatchObject({ data: { synced: false } });
   });
 
-  // Thirty thousand lists within each other take JSON.stringify seconds, in which nobody else is answered.
+  // JSON.stringify takes seconds for thirty thousand nested lists, during which no request is served.
   test('deep nesting is refused before it is parsed', async () => {
     await using it = startTestApi();
     const client = new Client(it);
@@ -288,7 +288,7 @@ describe('messages', () => {
     });
   });
 
-  test('resume beyond what is kept tells the gap first', async () => {
+  test('a resume before the oldest stored event reports the gap first', async () => {
     await using it = startTestApi();
     it.node.mine(20);
     it.node.prune(5);
@@ -354,12 +354,12 @@ async function metrics(it: TestApi): Promise<string> {
   return (await it.get('/metrics', { headers: BEARER })).text();
 }
 
-/** Waits for a state of the server that no message tells of. */
+/** Waits for a state of the server that no message reports. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await Bun.sleep(5);
 }
 
-/** The server looks at its connections every few seconds; a heartbeat shows that it just did. */
+/** The server checks its connections every few seconds; a heartbeat shows that it just has. */
 async function sweep(it: TestApi): Promise<void> {
   const watcher = new Client(it);
   await watcher.opened;
@@ -368,7 +368,7 @@ async function sweep(it: TestApi): Promise<void> {
   watcher.socket.close();
 }
 
-/** A client on a bare socket that reads only when told to, and never answers a ping. */
+/** A client on a bare socket that reads only on request, and never answers a ping. */
 async function lazyClient(it: TestApi) {
   let bytes = Buffer.alloc(0);
   let wake: () => void = () => {};
