@@ -26,7 +26,7 @@ function message(work: () => unknown): string {
 }
 
 describe('HD keys of a wallet', () => {
-  test('the key of all own descriptors', () => {
+  test("gethdkeys lists the key of the wallet's own descriptors", () => {
     using it = new WalletFixture();
     const [only, ...more] = runSteps(hdKeys(it.wallet, false, false));
     expect(more).toEqual([]);
@@ -58,7 +58,7 @@ describe('HD keys of a wallet', () => {
     expect(runSteps(hdKeys(it.wallet, false, false))).toHaveLength(2);
   });
 
-  test('what cannot be added', () => {
+  test('addhdkey rejects keys that cannot be added', () => {
     using it = new WalletFixture(BLANK);
     addHdKey(it.wallet, xprv);
     expect(message(() => addHdKey(it.wallet, xprv))).toBe('HD key already exists');
@@ -88,7 +88,7 @@ describe('HD keys of a wallet', () => {
     expect(parseDescriptor(`wpkh(${derived.origin}${derived.xpub}/<0;1>/*)`, regtest).ok).toBe(true);
   });
 
-  test('which key is derived from', async () => {
+  test('derivehdkey chooses the unused or active key', async () => {
     using own = new WalletFixture();
     const [active] = runSteps(hdKeys(own.wallet, true, true));
     const expected = ExtendedPrivateKey.parse(active!.xprv!, bip32)!.derivePath([H])!;
@@ -104,7 +104,7 @@ describe('HD keys of a wallet', () => {
     );
   });
 
-  test('what cannot be derived', async () => {
+  test('derivehdkey rejects paths and keys that it cannot derive', async () => {
     using it = new WalletFixture(BLANK);
     const fails = (path: string, name: string | null = null) =>
       message(() => deriveHdKey(it.wallet, path, name, false));
@@ -144,7 +144,7 @@ describe('HD keys of a wallet', () => {
     expect(runSteps(hdKeys(it.wallet, false, true)).find((each) => each.xpub === xpub)!.xprv).toBe(xprv);
   });
 
-  test('a key without its private key', async () => {
+  test('a key without its private key is listed as such', async () => {
     using it = new WalletFixture({ disablePrivateKeys: true });
     const text = `wpkh(${xpub}/0/*)`;
     const parsed = parseDescriptor(text, regtest);

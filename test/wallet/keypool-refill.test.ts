@@ -44,7 +44,7 @@ async function mostBetweenTurns(work: Promise<unknown>, count: () => number): Pr
 }
 
 describe('keypoolrefill', () => {
-  test('derives all addresses a slice at a time, also where the wallet was filled before', async () => {
+  test('keypoolrefill derives all addresses in slices, also in a wallet that was filled before', async () => {
     using it = new Fixture();
     while (it.wallet.filler.fillSome());
     stepsTakeAMillisecond();
@@ -55,7 +55,7 @@ describe('keypoolrefill', () => {
     expect(it.wallet.scripts.descriptors().every(({ record }) => record.rangeEnd === 1000)).toBe(true);
   });
 
-  test('ends when the client leaves, and addresses are given out meanwhile and later', async () => {
+  test('keypoolrefill ends when the client leaves, and addresses are available meanwhile and later', async () => {
     using it = new Fixture();
     const leaving = new AbortController();
     const refill = it.wallet.refillKeypool(5000, leaving.signal);
@@ -98,7 +98,7 @@ describe('importdescriptors', () => {
   const xpub = xpubOf(3);
   const keys = (count: number, tail = '') => Array.from({ length: count }, (_, i) => xpubOf(i + 1) + tail).join(',');
 
-  test('adds one descriptor a step', async () => {
+  test('importdescriptors adds one descriptor in each step', async () => {
     using it = new Fixture({ blank: true, disablePrivateKeys: true });
     const requests = Array.from({ length: 60 }, (_, i) => ({
       timestamp: 'now' as const,

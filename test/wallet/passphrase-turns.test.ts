@@ -4,8 +4,8 @@ import { checkScryptCost, passphraseKey, scryptCostOf } from '../../src/wallet/v
 import { PassphraseLanes } from '../../src/wallet/vault/passphrase-lanes.ts';
 import { WalletError } from '../../src/wallet/wallet-error.ts';
 
-describe('places for costly work', () => {
-  test('are given in turn by caller, and hold so many at once', async () => {
+describe('slots for expensive work', () => {
+  test('slots are bounded and given to callers in turn', async () => {
     const places = new FairSlots(2, 3);
     const order: string[] = [];
     let running = 0;
@@ -26,7 +26,7 @@ describe('places for costly work', () => {
     expect(order).toEqual(['a1', 'a2', 'a3', 'b1', 'a4', 'b2', 'a5']);
   });
 
-  test('are given on when work fails', async () => {
+  test('a slot is released when its work fails', async () => {
     const places = new FairSlots(1, 3);
     const failing = places.run('a', () => Promise.reject(new Error('no')));
     const next = places.run('b', () => Promise.resolve(1));
@@ -36,8 +36,8 @@ describe('places for costly work', () => {
   });
 });
 
-describe('tries of passphrases', () => {
-  test('wrong ones delay their caller alone, who has a bound on what waits', async () => {
+describe('passphrase attempts', () => {
+  test('a wrong passphrase delays its caller alone, whose waiting attempts are bounded', async () => {
     const ended = new AbortController();
     const lanes = new PassphraseLanes(ended.signal);
     const wrong = [1, 2, 3, 4].map(() => lanes.run('guesser', () => Promise.resolve(null)).catch(() => 'given up'));
@@ -52,12 +52,12 @@ describe('tries of passphrases', () => {
 });
 
 describe('the cost of a passphrase', () => {
-  test('is 2^18 where coins have a value', () => {
+  test('the scrypt cost on mainnet is 2^18', () => {
     for (const network of ['main', 'testnet4', 'signet'] as const)
       expect(scryptCostOf(network)).toEqual({ cost: 262_144, blockSize: 8, parallel: 1 });
   });
 
-  test('a file may ask for earlier ones, and for no bomb', async () => {
+  test('a file may use earlier scrypt costs, but no excessive one', async () => {
     for (const [cost, blockSize, parallel] of [
       [65_536, 8, 1],
       [262_144, 8, 1],

@@ -33,8 +33,8 @@ function trusted({ wallet }: WalletFixture): number {
   return of(false);
 }
 
-describe('transactions that a wallet forgets', () => {
-  test('one that pays it, and what spends that', async () => {
+describe('pruned funds', () => {
+  test('a transaction that pays the wallet is removed and imported again, beside its spenders', async () => {
     using it = new WalletFixture();
     const first = pay(OUTSIDE, it.script(), 1000n);
     const second = pay({ txid: first.txid, vout: 0 }, it.script(), 900n);

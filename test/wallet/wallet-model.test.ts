@@ -415,7 +415,7 @@ function spends({ tx }: ParsedTransaction, coins: ReadonlyMap<string, unknown>):
   return tx.inputs.some(({ prevout }) => coins.has(nameOf(prevout.txid, prevout.vout)));
 }
 
-test('balances are those worked out from chain and mempool', () => {
+test('balances equal those computed from chain and mempool', () => {
   fc.assert(
     fc.property(fc.integer(), fc.integer({ min: 10, max: 60 }), (seed, steps) => {
       using world = new World(seed);

@@ -68,7 +68,7 @@ describe('branch and bound', () => {
         expect(outcome.ok && outcome.value.evaluated).toBe(tries);
       };
 
-      test('finds exact sums, in as many tries as Core', () => {
+      test('branch and bound finds exact sums in as many tries as Core', () => {
         expectFound(select(three, CENT), [CENT], 3);
         expectFound(select(three, 3n * CENT), [3n * CENT], 3);
         expectFound(select(three, 5n * CENT), [5n * CENT], 2);
@@ -76,7 +76,7 @@ describe('branch and bound', () => {
         expectFound(select(three, 9n * CENT), [CENT, 3n * CENT, 5n * CENT], 5);
       });
 
-      test('pays too much by the cost of change at most', () => {
+      test('branch and bound exceeds the target by the cost of change at most', () => {
         expectFound(select(three, 4n * CENT - costOfChange), [CENT, 3n * CENT], 4);
         expect(select(three, 4n * CENT - costOfChange - 1n)).toEqual({ ok: false, error: '' });
       });
@@ -86,13 +86,13 @@ describe('branch and bound', () => {
         expect(select(three, 4n * CENT, 4 * 2 * P2WPKH_VSIZE - 1)).toEqual({ ok: false, error: TOO_HEAVY });
       });
 
-      test('finds nothing where there is nothing', () => {
+      test('branch and bound finds nothing in an empty pool', () => {
         expect(select([], CENT)).toEqual({ ok: false, error: '' });
         for (const target of [CENT / 2n, 7n * CENT, 10n * CENT])
           expect(select(three, target)).toEqual({ ok: false, error: '' });
       });
 
-      test('skips sets that are equal to others', () => {
+      test('branch and bound skips equal sets', () => {
         const clones = [
           ...pool(2n * CENT, 7n * CENT, 7n * CENT),
           ...repeat(5000, () => effectiveGroup(5n * CENT, feerate)),
@@ -124,7 +124,7 @@ describe('branch and bound', () => {
     expect(outcome.ok && outcome.value.coins.length).toBe(8);
   });
 
-  test('takes many inputs while fees are low, few while they are high', () => {
+  test('branch and bound takes many inputs at low feerates and few at high ones', () => {
     const values = [2n, 3n, 5n, 10n].map((cents) => cents * CENT);
     const at = (feerate: bigint, heavy: boolean, target: bigint) =>
       selectBranchAndBound(
@@ -142,7 +142,7 @@ describe('branch and bound', () => {
     expect(amounts(at(25_000n, true, 13n * CENT), 25_000n)).toEqual([3n * CENT, 10n * CENT]);
   });
 
-  test('of small pools the selection wastes least of all that could be', () => {
+  test('branch and bound finds the least waste of all sets of a small pool', () => {
     const feerate = fc.constantFrom(1000n, 30_000n);
     const values = fc.array(fc.bigInt(1n, 60n), { minLength: 1, maxLength: 9 });
     fc.assert(
@@ -181,13 +181,13 @@ describe('CoinGrinder', () => {
   const select = (groups: OutputGroup[], target: bigint, maxWeight: number) =>
     selectCoinGrinder(groups, target, CENT, maxWeight);
 
-  test('finds nothing with too little money, or too much weight', () => {
+  test('CoinGrinder finds nothing with too little money or too much weight', () => {
     const pool = repeat(10, () => [group(COIN), group(2n * COIN)]).flat();
     expect(select(pool, (495n * COIN) / 10n, 10_000)).toEqual({ ok: false, error: '' });
     expect(select(pool, (295n * COIN) / 10n, 3000)).toEqual({ ok: false, error: TOO_HEAVY });
   });
 
-  test('finds the lightest set, in as many tries as Core', () => {
+  test('CoinGrinder finds the lightest set in as many tries as Core', () => {
     const cases: [OutputGroup[], bigint, number, bigint[], number][] = [
       [
         [...repeat(60, () => group((33n * COIN) / 100n)), ...repeat(10, () => group(2n * COIN))],
@@ -289,7 +289,7 @@ describe('knapsack', () => {
     return outcome.value.coins.map(({ output }) => Number(output.value / CENT)).sort((a, b) => a - b);
   };
 
-  test('chooses as Core does, whatever the order', () => {
+  test('knapsack selects as Core does, whatever the order', () => {
     for (let seed = 0; seed < 20; seed++) {
       const check = (cents: number[], target: number, expected: number[] | null) =>
         expect(centsOf(pool(...cents), target, seed)).toEqual(expected);
@@ -313,7 +313,7 @@ describe('knapsack', () => {
     }
   });
 
-  test('avoids small change', () => {
+  test('knapsack avoids small change', () => {
     const tenths = [1n, 2n, 3n, 4n, 5n, 1111n].map((tenth) => valueGroup((tenth * CENT) / 10n, 0n));
     for (let seed = 0; seed < 20; seed++) {
       // 0.1 + 0.2 + 0.3 + 0.4 make it exactly.
@@ -322,7 +322,7 @@ describe('knapsack', () => {
     }
   });
 
-  test('where all is too heavy, takes a single larger coin, or says so', () => {
+  test('knapsack takes a single larger coin where all others are too heavy, or reports the weight', () => {
     const light = repeat(5, () => valueGroup(CENT, 0n));
     const limit = 2 * 4 * P2WPKH_VSIZE;
     const target = 5n * CENT;
@@ -344,7 +344,7 @@ describe('knapsack of many', () => {
     return best;
   };
 
-  test('comes as near to the target as can be', () => {
+  test('knapsack of many coins comes as close to the target as possible', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 2, maxLength: 9 }),
@@ -400,21 +400,21 @@ describe('waste', () => {
   };
   const exact = 3n * COIN - 200n;
 
-  test('with change is its cost and the difference of fees', () => {
+  test('waste with change is the cost of change and the difference of fees', () => {
     expect(waste(2n * COIN, 100n, 60n)).toBe(80n + 125n);
     expect(waste(2n * COIN, 100n, 140n)).toBe(-80n + 125n);
     expect(waste(2n * COIN, 100n, 100n)).toBe(125n);
     expect(waste(2n * COIN, 100n, 190n)).toBe(-55n);
   });
 
-  test('without change is the excess and the difference of fees', () => {
+  test('waste without change is the excess and the difference of fees', () => {
     expect(waste(exact - 80n, 100n, 60n)).toBe(80n + 80n);
     expect(waste(exact - 80n, 100n, 140n)).toBe(0n);
     expect(waste(exact, 100n, 140n)).toBe(-80n);
     expect(waste(exact, 100n, 100n)).toBe(0n);
   });
 
-  test('counts bump fees, less what shared ancestors pay once', () => {
+  test('waste includes bump fees, with those of shared ancestors once', () => {
     expect(waste(2n * COIN, 100n, 140n, 0n, [20n, 40n])).toBe(-80n + 125n + 60n);
     expect(waste(2n * COIN, 100n, 140n, 30n, [20n, 40n])).toBe(-80n + 125n + 30n);
     const changeless = 3n * COIN - 200n - 100n;
@@ -428,7 +428,7 @@ describe('waste', () => {
   });
 });
 
-test('a coin is worth its value less its fee; of unknown size, its value', () => {
+test('the effective value of a coin is its value less its fee, or its value where the size is unknown', () => {
   const priced = (feerate: bigint, size = sized) =>
     priceCoin(walletCoin(10_000n, { size }), { effective: feerate, longTerm: 0n }).effectiveValue;
   const sized = { satisfactionWeight: 428, witnessElements: 0, segwit: false } as const;
@@ -439,7 +439,7 @@ test('a coin is worth its value less its fee; of unknown size, its value', () =>
   );
 });
 
-test('change is aimed at by chance, between 50,000 and twice the payment or a million', () => {
+test('the change target is random between 50,000 and twice the payment or a million', () => {
   const [lowest, highest] = [() => 0, (limit: number) => limit - 1];
   expect(changeTarget(25_000n, 100n, highest)).toBe(50_100n);
   expect(changeTarget(40_000n, 100n, lowest)).toBe(50_100n);
@@ -447,7 +447,7 @@ test('change is aimed at by chance, between 50,000 and twice the payment or a mi
   expect(changeTarget(COIN, 100n, highest)).toBe(1_000_099n);
 });
 
-test('a group is as deep as its youngest coin, and trusted only as a whole', () => {
+test('a group has the depth of its youngest coin, and is trusted only as a whole', () => {
   const price = (value: bigint, depth: number, fromMe: boolean) => ({
     coin: priceCoin(walletCoin(value, { depth, fromMe }), { effective: 1000n, longTerm: 1000n }),
     ancestors: 2,

@@ -82,7 +82,7 @@ function paidFee({ coins, tx }: TransactionPlan): bigint {
 }
 
 describe('a plan', () => {
-  test('pays its recipients, and as much fee as its size at most', () => {
+  test('a plan pays its recipients, and a fee for its maximum size', () => {
     const recipients = fc.array(fc.bigInt(1000n, COIN), { minLength: 1, maxLength: 5 });
     const coins = fc.array(fc.bigInt(1000n, 3n * COIN), { minLength: 1, maxLength: 30 });
     const feerate = fc.constantFrom(100n, 1000n, 5000n, 40_000n);
@@ -115,7 +115,7 @@ describe('a plan', () => {
     );
   });
 
-  test('has its change where it is asked for', () => {
+  test('a plan has its change at the requested position', () => {
     for (const changePosition of [0, 1]) {
       const plan = planOf({ changePosition });
       expect(plan.changePosition).toBe(changePosition);
@@ -124,7 +124,7 @@ describe('a plan', () => {
     expect(errorOf({ changePosition: 2 })).toBe('Transaction change output index out of range');
   });
 
-  test('drops change that is dust', () => {
+  test('a plan drops change that is dust', () => {
     // The coin pays recipient and fee, and 100 satoshis more.
     const fee = feeFor(5000n, 10 + 1 + 31) + feeFor(5000n, 68);
     const plan = planOf({ coins: [walletCoin(COIN + fee + 100n)] });
@@ -133,12 +133,12 @@ describe('a plan', () => {
     expect(plan.selection.algorithm).toBe('bnb');
   });
 
-  test('says that it may be replaced where that is wanted', () => {
+  test('a plan signals replaceability on request', () => {
     expect(planOf().tx.inputs.every(({ sequence }) => sequence === 0xffff_fffd)).toBe(true);
     expect(planOf({ signalRbf: false }).tx.inputs.every(({ sequence }) => sequence === 0xffff_fffe)).toBe(true);
   });
 
-  test('subtracts the fee in equal parts, the remainder from the first', () => {
+  test('a plan subtracts the fee in equal parts, and the remainder from the first', () => {
     const to = (tag: number, subtractFee: boolean) => ({ scriptPubKey: script(tag), value: COIN / 10n, subtractFee });
     const { tx, fee, changePosition } = planOf({ recipients: [to(1, true), to(2, false), to(3, true)] });
     const [first, second, third] = tx.outputs.filter((_, i) => i !== changePosition);
@@ -149,7 +149,7 @@ describe('a plan', () => {
 });
 
 describe('preset inputs', () => {
-  test('are all in it, in their order, and others where they do not suffice', () => {
+  test('preset inputs are all used in their order, with other coins where they do not suffice', () => {
     const presetInputs = [presetOf(5000n, { position: 1 }), presetOf(6000n, { position: 0 })];
     const { tx } = planOf({ presetInputs });
     expect(tx.inputs[0]!.prevout).toEqual(presetInputs[1]!.outpoint);
@@ -157,7 +157,7 @@ describe('preset inputs', () => {
     expect(tx.inputs.length).toBeGreaterThan(2);
   });
 
-  test('keep their sequence, which leaves the locktime alone', () => {
+  test('preset inputs keep their sequence, and the locktime stays', () => {
     const plan = planOf({ presetInputs: [presetOf(2n * COIN, { sequence: 5 })] });
     expect(plan.tx.inputs.map(({ sequence }) => sequence)).toEqual([5]);
     expect(plan.tx.locktime).toBe(0);
@@ -180,13 +180,13 @@ describe('preset inputs', () => {
     );
   });
 
-  test('of a given weight cost what it says', () => {
+  test('preset inputs with a given weight cost that weight', () => {
     const light = planOf({ presetInputs: [presetOf(2n * COIN)] }).fee;
     const heavy = planOf({ presetInputs: [presetOf(2n * COIN, { weight: 272 + 4000 })] }).fee;
     expect(heavy - light).toBe(5000n);
   });
 
-  test('of unknown size have a witness where what they spend is a witness program', () => {
+  test('preset inputs of unknown size have a witness where they spend a witness program', () => {
     const known = maxTxWeight([{ weight: 300, size: P2WPKH_SIZE }], []);
     const output = { scriptPubKey: script(1) };
     expect(maxTxWeight([{ weight: 300, size: null, output }], [])).toBe(known);
@@ -199,7 +199,7 @@ describe('preset inputs', () => {
 describe('errors', () => {
   const to = (value: bigint, subtractFee = false) => [{ scriptPubKey: script(1), value, subtractFee }];
 
-  test('of what is asked for', () => {
+  test('invalid requests are rejected', () => {
     expect(errorOf({ recipients: [] })).toBe('Transaction must have at least one recipient');
     expect(errorOf({ recipients: to(-1n) })).toBe('Transaction amounts must not be negative');
     expect(errorOf({ recipients: to(293n) })).toBe('Transaction amount too small');
@@ -212,7 +212,7 @@ describe('errors', () => {
     );
   });
 
-  test('of too little money', () => {
+  test('too little money is reported', () => {
     expect(errorOf({ recipients: to(4n * COIN) })).toBe('Insufficient funds');
     expect(errorOf({ coins: [walletCoin(COIN)] })).toBe(
       'The total exceeds your balance when the 0.0000021 transaction fee is included.',
@@ -221,7 +221,7 @@ describe('errors', () => {
     expect(planOf(max).tx.outputs.length).toBe(1);
   });
 
-  test('of fees that leave too little, or are too much', () => {
+  test('fees that leave too little, or are too high, are reported', () => {
     const poor = { coins: [walletCoin(1000n)], recipients: to(1000n, true) };
     const at = (feerate: bigint) => ({ ok: true, value: { feerate, reason: 'user' } }) as const;
     expect(errorOf({ ...poor, fee: at(8000n) })).toBe(
@@ -231,13 +231,13 @@ describe('errors', () => {
     expect(errorOf({ maxFee: 100n })).toBe('Fee exceeds maximum configured by user (e.g. -maxtxfee, maxfeerate)');
   });
 
-  test('of change that is needed but cannot be had', () => {
+  test('change without an address is reported', () => {
     const change = { ok: false, error: 'no change' } as const;
     expect(errorOf({ change })).toBe('no change');
     expect(planOf({ change, coins: [walletCoin(COIN)], recipients: to(COIN, true) }).changePosition).toBeNull();
   });
 
-  test('of weight', () => {
+  test('too much weight is reported', () => {
     expect(errorOf({ maxTxWeight: 600, coins: repeat(20, () => walletCoin(COIN / 10n)) })).toBe(
       "The inputs size exceeds the maximum weight. Please try sending a smaller amount or manually consolidating your wallet's UTXOs",
     );
@@ -247,7 +247,7 @@ describe('errors', () => {
 describe('which coins', () => {
   const to = (value: bigint) => [{ scriptPubKey: script(1), value, subtractFee: false }];
 
-  test('confirmed ones first; own change without confirmations where need be; others never', () => {
+  test('confirmed coins come first, own unconfirmed change where needed, and coins from others never', () => {
     const confirmed = walletCoin(2n * COIN);
     const change = walletCoin(2n * COIN, { depth: 0, fromMe: true, ancestors: 1, clusterCount: 1 });
     const foreign = walletCoin(2n * COIN, { depth: 0, ancestors: 1, clusterCount: 1 });
@@ -260,7 +260,7 @@ describe('which coins', () => {
     expect(errorOf({ coins: [change], spendZeroConfChange: false })).toBe('Insufficient funds');
   });
 
-  test('not at the end of a long chain, unless that is allowed', () => {
+  test('coins at the end of a long chain are spent only where that is allowed', () => {
     const chained = walletCoin(2n * COIN, { depth: 0, fromMe: true, ancestors: 25, clusterCount: 25 });
     expect(errorOf({ coins: [chained] })).toBe(
       'Unconfirmed UTXOs are available, but spending them creates a chain of transactions that will be rejected by the mempool',
@@ -268,7 +268,7 @@ describe('which coins', () => {
     expect(planOf({ coins: [chained], rejectLongChains: false }).coins.length).toBe(1);
   });
 
-  test('of one kind where that suffices', () => {
+  test('coins of one type are preferred', () => {
     const coins = [
       ...repeat(3, () => walletCoin(COIN, { type: 'legacy' })),
       ...repeat(3, () => walletCoin(COIN, { type: 'bech32m' })),
@@ -284,7 +284,7 @@ describe('which coins', () => {
     }
   });
 
-  test('all of a script together where partial spends are avoided', () => {
+  test('all coins of a script are spent together where partial spends are avoided', () => {
     const same = script(9);
     const coins = repeat(5, () => walletCoin(COIN, { output: { value: COIN, scriptPubKey: same } }));
     const grouped = { recipients: to(COIN / 2n), coins };
@@ -338,7 +338,7 @@ describe('feerates', () => {
     });
   });
 
-  test('an estimate, else the fallback, else none', () => {
+  test('the feerate is an estimate, else the fallback, else an error', () => {
     expect(minimumFeerate({ ...sources, estimate: 5000n })).toEqual({ feerate: 5000n, reason: 'estimate' });
     expect(minimumFeerate({ ...sources, estimate: 5n })).toEqual({ feerate: 1000n, reason: 'mempool-min' });
     expect(minimumFeerate({ ...sources, fallback: 2000n })).toEqual({ feerate: 2000n, reason: 'fallback' });
@@ -348,7 +348,7 @@ describe('feerates', () => {
     });
   });
 
-  test('for discarding change: the estimate, but not above the setting or below that of dust', () => {
+  test('the discard feerate is the estimate, within the setting and the dust feerate', () => {
     expect(discardFeerate(0n, 10_000n, 3000n)).toBe(10_000n);
     expect(discardFeerate(5000n, 10_000n, 3000n)).toBe(5000n);
     expect(discardFeerate(20_000n, 10_000n, 3000n)).toBe(10_000n);

@@ -65,7 +65,7 @@ const asked = (user: bigint, more: Partial<BumpRequest> = {}) =>
   draftBump(request({ feerates: { ...request().feerates, user }, ...more }));
 
 describe('a transaction cannot be bumped', () => {
-  test('once others build on it, it is mined, or was bumped already', () => {
+  test('a transaction with descendants, confirmed or bumped already cannot be bumped', () => {
     const message = (more: Partial<BumpStanding>) => checkBumpable({ ...standing, ...more }, true);
     expect(checkBumpable(standing, true)).toBeNull();
     expect(message({ spentInWallet: true })).toEqual({
@@ -92,7 +92,7 @@ describe('a transaction cannot be bumped', () => {
     expect(checkBumpable({ ...standing, allInputsMine: false }, false)).toBeNull();
   });
 
-  test('with options that do not go together', () => {
+  test('incompatible options are rejected', () => {
     expect(draftBump(request({ outputs, changeIndex: 1 }))).toEqual({
       ok: false,
       kind: 'invalid-parameter',
@@ -109,7 +109,7 @@ describe('a transaction cannot be bumped', () => {
 });
 
 describe('a replacement', () => {
-  test('pays the same, and returns change to the same script', () => {
+  test('a replacement pays the same recipients and the same change script', () => {
     expect(draftBump(request())).toEqual({
       ok: true,
       value: {
@@ -122,26 +122,26 @@ describe('a replacement', () => {
     });
   });
 
-  test('steps by what the node asks for, where that is more; pays the minimum, where that is', () => {
+  test('a replacement steps by the incremental feerate of the node, and pays the minimum', () => {
     expect(draftBump(request({ incrementalRelay: 6000n }))).toMatchObject({ value: { feerate: 7092n + 1n + 6000n } });
     const feerates = { ...request().feerates, estimate: 50_000n };
     expect(draftBump(request({ feerates }))).toMatchObject({ value: { feerate: 50_000n } });
   });
 
-  test('of a transaction that is all change pays to it, less the fee', () => {
+  test('a replacement of a transaction with change alone pays to it, less the fee', () => {
     const value = COIN - 1000n;
     expect(draftBump(request({ isChange: () => true }))).toMatchObject({
       value: { recipients: [{ scriptPubKey: CHANGE, value, subtractFee: true }], changeScript: null },
     });
   });
 
-  test('takes the fee from the output that is named', () => {
+  test('a replacement takes the fee from the named output', () => {
     expect(draftBump(request({ changeIndex: 0 }))).toMatchObject({
       value: { recipients: [{ ...outputs[1]!, subtractFee: false }], changeScript: PAYEE },
     });
   });
 
-  test('pays other outputs where they are given', () => {
+  test('a replacement pays other outputs where they are given', () => {
     const [other] = [{ value: 5000n, scriptPubKey: script(8) }];
     expect(draftBump(request({ outputs: [other!] }))).toMatchObject({
       value: { recipients: [{ ...other!, subtractFee: false }], changeScript: null },
@@ -152,7 +152,7 @@ describe('a replacement', () => {
 describe('a feerate that is asked for', () => {
   const least = 1000n + feeFor(100n, VSIZE);
 
-  test('must pay for the original and for the relay', () => {
+  test('a requested feerate must pay for the original and for its relay', () => {
     // 7,198 sat/kvB make 1,015 satoshis, which is just enough.
     expect(least).toBe(1015n);
     expect(asked(7198n)).toMatchObject({ ok: true, value: { feerate: 7198n } });
@@ -164,7 +164,7 @@ describe('a feerate that is asked for', () => {
     });
   });
 
-  test('must be enough for the mempool and the wallet, and not too much', () => {
+  test('a requested feerate must suffice for the mempool and the wallet, and not exceed the maximum', () => {
     expect(asked(999n)).toEqual({
       ok: false,
       kind: 'wallet',
@@ -190,7 +190,7 @@ test('an error of building becomes an error of the bump', () => {
   });
 });
 
-test('an input of others is measured with the longest signatures there are', () => {
+test("the size of another signer's input assumes the longest signatures", () => {
   const list = templates();
   const { tx, spent } = spendingTx(list);
   const keys = list.flatMap(({ signers }) => signers);

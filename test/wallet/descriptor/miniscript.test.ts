@@ -80,7 +80,7 @@ function checkRoundTrip(world: World): void {
 describe.each(CONTEXTS)('any miniscript in %s', (context) => {
   const texts = miniscriptTexts(context);
 
-  test('comes back from its text and from its script, and its bounds hold', () => {
+  test('a miniscript survives its text and its script, and its bounds hold', () => {
     let valid = 0;
     fc.assert(
       fc.property(texts, fc.infiniteStream(fc.nat()), (text, random) => {
@@ -99,7 +99,7 @@ describe.each(CONTEXTS)('any miniscript in %s', (context) => {
     expect(valid).toBeGreaterThan(50);
   });
 
-  test('has a type without contradictions', () => {
+  test('the type of a miniscript has no contradictions', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const world = parseWorld(text, context);
@@ -185,7 +185,7 @@ describe('text', () => {
     expect(parseWorld(text, 'p2wsh')).toBeNull();
   });
 
-  test('multisig is another one in each context', () => {
+  test('each context has its own multisig fragment', () => {
     expect(parseWorld(`multi(1,${A})`, 'tapscript')).toBeNull();
     expect(parseWorld(`multi_a(1,${A})`, 'tapscript')).not.toBeNull();
   });
@@ -218,7 +218,7 @@ describe('sanity', () => {
     }
   });
 
-  test('someone has to sign', () => {
+  test('a sane miniscript requires a signature', () => {
     expect(node('older(1)').needsSignature).toBe(false);
     expect(node(`or_i(older(1),pk(${A}))`).isSane).toBe(false);
   });
@@ -268,7 +268,7 @@ describe('sanity', () => {
   });
 });
 
-describe('scripts that are none', () => {
+describe('scripts that are not miniscript', () => {
   test.each([
     ['a push that could be shorter', `4c21${A}ac`],
     ['CHECKSIG VERIFY in two', `21${A}ac6951`],
@@ -288,7 +288,7 @@ describe('scripts that are none', () => {
   });
 });
 
-test('a witness that others could change is none', () => {
+test('a malleable witness is not returned', () => {
   const hash = `sha256(${new Bun.CryptoHasher('sha256').update(new Uint8Array(32).with(31, 1)).digest('hex')})`;
   const world = parseWorld(`or_b(${hash},a:${hash})`, 'p2wsh')!;
   expect(satisfyMiniscript(world.root, spenderOf(world, new Set(challengesOf(world.root))))).toBeNull();

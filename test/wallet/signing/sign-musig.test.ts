@@ -98,7 +98,7 @@ const OUTPUTS: readonly ((key: string) => string)[] = [
   (key) => `tr(${NOBODY},multi_a(2,${key},$0/9/*))`,
 ];
 
-describe('who holds a key together', () => {
+describe('participants of a MuSig2 key', () => {
   for (const [n, [name, key]] of KEYS.entries())
     test(`spends by it, with ${name}`, () => {
       const count = 1 + Math.max(...[...key.matchAll(/\$(\d)/g)].map(([, i]) => Number(i)));
@@ -115,7 +115,7 @@ describe('who holds a key together', () => {
       }
     });
 
-  test('passes one PSBT around, in any order', () => {
+  test('participants sign one PSBT in any order', () => {
     const { signers, scriptPubKey } = partiesOf('tr(musig($0/*,$1/*,$2/*))', 3);
     const order = fc.shuffledSubarray([0, 1, 2], { minLength: 3, maxLength: 3 });
     fc.assert(
@@ -134,7 +134,7 @@ describe('who holds a key together', () => {
   });
 });
 
-describe('what another one sends', () => {
+describe('contributions of other participants', () => {
   const descriptor = 'tr(musig($0,$1)/1/*)';
   const begin = () => {
     const { signers, scriptPubKey } = partiesOf(descriptor, 2);
@@ -166,7 +166,7 @@ describe('what another one sends', () => {
     expect(sharesOf(signedBy(nonces, signers[0]!)).size).toBe(1);
   });
 
-  test('is no nonce: nothing is signed, and ours is kept for a right one', () => {
+  test('an invalid nonce is not used, and ours is kept for a valid one', () => {
     const { signers, nonces } = begin();
     const bad = nonces.inputs[0]!.musigNonces;
     for (const pick of [0, 1]) {
@@ -176,7 +176,7 @@ describe('what another one sends', () => {
     expect(isSpent(finalizePsbt(round(nonces, signers)).psbt)).toBe(true);
   });
 
-  test('is a wrong partial signature: there is no signature rather than a wrong one', () => {
+  test('an invalid partial signature gives no signature rather than an invalid one', () => {
     fc.assert(
       fc.property(fc.nat(1), fc.nat(255), (pick, bit) => {
         const { signers, nonces } = begin();
@@ -194,7 +194,7 @@ describe('what another one sends', () => {
     );
   });
 
-  test('names wrong participants, or wrong steps: nothing is given for it', () => {
+  test('nothing is signed for wrong participants or wrong derivation steps', () => {
     const { signers, psbt } = begin();
     const known = signedBy(psbt, new SigningData().merge(withoutKeys(signers[0]!)));
     const keysOnly = new SigningData();
@@ -231,7 +231,7 @@ describe('what another one sends', () => {
   }
 });
 
-test('without a place for nonces none is given', () => {
+test('no nonce is created without a store for nonces', () => {
   const { signers, scriptPubKey } = partiesOf('tr(musig($0,$1))', 2);
   const bare = Object.assign(signers[0]!, { musigNonces: null });
   const { musigNonces, musigParticipants } = signedBy(psbtSpending(scriptPubKey), bare).inputs[0]!;
@@ -243,7 +243,7 @@ test('without a place for nonces none is given', () => {
   expect(errors.size).toBe(1);
 });
 
-describe('nonces that wait', () => {
+describe('stored nonces', () => {
   const nonce = () =>
     newMusigNonce({
       secret: null,
@@ -260,7 +260,7 @@ describe('nonces that wait', () => {
     }
   };
 
-  test('are given out once, and wiped where they are not', () => {
+  test('nonces are given out once, and wiped where they are not', () => {
     const nonces = new MusigNonces(2);
     const all = ['first', 'second', 'third'].map((session) => {
       const secret = nonce();
@@ -281,7 +281,7 @@ describe('nonces that wait', () => {
     expect(isWiped(again)).toBe(true);
   });
 
-  test('are not shown', () => {
+  test('nonces are not shown', () => {
     const nonces = new MusigNonces();
     nonces.add('session', nonce());
     expect(inspect(nonces, { showHidden: true, depth: 9 })).toBe('[1 secret nonces]');

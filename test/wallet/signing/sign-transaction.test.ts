@@ -38,7 +38,7 @@ describe('every template', () => {
       expect(verdicts(signed.tx, spent)).toEqual(list.map(() => 'OK'));
     });
 
-  test('is signed with the same bytes again', () => {
+  test('signing twice gives the same bytes', () => {
     const provider = withKeys(solvingAll(list), allKeys);
     const once = transactionBytes(signTransaction(tx, spent, provider).tx);
     expect(transactionBytes(signTransaction(tx, spent, provider).tx)).toEqual(once);
@@ -47,7 +47,7 @@ describe('every template', () => {
     expect(transactionBytes(signTransaction(signed, spent, provider).tx)).toEqual(once);
   });
 
-  test('grinds R, so that no signature is longer than 71 bytes with its hash type', () => {
+  test('signing grinds R, so that no signature is longer than 71 bytes with its hash type', () => {
     const signed = signTransaction(tx, spent, withKeys(solvingAll(list), allKeys), 1);
     const items = signed.tx.inputs.flatMap(({ witness }) => witness).filter((item) => item[0] === 0x30);
     expect(items.length).toBeGreaterThan(5);
@@ -74,14 +74,14 @@ describe('partial signatures', () => {
     }
   });
 
-  test('are kept by the next signer', () => {
+  test('the next signer keeps the signatures that are there', () => {
     const first = signTransaction(tx, spent, withKeys(solving, [keyOf('c')])).tx;
     const second = signTransaction(first, spent, withKeys(solving, [keyOf('a')]));
     expect([...second.errors]).toEqual([]);
     expect(verdicts(second.tx, spent)).toEqual(list.map(() => 'OK'));
   });
 
-  test('too few of them say that more are needed', () => {
+  test('too few signatures are reported as such', () => {
     const { errors } = signTransaction(tx, spent, withKeys(solving, [keyOf('a')]));
     for (const error of errors.values())
       expect(error).toBe('CHECK(MULTI)SIG failing with non-zero signature (possibly need more signatures)');
@@ -92,14 +92,14 @@ describe('errors', () => {
   const list = templates();
   const { tx, spent } = spendingTx(list);
 
-  test('of inputs whose coins are unknown; of taproot inputs beside them, which sign those coins too', () => {
+  test('inputs with unknown coins are not signed, nor taproot inputs beside them, which commit to those coins', () => {
     const keys = list.flatMap(({ signers }) => signers);
     const { errors } = signTransaction(tx, [null, ...spent.slice(1)], withKeys(solvingAll(list), keys));
     expect(errors.get(0)).toBe('Input not found or already spent');
     for (const [i, { taproot }] of list.entries()) if (i > 0) expect(errors.has(i)).toBe(taproot === true);
   });
 
-  test('without any key', () => {
+  test('an input without any key is not signed', () => {
     const { errors } = signTransaction(tx, spent, new SigningData());
     expect(errors.get(2)).toBe('Unable to sign input, invalid stack size (possibly missing key)');
     expect(errors.get(4)).toBe('Witness program hash mismatch');
@@ -108,7 +108,7 @@ describe('errors', () => {
     expect(errors.size).toBe(list.length);
   });
 
-  test('of a witness whose amount is not known', () => {
+  test('a witness input with an unknown amount is not signed', () => {
     const index = list.findIndex(({ name }) => name === 'p2wpkh');
     const one = { ...tx, inputs: [tx.inputs[index]!] };
     const provider = withKeys(solvingAll(list), list[index]!.signers);
@@ -125,7 +125,7 @@ describe('errors', () => {
     expect(errors.size).toBe(1);
   });
 
-  test('never hold a secret', () => {
+  test('signing errors never contain a secret', () => {
     const { errors } = signTransaction(tx, spent, withKeys(solvingAll(list), [keyOf('a')]));
     const text = [...errors.values()].join(' ');
     expect(text).not.toContain(keyOf('a').reveal().toHex());
