@@ -125,8 +125,8 @@ export class ChangeFeed implements MempoolObserver {
   /** Adds an event of another part of the node, with its number and time. */
   addEvent(type: Extract<MempoolChange, { kind: 'note' }>['type'], data: object): void {
     const seq = this.#deps.nextSeq();
-    const told = { seq, time: unixSeconds(this.#deps.clock), ...data };
-    this.#changes.push({ kind: 'note', seq, type, data: JSON.stringify(told) });
+    const event = { seq, time: unixSeconds(this.#deps.clock), ...data };
+    this.#changes.push({ kind: 'note', seq, type, data: JSON.stringify(event) });
     this.#scheduleFlush();
   }
 

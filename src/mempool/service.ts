@@ -136,9 +136,9 @@ export class MempoolService implements ChainFollower {
       isCurrent: () => this.#isCurrent(),
       tip: () => chain.tip,
     });
-    const judge = { mempool: this.mempool, chain: this.#view, engine, clock };
-    this.acceptance = new Acceptance(judge);
-    this.packages = new PackageAcceptance(judge, this.acceptance);
+    const validationDeps = { mempool: this.mempool, chain: this.#view, engine, clock };
+    this.acceptance = new Acceptance(validationDeps);
+    this.packages = new PackageAcceptance(validationDeps, this.acceptance);
     const { mempool, acceptance, packages } = this;
     this.relay = new MempoolRelay({
       mempool,

@@ -48,7 +48,7 @@ export class ValidationQueue {
    * Enqueues a validation of `bytes` bytes and resolves with its result. Resolves with null without running it if the
    * queue is full.
    */
-  enqueue<T>(bytes: number, judge: () => T): Promise<T | null> {
+  enqueue<T>(bytes: number, validate: () => T): Promise<T | null> {
     const { count, bytes: most } = this.#limits;
     if (this.#jobs.length >= count || this.#bytes + bytes > most) return Promise.resolve(null);
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -58,7 +58,7 @@ export class ValidationQueue {
       bytes,
       run: () => {
         try {
-          outcome = { value: judge() };
+          outcome = { value: validate() };
         } catch (error) {
           outcome = { error };
         }
@@ -101,9 +101,9 @@ export class ValidationQueue {
   }
 
   #dequeue(count: number): readonly Job[] {
-    const taken = this.#jobs.slice(0, count);
+    const removed = this.#jobs.slice(0, count);
     this.#jobs = this.#jobs.slice(count);
-    for (const { bytes } of taken) this.#bytes -= bytes;
-    return taken;
+    for (const { bytes } of removed) this.#bytes -= bytes;
+    return removed;
   }
 }

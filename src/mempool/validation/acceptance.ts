@@ -60,12 +60,12 @@ export class Acceptance {
     const { mempool } = this.#deps;
     const { graph } = mempool;
     graph.startStaging();
-    const judged = this.#validate(parsed, options);
-    if (judged.status === 'refused') {
+    const validated = this.#validate(parsed, options);
+    if (validated.status === 'rejected') {
       graph.abortStaging();
-      return rejectedResult(judged.refusal, parsed);
+      return rejectedResult(validated.details, parsed);
     }
-    const { candidate, replaced } = judged;
+    const { candidate, replaced } = validated;
     const { entry, modifiedFee } = candidate;
     const accepted = {
       status: 'accepted',
@@ -105,20 +105,20 @@ export class Acceptance {
     parsed: ParsedTransaction,
     options: AcceptOptions,
   ):
-    | { readonly status: 'good'; readonly candidate: Candidate; readonly replaced: readonly number[] }
-    | { readonly status: 'refused'; readonly refusal: RejectionDetails } {
+    | { readonly status: 'valid'; readonly candidate: Candidate; readonly replaced: readonly number[] }
+    | { readonly status: 'rejected'; readonly details: RejectionDetails } {
     const { mempool, chain, engine, clock } = this.#deps;
     const bypassLimits = options.bypassLimits ?? false;
     const coins = new MempoolCoins(chain, mempool.entries);
     const time = options.time ?? unixSeconds(clock);
-    const judged = preCheck(parsed, coins, this.#deps, { ...SINGLE, bypassLimits }, time);
-    if (!judged.ok) return { status: 'refused', refusal: judged.refusal };
-    const { candidate } = judged;
+    const validated = preCheck(parsed, coins, this.#deps, { ...SINGLE, bypassLimits }, time);
+    if (!validated.ok) return { status: 'rejected', details: validated.details };
+    const { candidate } = validated;
     const { modifiedFee, entry } = candidate;
-    const refuse = (rejection: TxRejection, paid = false) =>
+    const rejected = (rejection: TxRejection, paid = false) =>
       ({
-        status: 'refused',
-        refusal: {
+        status: 'rejected',
+        details: {
           rejection,
           conflicts: [...candidate.conflicts].map((slot) => mempool.entries.txid(slot).slice() as Txid),
           missingInputs: [],
@@ -129,7 +129,7 @@ export class Acceptance {
     if (!bypassLimits) {
       const truc = checkSingleTruc(trucView(mempool, candidate));
       if (truc !== null) {
-        if (truc.sibling === null) return refuse(reject('policy', 'TRUC-violation', truc.debug));
+        if (truc.sibling === null) return rejected(reject('policy', 'TRUC-violation', truc.debug));
         candidate.conflicts.add(truc.sibling);
         candidate.siblingEviction = true;
       }
@@ -137,25 +137,25 @@ export class Acceptance {
     let replaced: readonly number[] = [];
     if (candidate.conflicts.size > 0) {
       const checked = checkReplacement(mempool, candidate);
-      if (!checked.ok) return refuse(checked, checked.kind === 'fee');
+      if (!checked.ok) return rejected(checked, checked.kind === 'fee');
       replaced = checked.value;
-    } else if (!linkParents(mempool, candidate, new Set())) return refuse(reject('policy', 'too-large-cluster'));
-    if (mempool.graph.isOversized()) return refuse(reject('policy', 'too-large-cluster'));
+    } else if (!linkParents(mempool, candidate, new Set())) return rejected(reject('policy', 'too-large-cluster'));
+    if (mempool.graph.isOversized()) return rejected(reject('policy', 'too-large-cluster'));
     const contradiction = spendsConflicting(mempool, candidate);
-    if (contradiction) return refuse(contradiction);
+    if (contradiction) return rejected(contradiction);
     const { maxFeerate } = options;
     if (maxFeerate !== undefined && maxFeerate !== null && modifiedFee * 1000 > maxFeerate * entry.vsize)
-      return refuse(reject('policy', 'max feerate exceeded'));
+      return rejected(reject('policy', 'max feerate exceeded'));
     if (!bypassLimits && mempool.options.requireStandard) {
       const unspent = checkEphemeralSpends([ephemeralView(mempool, candidate)]);
-      if (unspent) return refuse(unspent.rejection);
+      if (unspent) return rejected(unspent.rejection);
     }
     const scripts = checkScripts(candidate, engine);
-    if (scripts) return refuse(scripts);
+    if (scripts) return rejected(scripts);
     const { maxFee } = options;
     if (maxFee !== undefined && maxFee !== null && entry.fee > maxFee)
-      return refuse(reject('fee', 'max-fee-exceeded', `${entry.fee} > ${maxFee}`));
-    return { status: 'good', candidate, replaced };
+      return rejected(reject('fee', 'max-fee-exceeded', `${entry.fee} > ${maxFee}`));
+    return { status: 'valid', candidate, replaced };
   }
 }
 

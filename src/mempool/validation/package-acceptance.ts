@@ -78,22 +78,22 @@ export class PackageAcceptance {
       else rejection = FAILED;
     }
     if (rejection === null && together.length > 0) {
-      const judged =
+      const validated =
         together.length > 1
           ? this.#acceptTogether(together, { ...options, testOnly: false })
           : this.#acceptOne(together[0]!, options);
-      rejection = judged.rejection;
-      for (const [wtxid, result] of judged.results) results.set(wtxid, result);
+      rejection = validated.rejection;
+      for (const [wtxid, result] of validated.results) results.set(wtxid, result);
     }
     for (const [wtxid, result] of alone) if (!results.has(wtxid)) results.set(wtxid, result);
     mempool.limit();
     for (const parsed of txs) {
       const result = results.get(key(parsed));
-      const taken = result !== undefined && result.status !== 'rejected';
-      if (!taken || mempool.entries.find(parsed.txid) >= 0) continue;
+      const isAccepted = result !== undefined && result.status !== 'rejected';
+      if (!isAccepted || mempool.entries.find(parsed.txid) >= 0) continue;
       rejection = FAILED;
-      const refusal = { rejection: reject('policy', 'mempool full'), conflicts: [], missingInputs: [] };
-      results.set(key(parsed), rejectedResult(refusal, parsed));
+      const details = { rejection: reject('policy', 'mempool full'), conflicts: [], missingInputs: [] };
+      results.set(key(parsed), rejectedResult(details, parsed));
     }
     return { rejection, results };
   }
@@ -182,12 +182,12 @@ class PackageAttempt {
     };
     const coins = new MempoolCoins(chain, mempool.entries);
     for (const parsed of this.#txs) {
-      const judged = preCheck(parsed, coins, this.#deps, options, unixSeconds(clock));
-      if (!judged.ok) {
-        this.results.set(key(parsed), rejectedResult(judged.refusal, parsed));
+      const validated = preCheck(parsed, coins, this.#deps, options, unixSeconds(clock));
+      if (!validated.ok) {
+        this.results.set(key(parsed), rejectedResult(validated.details, parsed));
         return FAILED;
       }
-      const { candidate } = judged;
+      const { candidate } = validated;
       const { modifiedFee, entry } = candidate;
       // Packages do not support sibling eviction.
       const truc = checkSingleTruc(trucView(mempool, candidate));

@@ -75,17 +75,17 @@ export interface PreCheckDeps {
   readonly engine: SignatureEngine;
 }
 
-const refuse = (
+const rejected = (
   rejection: TxRejection,
   more: Partial<RejectionDetails> = {},
-): { ok: false; refusal: RejectionDetails } => ({
+): { ok: false; details: RejectionDetails } => ({
   ok: false,
-  refusal: { rejection, conflicts: [], missingInputs: [], ...more },
+  details: { rejection, conflicts: [], missingInputs: [], ...more },
 });
 
 export type PreCheckResult =
   | { readonly ok: true; readonly candidate: Candidate }
-  | { readonly ok: false; readonly refusal: RejectionDetails };
+  | { readonly ok: false; readonly details: RejectionDetails };
 
 /**
  * All checks except scripts, in Core's order (PreChecks). An accepted transaction is staged in the graph without links
@@ -101,21 +101,21 @@ export function preCheck(
   const { tx, txid, wtxid, strippedSize } = parsed;
   const { entries, options: relay } = mempool;
   const bad = checkTransaction(tx, strippedSize);
-  if (bad) return refuse(bad);
-  if (isCoinbase(tx)) return refuse(reject('consensus', 'coinbase'));
+  if (bad) return rejected(bad);
+  if (isCoinbase(tx)) return rejected(reject('consensus', 'coinbase'));
   const weight = weightOf(parsed);
   if (relay.requireStandard) {
     const nonstandard = checkStandardTx(tx, { weight }, relay);
-    if (nonstandard) return refuse(nonstandard);
+    if (nonstandard) return rejected(nonstandard);
   }
-  if (strippedSize < MIN_STANDARD_STRIPPED_SIZE) return refuse(reject('policy', 'tx-size-small'));
+  if (strippedSize < MIN_STANDARD_STRIPPED_SIZE) return rejected(reject('policy', 'tx-size-small'));
 
   const { tip } = chain;
   const nextHeight = tip.height + 1;
   const medianTime = medianTimePast(tip);
-  if (!isFinalTx(tx, nextHeight, medianTime)) return refuse(reject('premature-spend', 'non-final'));
-  if (entries.findWtxid(wtxid) >= 0) return refuse(reject('conflict', 'txn-already-in-mempool'));
-  if (entries.find(txid) >= 0) return refuse(reject('conflict', 'txn-same-nonwitness-data-in-mempool'));
+  if (!isFinalTx(tx, nextHeight, medianTime)) return rejected(reject('premature-spend', 'non-final'));
+  if (entries.findWtxid(wtxid) >= 0) return rejected(reject('conflict', 'txn-already-in-mempool'));
+  if (entries.find(txid) >= 0) return rejected(reject('conflict', 'txn-same-nonwitness-data-in-mempool'));
 
   const conflicts = new Set<number>();
   for (const { prevout } of tx.inputs) {
@@ -124,7 +124,7 @@ export function preCheck(
   }
   const conflicting = () => [...conflicts].map((slot) => entries.txid(slot).slice() as Txid);
   if (conflicts.size > 0 && !options.allowReplacement)
-    return refuse(reject('policy', 'bip125-replacement-disallowed'), { conflicts: conflicting() });
+    return rejected(reject('policy', 'bip125-replacement-disallowed'), { conflicts: conflicting() });
 
   const spent: Coin[] = [];
   const missing: Outpoint[] = [];
@@ -135,21 +135,21 @@ export function preCheck(
   }
   if (missing.length > 0) {
     for (let vout = 0; vout < tx.outputs.length; vout++)
-      if (chain.coin({ txid, vout }) !== null) return refuse(reject('conflict', 'txn-already-known'));
-    return refuse(reject('missing-inputs', 'bad-txns-inputs-missingorspent'), { missingInputs: missing });
+      if (chain.coin({ txid, vout }) !== null) return rejected(reject('conflict', 'txn-already-known'));
+    return rejected(reject('missing-inputs', 'bad-txns-inputs-missingorspent'), { missingInputs: missing });
   }
 
   if (!evaluateSequenceLocks(calculateSequenceLocks(tx, spent, tip), nextHeight, medianTime))
-    return refuse(reject('premature-spend', 'non-BIP68-final'));
+    return rejected(reject('premature-spend', 'non-BIP68-final'));
   const paid = checkSpentCoins(tx, spent, nextHeight);
-  if (!paid.ok) return refuse(paid);
+  if (!paid.ok) return rejected(paid);
   const outputs = spent.map(({ output }) => output);
   if (relay.requireStandard) {
     const nonstandard = checkStandardInputs(tx, outputs);
-    if (nonstandard) return refuse(nonstandard);
+    if (nonstandard) return rejected(nonstandard);
     if (tx.inputs.some(hasWitness)) {
       const witness = checkStandardWitness(tx, outputs);
-      if (witness) return refuse(witness);
+      if (witness) return rejected(witness);
     }
   }
   const sigopCost = txSigopCost(tx, outputs, STANDARD_SCRIPT_FLAGS);
@@ -159,13 +159,13 @@ export function preCheck(
   const vsize = virtualSize(weight, sigopCost, relay.bytesPerSigop);
   if (relay.requireStandard) {
     const dust = preCheckEphemeralTx(tx, relay.dustFeerate, BigInt(fee), BigInt(modifiedFee));
-    if (dust) return refuse(dust);
+    if (dust) return rejected(dust);
   }
   if (sigopCost > MAX_STANDARD_TX_SIGOPS_COST)
-    return refuse(reject('policy', 'bad-txns-too-many-sigops', String(sigopCost)));
+    return rejected(reject('policy', 'bad-txns-too-many-sigops', String(sigopCost)));
   if (!options.bypassLimits && !options.packageFeerates) {
     const low = checkFeerate(mempool, modifiedFee, vsize);
-    if (low) return refuse(low, { conflicts: conflicting(), paid: { fee: modifiedFee, vsize } });
+    if (low) return rejected(low, { conflicts: conflicting(), paid: { fee: modifiedFee, vsize } });
   }
 
   const parents = new Set<number>();

@@ -78,9 +78,9 @@ export class Acceptor {
       return;
     }
     const permissions = permissionsOf(service.address, 'inbound', rules);
-    const refused = this.#refusal(service.address, permissions.has('noban'));
-    if (refused !== null) {
-      log.debug('inbound connection refused', { reason: refused });
+    const refusal = this.#refusal(service.address, permissions.has('noban'));
+    if (refusal !== null) {
+      log.debug('inbound connection refused', { reason: refusal });
       stream.close();
       return;
     }

@@ -208,9 +208,9 @@ export class ConnectionManager {
   }
 
   #hasFreeSlotFor(type: OutboundType, { dialer, outbound }: RunningNet): boolean {
-    const taken = this.#state.table.count(type) + dialer.pending(type);
-    if (type === 'outbound-full-relay') return taken < this.slots.fullRelay;
-    if (type === 'block-relay-only') return taken < this.slots.blockRelay;
+    const used = this.#state.table.count(type) + dialer.pending(type);
+    if (type === 'outbound-full-relay') return used < this.slots.fullRelay;
+    if (type === 'block-relay-only') return used < this.slots.blockRelay;
     return outbound?.hasFreeSlot ?? true;
   }
 }

@@ -48,13 +48,13 @@ export class SendQueue {
   flush(write: (bytes: Uint8Array) => number, written: (bytes: number, type: string | null) => void): void {
     while (!this.isEmpty) {
       const next = this.#next();
-      let taken = write(next);
-      const all = taken === next.length;
-      while (taken > 0) {
+      let accepted = write(next);
+      const all = accepted === next.length;
+      while (accepted > 0) {
         const piece = this.#pieces[this.#head]!;
-        const count = Math.min(taken, piece.bytes.length - piece.at);
+        const count = Math.min(accepted, piece.bytes.length - piece.at);
         piece.at += count;
-        taken -= count;
+        accepted -= count;
         this.#size -= count;
         if (piece.at === piece.bytes.length) this.#shift();
         written(count, piece.type);

@@ -130,12 +130,12 @@ export class TxReceiver {
     const result = await this.#ctx.mempool.relay.acceptTransaction(parsed);
     // The validation queue is full: the transaction is dropped.
     if (result === null) return;
-    const refusal = rejectionOf(result);
+    const rejection = rejectionOf(result);
     if (result.status === 'accepted') this.#onAccepted(peer, parsed);
     // Another peer delivered it meanwhile.
-    if (refusal === null) this.#download.mempoolAccepted(parsed);
+    if (rejection === null) this.#download.mempoolAccepted(parsed);
     else {
-      const found = this.#onRejected(peer.id, parsed, refusal, firstTime);
+      const found = this.#onRejected(peer.id, parsed, rejection, firstTime);
       if (found) await this.#validatePackage(found);
     }
   }

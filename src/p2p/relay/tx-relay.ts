@@ -79,15 +79,15 @@ export class TxRelay {
   /** Queues a transaction of the mempool for announcement; returns the number of peers it was queued for. */
   announceTransaction(wtxid: Wtxid): number {
     const key = hashToHex(wtxid);
-    let told = 0;
+    let count = 0;
     for (const { tx } of this.#ctx.peers.values()) {
       // Transactions before the first announcement are skipped, since they would reveal when they arrived.
       if (tx === null || tx.nextAnnouncementAt === 0) continue;
       tx.queue.set(key, wtxid);
       if (tx.queue.size > MAX_QUEUE) tx.queue.delete(tx.queue.keys().next().value!);
-      told++;
+      count++;
     }
-    return told;
+    return count;
   }
 
   /** Records that the peer has the transaction, because it announced, sent or received it. */

@@ -33,8 +33,8 @@ export function processPackageResult(
       for (const peer of download.mempoolAccepted(parsed)) working.add(peer);
       accepted.unshift({ parsed, sender: senders[i], replaced: result.replaced });
     } else {
-      const refusal = rejectionOf(result);
-      if (refusal) download.mempoolRejected(parsed, refusal, senders[i], false);
+      const rejection = rejectionOf(result);
+      if (rejection) download.mempoolRejected(parsed, rejection, senders[i], false);
     }
   }
   return { accepted, working: [...working] };
