@@ -58,19 +58,19 @@ describe('keypoolrefill', () => {
   test('keypoolrefill ends when the client leaves, and addresses are available meanwhile and later', async () => {
     using it = new Fixture();
     const leaving = new AbortController();
-    const refill = it.wallet.refillKeypool(5000, leaving.signal);
+    const refill = it.wallet.refillKeypool(1000, leaving.signal);
     await new Promise(setImmediate);
     const first = it.script();
     leaving.abort(new Error('the client has disconnected'));
     expect(await refill.catch(({ message }) => message)).toBe('the client has disconnected');
     const { filled } = it;
-    expect(filled).toBeLessThan(8 * 5000);
+    expect(filled).toBeLessThan(8 * 1000);
     await new Promise(setImmediate);
     expect(it.filled).toBe(filled);
     expect(it.script()).not.toEqual(first);
     await it.reopen();
     await it.wallet.refillKeypool(0, never);
-    expect(it.filled).toBe(8 * 5000);
+    expect(it.filled).toBe(8 * 1000);
   });
 
   test('ends with the wallet', async () => {
