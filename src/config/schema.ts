@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { NETWORK_NAMES, paramsFor } from '../params/networks.ts';
 import { LOG_LEVELS } from '../util/log.ts';
+import { SCOPES } from '../util/scopes.ts';
 import { RPC_WHITELIST_FORM, readRpcWhitelist } from './rpc-whitelist.ts';
 import {
   address,
@@ -32,17 +33,6 @@ const MIB = 1024 * KIB;
 /** Networks on which the node may look for peers. */
 const PEER_NETWORKS = ['ipv4', 'ipv6', 'onion'] as const;
 
-const SCOPES = [
-  'read',
-  'broadcast',
-  'wallet.read',
-  'wallet.spend',
-  'wallet.keys',
-  'wallet',
-  'mining',
-  'metrics',
-  'admin',
-] as const;
 const pageDefault = (fallback: number, what: string) =>
   integer({ fallback, min: 1, max: 100_000, help: `${what} a page holds when the request names no limit` });
 const pageMax = (fallback: number, what: string) =>

@@ -12,10 +12,3 @@ export function sat(amount: bigint | number): number {
 export function feeRateOf(fee: bigint | number, vsize: number): number {
   return Math.round((Number(fee) * 1000) / vsize) / 1000;
 }
-
-/** Returns coins with eight decimals, as text. */
-export function coinsText(amount: bigint): string {
-  const magnitude = amount < 0n ? -amount : amount;
-  const text = magnitude.toString().padStart(9, '0');
-  return `${amount < 0n ? '-' : ''}${text.slice(0, -8)}.${text.slice(-8)}`;
-}

@@ -1,7 +1,28 @@
 import type { FeeReport } from './fees/fee-estimator.ts';
 
+/** Position in an undo record of a coin that is unconfirmed. */
+export const IN_MEMPOOL = Number.MAX_SAFE_INTEGER;
+
 /** Reason for which a transaction left the mempool, as in `transactionRemoved` events. */
 export type RemovalReason = 'block' | 'replaced' | 'conflict' | 'sizelimit' | 'expiry' | 'reorg';
+
+/** The properties of a mempool transaction that acceptance determines. */
+export interface EntryFacts {
+  /** Base fee in satoshis, and the sum of the deltas of `prioritisetransaction`. */
+  readonly fee: number;
+  readonly feeDelta: number;
+  /**
+   * BIP-141 weight, and the virtual size that counts in the mempool: of the weight or of the sigops, whichever is
+   * larger.
+   */
+  readonly weight: number;
+  readonly vsize: number;
+  readonly sigopCost: number;
+  /** Time of acceptance, Unix seconds. */
+  readonly time: number;
+  /** Height of the tip when it was accepted. */
+  readonly height: number;
+}
 
 /**
  * One change of the mempool, in order. `seq` is the number of its event in the node's sequence, `data` the JSON text of
@@ -9,30 +30,19 @@ export type RemovalReason = 'block' | 'replaced' | 'conflict' | 'sizelimit' | 'e
  * initial block download.
  */
 export type MempoolChange =
-  | {
+  | (EntryFacts & {
       readonly kind: 'added';
       readonly seq: number;
       readonly data: string;
       readonly silent: boolean;
       /** Serialization with witness. */
       readonly raw: Uint8Array;
-      /** Undo records (`writeUndoRecord`) of the spent outputs in input order; position 2^53-1 means unconfirmed. */
+      /** Undo records (`writeUndoRecord`) of the spent outputs in input order, those of unconfirmed coins with position `IN_MEMPOOL`. */
       readonly spent: Uint8Array;
-      /** Base fee in satoshis, and the sum of the deltas of `prioritisetransaction`. */
-      readonly fee: number;
-      readonly feeDelta: number;
-      /** BIP-141 weight, and virtual size with the sigop adjustment. */
-      readonly weight: number;
-      readonly vsize: number;
-      readonly sigopCost: number;
-      /** Time of acceptance, Unix seconds. */
-      readonly time: number;
-      /** Height of the tip when it was accepted. */
-      readonly height: number;
       readonly unbroadcast: boolean;
       /** Txids of the replaced transactions. */
       readonly replaced: readonly Uint8Array[];
-    }
+    })
   | {
       readonly kind: 'removed';
       readonly seq: number;

@@ -9,6 +9,7 @@ import { ByteArena } from '../util/byte-arena.ts';
 import { ByteReader } from '../util/bytes.ts';
 import { grown, grownRows } from '../util/column.ts';
 import { SlotIndex } from '../util/slot-index.ts';
+import type { EntryFacts } from './changes.ts';
 
 const HASH = 32;
 const OUTPOINT = 36;
@@ -19,22 +20,10 @@ const ENTRY_BYTES = 330;
 const INPUT_BYTES = OUTPOINT + 4 + 4 + 12;
 
 /** A transaction to be added, with its properties. Amounts in satoshis. */
-export interface NewEntry {
+export interface NewEntry extends EntryFacts {
   readonly parsed: ParsedTransaction;
   /** Undo records of the spent outputs. */
   readonly spent: Uint8Array;
-  readonly fee: number;
-  readonly feeDelta: number;
-  /**
-   * BIP-141 weight, and the virtual size that counts in the mempool: of the weight or of the sigops, whichever is
-   * larger.
-   */
-  readonly weight: number;
-  readonly vsize: number;
-  readonly sigopCost: number;
-  /** Unix seconds. */
-  readonly time: number;
-  readonly height: number;
   /** Arrival number; by default after all others. */
   readonly order?: number;
   /** Whether a reorganization can make it premature: it spends a coinbase output or has a time lock. */

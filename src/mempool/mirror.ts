@@ -7,26 +7,19 @@ import { assert } from '../util/assert.ts';
 import { ByteReader } from '../util/bytes.ts';
 import type { Clock } from '../util/clock.ts';
 import { Arrivals } from './arrivals.ts';
-import type { MempoolChange, MempoolTotals } from './changes.ts';
+import type { EntryFacts, MempoolChange, MempoolTotals } from './changes.ts';
 import { Entries } from './entries.ts';
 import { FeeHistogram } from './fee-histogram.ts';
 import type { FeeReport } from './fees/fee-estimator.ts';
 import { ScriptIndex } from './script-index.ts';
 
 /** A transaction of the mempool with its properties. Amounts in satoshis. */
-export interface Unconfirmed {
+export interface Unconfirmed extends Omit<EntryFacts, 'weight' | 'sigopCost'> {
   readonly slot: number;
   readonly seq: number;
   readonly parsed: ParsedTransaction;
   /** Spent coins in input order. */
   readonly spent: readonly Coin[];
-  readonly fee: number;
-  readonly feeDelta: number;
-  /** Virtual bytes with the sigop adjustment. */
-  readonly vsize: number;
-  /** Time of acceptance in Unix seconds, and height of the tip at that time. */
-  readonly time: number;
-  readonly height: number;
   readonly unbroadcast: boolean;
   readonly replaced: readonly Txid[];
 }

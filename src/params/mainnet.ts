@@ -2,6 +2,7 @@ import { hashFromHex } from '../primitives/hash.ts';
 import { SCRIPT_FLAGS } from '../script/flags.ts';
 import { HEADLINE_2009 } from './genesis.ts';
 import type { NetworkParams } from './network-params.ts';
+import { NEVER_ACTIVE_TESTDUMMY } from './testdummy.ts';
 
 export const mainnet: NetworkParams = {
   name: 'main',
@@ -37,14 +38,7 @@ export const mainnet: NetworkParams = {
     enforceBip94: false,
     noRetargeting: false,
     deployments: {
-      testdummy: {
-        bit: 28,
-        startTime: 'never-active',
-        timeout: 'no-timeout',
-        minActivationHeight: 0,
-        period: 2016,
-        threshold: 1815,
-      },
+      testdummy: NEVER_ACTIVE_TESTDUMMY,
     },
     minimumChainWork: 0x1_1287_50f8_2f4c_3661_53a3_a030n,
     // Height 938,343.

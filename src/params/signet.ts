@@ -4,6 +4,7 @@ import { hashFromHex } from '../primitives/hash.ts';
 import { ByteWriter, hexToBytes } from '../util/bytes.ts';
 import { HEADLINE_2009 } from './genesis.ts';
 import type { NetworkParams } from './network-params.ts';
+import { NEVER_ACTIVE_TESTDUMMY } from './testdummy.ts';
 
 /** 1-of-2 multisig of the operators of the public signet. */
 const PUBLIC_CHALLENGE = hexToBytes(
@@ -39,14 +40,7 @@ export const signet: NetworkParams = {
     enforceBip94: false,
     noRetargeting: false,
     deployments: {
-      testdummy: {
-        bit: 28,
-        startTime: 'never-active',
-        timeout: 'no-timeout',
-        minActivationHeight: 0,
-        period: 2016,
-        threshold: 1815,
-      },
+      testdummy: NEVER_ACTIVE_TESTDUMMY,
     },
     minimumChainWork: 0xb46_3ea0_a4b8n,
     // Height 293,175.

@@ -1,5 +1,6 @@
 import { hashFromHex } from '../primitives/hash.ts';
 import type { NetworkParams } from './network-params.ts';
+import { NEVER_ACTIVE_TESTDUMMY } from './testdummy.ts';
 
 /** The fourth public test network (BIP-94). */
 export const testnet4: NetworkParams = {
@@ -37,14 +38,7 @@ export const testnet4: NetworkParams = {
     enforceBip94: true,
     noRetargeting: false,
     deployments: {
-      testdummy: {
-        bit: 28,
-        startTime: 'never-active',
-        timeout: 'no-timeout',
-        minActivationHeight: 0,
-        period: 2016,
-        threshold: 1512,
-      },
+      testdummy: { ...NEVER_ACTIVE_TESTDUMMY, threshold: 1512 },
     },
     minimumChainWork: 0x9a0_fe15_d017_7d08_6304n,
     // Height 123,613.

@@ -1,4 +1,4 @@
-import { type Amount, COIN } from '../primitives/amount.ts';
+import { type Amount, formatCoins } from '../primitives/amount.ts';
 
 /** A feerate as fee and size, without rounding. */
 export interface PaidFeerate {
@@ -32,7 +32,5 @@ export function feeratePerKvB({ fee, vsize }: PaidFeerate): Amount {
 
 /** Formats a feerate (satoshis per 1,000 vB) as Core's CFeeRate::ToString, in coins. */
 export function feerateText(feerate: Amount): string {
-  const magnitude = feerate < 0n ? -feerate : feerate;
-  const sign = feerate < 0n ? '-' : '';
-  return `${sign}${magnitude / COIN}.${(magnitude % COIN).toString().padStart(8, '0')} BTC/kvB`;
+  return `${formatCoins(feerate)} BTC/kvB`;
 }

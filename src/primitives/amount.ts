@@ -9,3 +9,9 @@ export const MAX_MONEY = 21_000_000n * COIN;
 export function isMoneyRange(amount: Amount): boolean {
   return amount >= 0n && amount <= MAX_MONEY;
 }
+
+/** Formats an amount in coins with eight decimals: `-0.00012345`. */
+export function formatCoins(amount: Amount): string {
+  const magnitude = amount < 0n ? -amount : amount;
+  return `${amount < 0n ? '-' : ''}${magnitude / COIN}.${(magnitude % COIN).toString().padStart(8, '0')}`;
+}

@@ -1,8 +1,9 @@
 import { retargetInterval } from '../consensus/consensus-params.ts';
 import { COINBASE_MATURITY, MAX_BLOCK_WEIGHT } from '../consensus/limits.ts';
 import { blockSubsidy, issuedSupply, maxSupply } from '../consensus/subsidy.ts';
-import { coinsText, sat } from '../http/sat.ts';
+import { sat } from '../http/sat.ts';
 import type { NetworkParams } from '../params/network-params.ts';
+import { formatCoins } from '../primitives/amount.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { headerTime } from './block-facts.ts';
 import type { ReadEnv } from './read-env.ts';
@@ -90,13 +91,13 @@ function supplyView(env: ReadEnv) {
   const { tip } = env;
   const unspendable = issued - circulating;
   return {
-    max: coinsText(max),
+    max: formatCoins(max),
     maxBase: sat(max),
-    issued: coinsText(issued),
+    issued: formatCoins(issued),
     issuedBase: sat(issued),
-    circulating: coinsText(circulating),
+    circulating: formatCoins(circulating),
     circulatingBase: sat(circulating),
-    unspendable: coinsText(unspendable),
+    unspendable: formatCoins(unspendable),
     unspendableBase: sat(unspendable),
     height: tip.height,
     blockHash: hashToHex(tip.hash),
@@ -109,8 +110,8 @@ function emissionView({ tip, params }: ReadEnv) {
   const nextHalvingHeight = (Math.floor(tip.height / interval) + 1) * interval;
   const blocksToHalving = nextHalvingHeight - tip.height;
   return {
-    initialSubsidy: coinsText(blockSubsidy(0, interval)),
-    currentSubsidy: coinsText(blockSubsidy(tip.height + 1, interval)),
+    initialSubsidy: formatCoins(blockSubsidy(0, interval)),
+    currentSubsidy: formatCoins(blockSubsidy(tip.height + 1, interval)),
     halvingInterval: interval,
     nextHalvingHeight,
     blocksToHalving,

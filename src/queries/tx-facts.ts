@@ -1,4 +1,5 @@
 import { fail } from '../http/errors.ts';
+import { IN_MEMPOOL } from '../mempool/changes.ts';
 import type { Unconfirmed } from '../mempool/mirror.ts';
 import { type ParsedBlock, type ParsedTransaction, weightOf } from '../primitives/block.ts';
 import { type Coin, positionHeight, positionIndex, type TxPosition } from '../primitives/coin.ts';
@@ -38,9 +39,6 @@ export function unconfirmedFacts({ reads, mempool }: ReadEnv, unconfirmed: Uncon
   });
   return { parsed, isCoinbase: false, spent, place: null, unconfirmed };
 }
-
-/** The position of a coin that is in no block. */
-export const IN_MEMPOOL = Number.MAX_SAFE_INTEGER;
 
 /** Returns a confirmed transaction by its txid in display order; null where there is none. */
 export function findTx({ reads }: Pick<ReadEnv, 'reads'>, txid: string): TxRecord | null {

@@ -3,7 +3,7 @@ import { nextWorkRequired, retarget } from '../consensus/difficulty.ts';
 import { difficultyOf } from '../consensus/work.ts';
 import { double } from '../http/core-number.ts';
 import { json, plainText } from '../http/route-description.ts';
-import { coinsText } from '../http/sat.ts';
+import { formatCoins } from '../primitives/amount.ts';
 import { type Answer, jsonAnswer, textAnswer } from '../queries/answer.ts';
 import { headerBits, headerTime, tipView, workFields } from '../queries/block-facts.ts';
 import { type Supply, supplyAt } from '../queries/listing.ts';
@@ -23,7 +23,7 @@ const supplyEndpoint = (kind: keyof Supply | 'total', summary: string) =>
     input: () => null,
     run(env): Answer {
       const supply = supplyAt(env);
-      return textAnswer(coinsText(kind === 'total' ? supply.circulating : supply[kind]), 'tip');
+      return textAnswer(formatCoins(kind === 'total' ? supply.circulating : supply[kind]), 'tip');
     },
   });
 

@@ -6,7 +6,7 @@ import { readTxUndo } from '../primitives/undo.ts';
 import { ByteReader } from '../util/bytes.ts';
 import { RecordReader } from './block-files.ts';
 import { CoinStore } from './coin-store.ts';
-import { openReadOnly } from './database.ts';
+import { openReadOnly, readSnapshot } from './database.ts';
 import { EventStore } from './event-store.ts';
 import { FilterStore } from './filter-store.ts';
 import { type HeaderRecord, HeaderStore } from './header-store.ts';
@@ -32,7 +32,6 @@ export class ChainReads {
   readonly #db: Database;
   readonly #blocks: RecordReader;
   readonly #undo: RecordReader;
-  #inside = false;
 
   /** `dir` is the folder of the chain, which holds chain.db and blocks/. */
   constructor(dir: string, options: { cacheMiB?: number } = {}) {
@@ -50,15 +49,7 @@ export class ChainReads {
 
   /** Runs `read` on one state of the database. `read` is synchronous; snapshots may nest. */
   snapshot<T>(read: () => T): T {
-    if (this.#inside) return read();
-    this.#db.run('BEGIN');
-    this.#inside = true;
-    try {
-      return read();
-    } finally {
-      this.#inside = false;
-      this.#db.run('COMMIT');
-    }
+    return readSnapshot(this.#db, read);
   }
 
   /** Returns the tip of the active chain, which is the genesis block from the first commit on. */

@@ -199,3 +199,14 @@ function setVersion(db: Database, version: number, identity: ChainDatabaseIdenti
   if (identity === null) db.run(`PRAGMA user_version = ${version}`);
   else db.run("UPDATE meta SET value = ? WHERE key = 'schema'", [version]);
 }
+
+/** Runs synchronous reads on one state of the database of a read-only connection; nested calls join the outermost. */
+export function readSnapshot<T>(db: Database, read: () => T): T {
+  if (db.inTransaction) return read();
+  db.run('BEGIN');
+  try {
+    return read();
+  } finally {
+    db.run('COMMIT');
+  }
+}

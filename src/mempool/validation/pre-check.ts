@@ -27,14 +27,13 @@ import { scriptErrorMessage } from '../../script/script-error.ts';
 import { checkInput } from '../../script/tx-checker.ts';
 import { TxContext } from '../../script/tx-context.ts';
 import { ByteWriter } from '../../util/bytes.ts';
+import { IN_MEMPOOL } from '../changes.ts';
 import type { ChainView, MempoolCoins } from '../coins-view.ts';
 import type { NewEntry } from '../entries.ts';
 import type { Mempool } from '../pool.ts';
 
 /** Minimum size without witness: transactions of 64 bytes can be mistaken for merkle tree nodes (CVE-2017-12842). */
 const MIN_STANDARD_STRIPPED_SIZE = 65;
-/** Position in an undo record of a coin that is unconfirmed. */
-const IN_MEMPOOL = Number.MAX_SAFE_INTEGER;
 
 /** Options of a validation. */
 export interface ValidationOptions {

@@ -1,10 +1,11 @@
 import { coins } from '../../http/core-number.ts';
+import { IN_MEMPOOL } from '../../mempool/changes.ts';
 import type { NetworkParams } from '../../params/network-params.ts';
 import { weightOf } from '../../primitives/block.ts';
 import { type Coin, coinHeight, isCoinbaseCoin } from '../../primitives/coin.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import type { TxInput } from '../../primitives/transaction.ts';
-import { feeOf, IN_MEMPOOL, type TxFacts, vsizeOf } from '../../queries/tx-facts.ts';
+import { feeOf, type TxFacts, vsizeOf } from '../../queries/tx-facts.ts';
 import { scriptToAsm } from '../../script/asm.ts';
 import { coreScript } from './core-script.ts';
 

@@ -1,4 +1,5 @@
 import { feeRateOf, sat } from '../../http/sat.ts';
+import { IN_MEMPOOL } from '../../mempool/changes.ts';
 import type { Unconfirmed } from '../../mempool/mirror.ts';
 import { ancestorsOf, chunksOfCluster, clusterOf, descendantsOf } from '../../mempool/relatives.ts';
 import { signalsOptInRbf } from '../../policy/rbf.ts';
@@ -8,15 +9,7 @@ import { hashToHex } from '../../primitives/hash.ts';
 import type { TxInput, TxOutput } from '../../primitives/transaction.ts';
 import { headerTime, tipView } from '../../queries/block-facts.ts';
 import type { ReadEnv } from '../../queries/read-env.ts';
-import {
-  confirmationsAt,
-  feeOf,
-  IN_MEMPOOL,
-  type TxFacts,
-  valueIn,
-  valueOut,
-  vsizeOf,
-} from '../../queries/tx-facts.ts';
+import { confirmationsAt, feeOf, type TxFacts, valueIn, valueOut, vsizeOf } from '../../queries/tx-facts.ts';
 import { scriptToAsm } from '../../script/asm.ts';
 import { isUnspendable } from '../../script/templates.ts';
 import { scriptView } from './script-view.ts';

@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import type { Outpoint } from '../../primitives/outpoint.ts';
+import { readSnapshot } from '../../storage/database.ts';
 import { openWalletReader } from './wallet-database.ts';
 import { WalletKeyReads } from './wallet-keys-store.ts';
 import type { AddressPurpose, WalletCursor, WalletMeta } from './wallet-meta.ts';
@@ -86,7 +87,6 @@ export class WalletReads {
   readonly #owned: boolean;
   readonly #book;
   readonly #outlines;
-  #inside = false;
 
   private constructor(db: Database, owned: boolean) {
     this.#db = db;
@@ -114,15 +114,7 @@ export class WalletReads {
 
   /** Runs `read` on one state of the file; it must be synchronous, and may nest. */
   snapshot<T>(read: () => T): T {
-    if (!this.#owned || this.#inside) return read();
-    this.#db.run('BEGIN');
-    this.#inside = true;
-    try {
-      return read();
-    } finally {
-      this.#inside = false;
-      this.#db.run('COMMIT');
-    }
+    return this.#owned ? readSnapshot(this.#db, read) : read();
   }
 
   meta<K extends keyof WalletMeta>(key: K): WalletMeta[K] | null {
