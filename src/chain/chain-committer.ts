@@ -168,8 +168,8 @@ export class IdleCommit {
   readonly #settle: () => Promise<void>;
   #timer: ReturnType<typeof setTimeout> | null = null;
 
-  constructor(commits: ChainCommitter, settle: () => Promise<void>) {
-    this.#committer = commits;
+  constructor(committer: ChainCommitter, settle: () => Promise<void>) {
+    this.#committer = committer;
     this.#settle = settle;
   }
 

@@ -160,7 +160,7 @@ export class ChainStore {
       if (lastScriptId !== this.#lastScriptId) this.#metaWriter.put('lastScriptId', lastScriptId);
       this.#metaWriter.put('bestHeaderHeight', batch.bestHeaderHeight);
       this.filters?.insertStaged();
-      for (const { seq, type, data } of batch.events) this.#eventWriter.add(seq, type, data);
+      for (const { seq, type, data } of batch.events) this.#eventWriter.insertEvent(seq, type, data);
       if (batch.events.length > 0) this.#eventWriter.prune(EVENTS_KEPT);
       this.#db.run('COMMIT');
       this.#lastScriptId = lastScriptId;

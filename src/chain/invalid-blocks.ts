@@ -18,9 +18,9 @@ export class InvalidBlocks {
   readonly #log: Log;
   readonly #rejections = new Map<ChainEntry, BlockRejection>();
 
-  constructor(tree: HeaderTree, commits: ChainCommitter, log: Log) {
+  constructor(tree: HeaderTree, committer: ChainCommitter, log: Log) {
     this.#tree = tree;
-    this.#committer = commits;
+    this.#committer = committer;
     this.#log = log;
     this.invalidFound = new Observers('invalid block', log);
   }

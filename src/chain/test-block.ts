@@ -16,7 +16,7 @@ export interface TestBlockDeps {
   readonly active: ActiveChain;
   readonly params: ConsensusParams;
   readonly verifier: ScriptVerifier;
-  /** Unix seconds. */
+  /** The node's time, Unix seconds. */
   readonly now: number;
 }
 

@@ -54,7 +54,7 @@ export interface Rejection<K extends string> {
 export type TxRejection = Rejection<TxRejectKind>;
 export type BlockRejection = Rejection<BlockRejectKind>;
 
-/** A rejection that is also the failed side of a `Result`. */
+/** Returns a rejection that is also the failed side of a `Result`. */
 export function reject<K extends TxRejectKind | BlockRejectKind>(
   kind: K,
   reason: string,
@@ -63,7 +63,7 @@ export function reject<K extends TxRejectKind | BlockRejectKind>(
   return { ok: false, kind, reason, debug };
 }
 
-/** `reason, debug` in one line, as logs and RPC errors show it. */
+/** Formats `reason, debug` in one line, as logs and RPC errors show it. */
 export function rejectionText({ reason, debug }: Rejection<string>): string {
   return debug ? `${reason}, ${debug}` : reason;
 }

@@ -36,7 +36,7 @@ export function hash160(data: Uint8Array): Uint8Array {
   return ripemd160(scratch);
 }
 
-/** BIP-340: SHA-256 of `sha256(tag) || sha256(tag) || data`. Returns the function for one tag. */
+/** Returns the tagged hash function of BIP-340 for a tag: SHA-256 of `sha256(tag) || sha256(tag) || data`. */
 export function taggedHasher(tag: string): (...data: Uint8Array[]) => Uint8Array {
   const tagHash = sha256(new TextEncoder().encode(tag));
   return (...data) => sha256(concatBytes(tagHash, tagHash, ...data));

@@ -27,9 +27,9 @@ interface Versioned extends Named {
 
 /** A mempool transaction that is spent. The counts may be getters: they are read only when a rule needs them. */
 export interface TrucParent extends Versioned {
-  /** With itself. */
+  /** Number of its ancestors, itself included. */
   readonly ancestorCount: number;
-  /** With itself. */
+  /** Number of its descendants, itself included. */
   readonly descendantCount: number;
 }
 
@@ -37,7 +37,7 @@ export interface TrucParent extends Versioned {
 export interface TrucSibling<Id> {
   /** The caller's id of the transaction. */
   readonly id: Id;
-  /** With itself. */
+  /** Number of its ancestors, itself included. */
   readonly ancestorCount: number;
   /** Whether the new transaction conflicts with it, so that it would be replaced anyway. */
   readonly conflicts: boolean;

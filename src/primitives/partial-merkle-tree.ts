@@ -18,7 +18,7 @@ export interface PartialMerkleTree {
   readonly flags: Uint8Array;
 }
 
-/** What a partial merkle tree proves. */
+/** The root and the transactions that a partial merkle tree proves. */
 export interface ProvenTransactions {
   readonly root: MerkleRoot;
   /** The matched transactions in block order. */

@@ -159,7 +159,7 @@ export class EventWriter {
   }
 
   /** Stores an event with a number from `issueSeq`; `data` gets the number as its first member. */
-  add(seq: number, type: string, data: object): void {
+  insertEvent(seq: number, type: string, data: object): void {
     this.#last = seq;
     this.#add.run(seq, type, JSON.stringify({ seq, ...data }));
     this.#rows++;

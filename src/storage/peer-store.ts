@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 
-/** What node.db remembers of other nodes: the address manager's tables in one row, and the anchors. */
+/** Data of other nodes in node.db: the address manager's tables in one row, and the anchors. */
 export class PeerStore {
   readonly #db: Database;
   readonly #put;
@@ -29,7 +29,7 @@ export class PeerStore {
    * Returns and deletes the encoded anchors, to which the node connects first. They are deleted so that a peer that
    * crashes the node is not tried again.
    */
-  takeAnchors(): Uint8Array[] {
+  popAnchors(): Uint8Array[] {
     return this.#db.transaction(() => {
       const peers = this.#anchors.all().map(({ peer }) => peer);
       this.#db.run('DELETE FROM anchors');

@@ -3,11 +3,11 @@ const INITIAL = 64;
 /** A FIFO queue of bits, eight to a byte. Memory of dequeued bits is released by `clear` alone. */
 export class BitQueue {
   #bytes = new Uint8Array(INITIAL);
-  #taken = 0;
+  #removed = 0;
   #added = 0;
 
   get size(): number {
-    return this.#added - this.#taken;
+    return this.#added - this.#removed;
   }
 
   /** Bytes of memory. */
@@ -27,12 +27,12 @@ export class BitQueue {
 
   /** Removes and returns the oldest bit; the queue must not be empty. */
   shift(): number {
-    const at = this.#taken++;
+    const at = this.#removed++;
     return (this.#bytes[at >>> 3]! >>> (at & 7)) & 1;
   }
 
   clear(): void {
     this.#bytes = new Uint8Array(INITIAL);
-    this.#taken = this.#added = 0;
+    this.#removed = this.#added = 0;
   }
 }

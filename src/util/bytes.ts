@@ -52,7 +52,7 @@ export class ByteReader {
     return this.#words().getBigInt64(this.#advance(8), true);
   }
 
-  /** A view of the next `length` bytes. */
+  /** Returns a view of the next `length` bytes. */
   bytes(length: number): Uint8Array {
     const start = this.#advance(length);
     return this.buf.subarray(start, start + length);
@@ -156,7 +156,7 @@ export function isHex(text: string): boolean {
   return text.length % 2 === 0 && !NOT_HEX.test(text);
 }
 
-/** Throws DecodeError on an odd length or a character that is not hexadecimal. */
+/** Decodes hex. Throws DecodeError on an odd length or a character that is not hexadecimal. */
 export function hexToBytes(hex: string): Uint8Array {
   if (hex.length % 2 !== 0) throw new DecodeError('hex of odd length');
   try {
@@ -170,7 +170,7 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && Buffer.compare(a, b) === 0;
 }
 
-/** Lexicographic: negative, zero or positive. */
+/** Compares lexicographically; returns a negative number, zero or a positive number. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return Buffer.compare(a, b);
 }

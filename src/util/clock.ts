@@ -2,7 +2,7 @@
 export interface Clock {
   /** Unix time in milliseconds; may jump when the host's clock is set. */
   nowMs(): number;
-  /** Milliseconds since some fixed moment; never goes back. For durations and deadlines. */
+  /** Milliseconds since some fixed moment; never decreases. For durations and deadlines. */
   monotonicMs(): number;
 }
 
@@ -28,7 +28,7 @@ export function setMockTime(seconds: number): void {
   mockTimeMs = seconds === 0 ? null : seconds * 1000;
 }
 
-/** Unix time in whole seconds. */
+/** Returns the Unix time in whole seconds. */
 export function unixSeconds(clock: Clock): number {
   return Math.floor(clock.nowMs() / 1000);
 }

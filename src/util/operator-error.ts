@@ -1,4 +1,4 @@
-/** Something outside the program is wrong and the operator can mend it: shown as its message alone, without a stack. */
+/** An error outside of the program that the operator can fix; shown as its message alone, without a stack. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError';
 }

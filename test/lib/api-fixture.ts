@@ -60,7 +60,7 @@ export class FakeNode implements NodePort {
     this.#db = openWriter(join(dir, 'chain.db'), { network: 'regtest', genesisHash: '00'.repeat(32) }, 8);
     if (restarted) {
       const earlier = new EventWriter(this.#db);
-      earlier.add(earlier.issueSeq(), 'earlier', {});
+      earlier.insertEvent(earlier.issueSeq(), 'earlier', {});
     }
     this.#headers = new HeaderWriter(this.#db);
     this.#events = new EventWriter(this.#db);
@@ -115,7 +115,7 @@ export class FakeNode implements NodePort {
   /** Leaves events of another type, in a commit of their own. */
   emit(type: string, data: object): number {
     const seq = this.#events.issueSeq();
-    this.#events.add(seq, type, data);
+    this.#events.insertEvent(seq, type, data);
     return this.#tell(seq);
   }
 
@@ -151,7 +151,7 @@ export class FakeNode implements NodePort {
     this.#txs.add(txPosition(height, 0), hash, 81, 0);
     this.#txs.finish();
     this.tip = { height, hash };
-    this.#events.add(seq, 'newBlock', { time: 1_700_000_000, height, hash: hash.toReversed().toHex(), note });
+    this.#events.insertEvent(seq, 'newBlock', { time: 1_700_000_000, height, hash: hash.toReversed().toHex(), note });
   }
 }
 

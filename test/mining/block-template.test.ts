@@ -4,7 +4,7 @@ import { grindBlock } from '../../src/mining/grind.ts';
 import type { BlockHash } from '../../src/primitives/hash.ts';
 import { RegtestChain, TestBlock } from '../lib/chain-builder.ts';
 import { lockOf, spend } from '../lib/tx-builder.ts';
-import { judgeBlock } from './judge-block.ts';
+import { validateBlock } from './validate-block.ts';
 
 const script = lockOf('p2pkh').scriptPubKey;
 const parentAt = (height: number) => ({ hash: new Uint8Array(32) as BlockHash, height, medianTimePast: 1000 });
@@ -100,9 +100,9 @@ test('blocks with and without witnesses are valid', () => {
     return new TestBlock(grindBlock(block), chain.tip);
   };
   const pay = (height: number) => spend(chain.coin(height), [{ to: 'p2tr', value: 49_9999_0000n }]);
-  expect(judgeBlock(chain, build([], 0n))).toBeNull();
-  expect(judgeBlock(chain, build([pay(1), pay(2)], 20_000n))).toBeNull();
-  expect(judgeBlock(chain, build([pay(1)], 10_001n))).toBe('bad-cb-amount');
+  expect(validateBlock(chain, build([], 0n))).toBeNull();
+  expect(validateBlock(chain, build([pay(1), pay(2)], 20_000n))).toBeNull();
+  expect(validateBlock(chain, build([pay(1)], 10_001n))).toBe('bad-cb-amount');
   chain.mine(60);
-  expect(judgeBlock(chain, build([pay(70)], 10_000n))).toBeNull();
+  expect(validateBlock(chain, build([pay(70)], 10_000n))).toBeNull();
 });

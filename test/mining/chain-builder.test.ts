@@ -9,7 +9,7 @@ import type { Transaction } from '../../src/primitives/transaction.ts';
 import { ByteReader, equalBytes } from '../../src/util/bytes.ts';
 import { type BlockOptions, chainWithCoins, RegtestChain } from '../lib/chain-builder.ts';
 import { coinOf, spend, sweep, withBadSignature, withInput } from '../lib/tx-builder.ts';
-import { judgeBlock } from './judge-block.ts';
+import { validateBlock } from './validate-block.ts';
 
 const chain = chainWithCoins(6);
 const payment = sweep(chain.coin(1), 'p2tr');
@@ -60,20 +60,22 @@ const FAULTS: Record<string, [string, BlockOptions]> = {
 
 describe('RegtestChain.build', () => {
   test('builds valid blocks', () => {
-    expect(judgeBlock(chain, chain.build())).toBeNull();
-    expect(judgeBlock(chain, chain.build({ txs: [payment, second, sweep(coinOf(payment, 0), 'p2pkh')] }))).toBeNull();
-    expect(judgeBlock(chain, chain.build({ commitment: 'none' }))).toBeNull();
-    expect(judgeBlock(chain, chain.build({ coinbaseWitness: [new Uint8Array(32).fill(3)] }))).toBeNull();
-    expect(judgeBlock(chain, chain.build({ coinbaseValue: 1n, to: 'anyone' }))).toBeNull();
+    expect(validateBlock(chain, chain.build())).toBeNull();
+    expect(
+      validateBlock(chain, chain.build({ txs: [payment, second, sweep(coinOf(payment, 0), 'p2pkh')] })),
+    ).toBeNull();
+    expect(validateBlock(chain, chain.build({ commitment: 'none' }))).toBeNull();
+    expect(validateBlock(chain, chain.build({ coinbaseWitness: [new Uint8Array(32).fill(3)] }))).toBeNull();
+    expect(validateBlock(chain, chain.build({ coinbaseValue: 1n, to: 'anyone' }))).toBeNull();
   });
 
   for (const [title, [reason, options]] of Object.entries(FAULTS))
-    test(`breaks one rule: ${title}`, () => expect(judgeBlock(chain, chain.build(options))).toBe(reason));
+    test(`breaks one rule: ${title}`, () => expect(validateBlock(chain, chain.build(options))).toBe(reason));
 
   test('breaks the rule on future times', () => {
     const block = chain.build({ time: 2_000_000_000 });
-    expect(judgeBlock(chain, block, { now: 2_000_000_000 - 7200 })).toBeNull();
-    expect(judgeBlock(chain, block, { now: 2_000_000_000 - 7201 })).toBe('time-too-new');
+    expect(validateBlock(chain, block, { now: 2_000_000_000 - 7200 })).toBeNull();
+    expect(validateBlock(chain, block, { now: 2_000_000_000 - 7201 })).toBe('time-too-new');
   });
 
   test('follows the parameters of the network', () => {
@@ -95,7 +97,7 @@ describe('RegtestChain', () => {
     const checked = new RegtestChain();
     for (let height = 1; height <= 152; height++) {
       const block = checked.build();
-      expect(judgeBlock(checked, block)).toBeNull();
+      expect(validateBlock(checked, block)).toBeNull();
       checked.append(block);
     }
     expect(checked.coin(152).output.value).toBe(25_0000_0000n);
@@ -127,10 +129,10 @@ describe('RegtestChain', () => {
     const tips = [fork.at(101), other.at(101), chain.at(101)].map(({ hash }) => hashToHex(hash));
     expect(new Set(tips).size).toBe(3);
     expect(fork.tip.ancestor(100)!.hash).toEqual(other.tip.ancestor(100)!.hash);
-    expect(judgeBlock(fork, fork.build())).toBeNull();
+    expect(validateBlock(fork, fork.build())).toBeNull();
     // A coin of the abandoned branch is unknown here.
     const lost = sweep(chain.coin(103), 'p2tr');
-    expect(judgeBlock(fork, fork.build({ txs: [lost] }))).toBe('bad-txns-inputs-missingorspent');
+    expect(validateBlock(fork, fork.build({ txs: [lost] }))).toBe('bad-txns-inputs-missingorspent');
   });
 
   test('appends a block to its own parent only', () => {

@@ -13,7 +13,7 @@ import { scriptType } from '../../src/script/templates.ts';
 import { createLog } from '../../src/util/log.ts';
 import { RegtestChain, TestBlock } from '../lib/chain-builder.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
-import { judgeBlock } from '../mining/judge-block.ts';
+import { validateBlock } from '../mining/validate-block.ts';
 
 const NOW = 1_800_000_000;
 
@@ -67,7 +67,7 @@ class MemoryChain implements SandboxChain {
     const { header, txs } = parseBlock(raw);
     const block = new TestBlock({ header, transactions: txs.map(({ tx }) => tx) }, this.chain.tip);
     const now = Math.floor(this.clock.nowMs() / 1000);
-    const reason = this.refusal ?? judgeBlock(this.chain, block, { now });
+    const reason = this.refusal ?? validateBlock(this.chain, block, { now });
     if (reason !== null) return { ok: false, reason };
     this.chain.append(block);
     const mined = new Set(txs.map(({ txid }) => hashToHex(txid)));

@@ -11,7 +11,7 @@ function emptyLog(): Database {
 
 function add(writer: EventWriter, type = 'a', data: object = {}): number {
   const seq = writer.issueSeq();
-  writer.add(seq, type, data);
+  writer.insertEvent(seq, type, data);
   return seq;
 }
 
@@ -55,7 +55,7 @@ describe('the event log', () => {
     const given = Array.from({ length: 10 }, () => writer.issueSeq());
     // Stored in a transaction that a power failure undoes.
     db.run('BEGIN');
-    for (const seq of given) writer.add(seq, 'a', {});
+    for (const seq of given) writer.insertEvent(seq, 'a', {});
     db.run('ROLLBACK');
     const next = new EventWriter(db);
     expect(add(next)).toBeGreaterThan(given.at(-1)!);

@@ -17,7 +17,7 @@ const MAX_ANCHORS = 2;
  */
 export function loadAnchors(store: PeerStore): PeerAddress[] {
   const peers: PeerAddress[] = [];
-  for (const bytes of store.takeAnchors()) {
+  for (const bytes of store.popAnchors()) {
     try {
       peers.push(readV2Address(new ByteReader(bytes)));
     } catch (error) {

@@ -152,7 +152,7 @@ test('anchors are connected to first, and only once', async () => {
       .map(({ name }) => name)
       .sort(),
   ).toEqual([...anchors].sort());
-  expect(given.peerStore.takeAnchors()).toEqual([]);
+  expect(given.peerStore.popAnchors()).toEqual([]);
 });
 
 test('few connections are outbound ones first', () => {

@@ -14,8 +14,8 @@ import { TxContext } from '../../src/script/tx-context.ts';
 import type { RegtestChain, TestBlock } from '../lib/chain-builder.ts';
 import { checkTxInputs } from '../lib/check-tx-inputs.ts';
 
-/** All that consensus has to say about a block as the next one of a chain, in the order of a node; null when it is good. */
-export function judgeBlock(
+/** Returns the reject reason of a block as the next one of a chain, with the checks in the order of a node; null if it is valid. */
+export function validateBlock(
   chain: RegtestChain,
   block: TestBlock,
   { now = block.time, params = regtest }: { now?: number; params?: NetworkParams } = {},
