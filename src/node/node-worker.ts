@@ -25,7 +25,7 @@ const COMPILER_NICE = 15;
 // connections when even these are used up.
 reserveDescriptors(16, 2000);
 
-/** Bytes of news that may be on their way to the front: some thousands of transactions. */
+/** Bytes of updates that the main thread may not have acknowledged yet: some thousands of transactions. */
 const BACKLOG_BYTES = 4 << 20;
 
 const abort = new AbortController();

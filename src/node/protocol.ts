@@ -6,7 +6,7 @@ import type { NodeCounters, NodeStatus, NodeUpdate, PeerChange } from '../port/n
 export type ToNode =
   | { readonly type: 'open'; readonly config: Config }
   | { readonly type: 'close' }
-  /** So much more of the news is taken in, as `changeBytes` counts. */
+  /** Updates of so many bytes are applied, as `changeBytes` counts. */
   | { readonly type: 'acknowledge'; readonly bytes: number }
   /** The client of a call has left: what it asked for may be given up. */
   | { readonly type: 'cancel'; readonly id: number }
