@@ -2,7 +2,7 @@ import type { AuditLog } from '../auth/audit/audit-log.ts';
 import { OUTCOME_OK } from '../auth/audit/audit-store.ts';
 import type { Principal } from '../http/principal.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
-import type { RouteEntry } from './route-table.ts';
+import type { RouteEntry } from './route-rules.ts';
 
 /** A request for a route with the scope admin. */
 export interface AdminRequest {

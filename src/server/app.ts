@@ -4,23 +4,59 @@ import { access } from '../http/route-access.ts';
 import type { ServerContext } from './context.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { errorBoundary } from './error-boundary.ts';
+import type { Gate } from './gate.ts';
 import type { Readiness } from './ops/readiness.ts';
 import { opsRoutes } from './ops/routes.ts';
 
 /** A topic's routes, as a function of what they need. */
 export type RoutePlugin = (context: ServerContext) => AnyElysia;
 
-/** All routes in one Elysia app. It never listens itself: the gate hands it requests that have passed the checks. */
-export function composeApp(context: ServerContext, readiness: Readiness, plugins: readonly RoutePlugin[]): AnyElysia {
+/** The checks of requests that are hooks of Elysia. */
+export type Admissions = Pick<Gate, 'admit' | 'rejection' | 'upgrade' | 'preflight'>;
+
+/** All routes in one Elysia app, with the checks that stand before them as a hook. */
+export function composeApp(
+  context: ServerContext,
+  readiness: Readiness,
+  { gate, plugins }: { readonly gate: Admissions; readonly plugins: readonly RoutePlugin[] },
+): AnyElysia {
   const { version } = context.options;
   let app: AnyElysia = new Elysia({ name: 'api', precompile: true, allowUnsafeValidationDetails: true })
+    .use(admission(gate))
     .use(errorBoundary(context))
     .use(opsRoutes(context, readiness))
     .use(docsRoutes(version, () => app))
     .get('/', ({ request, redirect }) => rootReply(request, redirect), { detail: { hide: true, ...access('open') } });
   for (const plugin of plugins) app = app.use(plugin(context));
+  addOtherMethods(app, gate);
   return app.compile();
 }
+
+/** Runs before the parameters of a request are validated. A body that Elysia cannot parse fails before: then as well. */
+const admission = (gate: Admissions) =>
+  new Elysia({ name: 'admission' })
+    .derive({ as: 'global' }, ({ request, route }) => gate.admit(request, route))
+    .onError({ as: 'global' }, async ({ code, request, route }) =>
+      // The types leave this code out.
+      (code as string) === 'PARSE' ? gate.rejection(request, route) : undefined,
+    );
+
+/**
+ * Every path with the methods that it lacks, and every other path: their requests pass the same checks, which reject all
+ * of them but preflights.
+ */
+function addOtherMethods(app: AnyElysia, gate: Admissions): void {
+  app.all(
+    '/ws',
+    ({ request }) => (request.method === 'OPTIONS' ? gate.preflight(request) : gate.upgrade(request)),
+    HIDDEN,
+  );
+  for (const path of new Set(app.routes.filter(({ method }) => method !== 'ALL').map((route) => route.path)))
+    app.all(path, ({ request }) => gate.preflight(request), HIDDEN);
+  app.all('/*', ({ request }) => gate.preflight(request), HIDDEN);
+}
+
+const HIDDEN = { detail: { hide: true } };
 
 function rootReply(request: Request, redirect: (url: string, status: 302) => Response): Response {
   if (request.headers.get('accept')?.includes('text/html')) return redirect('/docs', 302);

@@ -1,4 +1,4 @@
-import type { Server } from 'bun';
+import { status } from 'elysia';
 import type { AuditLog } from '../auth/audit/audit-log.ts';
 import type { Authenticator, AuthRefusal } from '../auth/authenticator.ts';
 import type { ClientAddresses } from '../auth/client-address.ts';
@@ -20,7 +20,6 @@ import { isOfCoreClient, rejectWhileStarting } from '../rpc/engine/warm-up.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { type MaybePromise, whenReady } from '../util/maybe-promise.ts';
-import type { SocketData } from '../ws/connection.ts';
 import { carriesSocketCredential } from '../ws/upgrade.ts';
 import { recordAdminRequest } from './admin-request.ts';
 import { ended, type Visitors } from './connections/visitors.ts';
@@ -30,11 +29,8 @@ import type { ApiMetrics } from './ops/metrics.ts';
 import type { ParallelRequests } from './parallel-requests.ts';
 import type { RefusalPace } from './refusal-pace.ts';
 import { routedUrl, splitTarget } from './request-url.ts';
-import type { Route, RouteTable } from './route-table.ts';
-import type { Visit } from './visit.ts';
-
-/** The part of Bun's server that a request needs. */
-export type Upgrader = Pick<Server<SocketData>, 'requestIP' | 'upgrade'> & Partial<Pick<Server<SocketData>, 'timeout'>>;
+import { type DeclaredRoute, type Route, RouteRules } from './route-rules.ts';
+import type { Upgrader, Visit } from './visit.ts';
 
 export type Phase = 'starting' | 'live' | 'stopping';
 
@@ -54,16 +50,24 @@ export interface GateDependencies {
   /** Of those with a mebibyte or more, or of unknown length, whose bodies are in memory until they are answered. */
   readonly longBodies: ParallelRequests;
   readonly refusals: RefusalPace;
-  readonly routes: RouteTable;
-  /** Elysia. */
-  readonly app: { fetch(request: Request): Response | Promise<Response> };
   phase(): Phase;
   tip(): TipView | null;
   syncing(): boolean;
-  /** Answers a request for /ws: undefined once the connection is a WebSocket. */
-  upgrade(request: Request, server: Upgrader, call: Call): MaybePromise<Response | undefined>;
+  /** Makes a request for /ws a WebSocket. Throws ApiError. */
+  upgrade(request: Request, server: Upgrader, call: Call): MaybePromise<undefined>;
 }
 
+/** Elysia, as far as requests pass through it. */
+export interface App {
+  readonly routes: readonly DeclaredRoute[];
+  fetch(request: Request): Response | Promise<Response>;
+}
+
+/** What a hook of Elysia may return: nothing, a reply in place of the route's, or another request for the handler. */
+export type Admission = undefined | typeof REJECTED | { readonly request: Request };
+
+/** Ends a request in Elysia; the reply that is sent stands in its visit, so that Elysia need not copy it. */
+const REJECTED = status(500, '');
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const LONG_BODY = 64 * 1024;
 const MIB = 1024 ** 2;
@@ -72,16 +76,19 @@ const SOCKET_PATH = '/ws';
 const ANY_HOST_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /**
- * Everything a request meets before and after its handler. The order is part of the contract: Host of a request without
- * a credential, start-up, size of the body, credentials, Host of a request that they did not admit, rate, route and
- * method, scope; then Elysia parses, validates and answers.
+ * Every request from its arrival to its reply. Elysia finds the route; its hook `admit` checks what stands before the
+ * parameters, in an order that is part of the contract: Host of a request without a credential, start-up, size of the
+ * body, credentials, Host of a request that they did not admit, rate, route and method, scope. Then Elysia validates and
+ * answers.
  */
 export class Gate {
   readonly #deps: GateDependencies;
-  readonly #calls = new WeakMap<Request, Call>();
+  readonly #visits = new WeakMap<Request, Visit>();
   readonly #publicRates: RateTable | null;
   readonly #idPrefix = Buffer.from(crypto.getRandomValues(new Uint8Array(5))).toString('hex');
   #requests = 0;
+  #app: App | null = null;
+  #rules = new RouteRules([]);
 
   constructor(deps: GateDependencies) {
     this.#deps = deps;
@@ -89,40 +96,91 @@ export class Gate {
     this.#publicRates = publicRate && new RateTable(publicRate, deps.clock);
   }
 
-  /** Who asks with this request. Throws on one that did not pass here. */
+  /** To be called once, with the app whose hook calls `admit`. */
+  open(app: App): void {
+    this.#app = app;
+    this.#rules = new RouteRules(app.routes);
+  }
+
+  /** The caller of a request. Throws on one that was not admitted. */
   call(request: Request): Call {
-    const call = this.#calls.get(request);
-    if (!call) throw new Error('a request that did not pass the gate');
+    const call = this.#visits.get(request)?.call;
+    if (!call) throw new Error('a request that was not admitted');
     return call;
   }
 
-  handle(request: Request, server: Upgrader): MaybePromise<Response | undefined> {
-    const visit = this.#visit(request, server);
-    let reply: MaybePromise<Response | undefined>;
+  /** Undefined once the connection is a WebSocket. */
+  handle(request: Request, server: Upgrader, isRehearsal = false): MaybePromise<Response | undefined> {
+    const visit = this.#visit(request, server, isRehearsal);
+    let reply: MaybePromise<Response>;
     try {
-      reply = this.#answer(visit, server);
+      const inner = routedRequest(visit);
+      this.#visits.set(inner, visit);
+      reply = this.#app!.fetch(inner);
     } catch (error) {
       reply = this.#failed(visit, error);
     }
-    if (reply instanceof Promise) {
-      if (visit.route?.unlimitedTime && this.#deps.phase() === 'live') reply = this.#keptOpen(visit, server, reply);
-      return reply
-        .catch((error: unknown) => this.#failed(visit, error))
-        .then((response) => this.#finished(visit, response));
+    // What Elysia makes of a rejection is dropped.
+    if (visit.rejection) return this.#finished(visit, visit.rejection);
+    if (!(reply instanceof Promise)) return this.#finished(visit, reply);
+    if (Bun.peek.status(reply) === 'pending')
+      if (visit.route?.unlimitedTime) {
+        if (this.#deps.phase() === 'live') reply = this.#keptOpen(visit, server, reply);
+      } else reply = withDeadline(visit, reply, this.#deps.options.http.requestTimeoutMs);
+    return reply
+      .catch((error: unknown) => this.#failed(visit, error))
+      .then((response) => this.#finished(visit, visit.rejection ?? response));
+  }
+
+  /** Makes a request for /ws a WebSocket; the reply is not sent then. Throws ApiError. */
+  upgrade(request: Request): MaybePromise<undefined> {
+    const visit = this.#visits.get(request)!;
+    return whenReady(this.#deps.upgrade(visit.request, visit.server, visit.call!), () => {
+      visit.upgraded = true;
+      return undefined;
+    });
+  }
+
+  /** Answers what only a preflight gets to: a path with a method that has no route. */
+  preflight(request: Request): Response {
+    const visit = this.#visits.get(request)!;
+    const allow = isSocketPath(visit.path) ? 'GET' : (visit.entry?.allow ?? null);
+    return preflight(visit.request, allow, this.#deps.options.http.corsOrigins);
+  }
+
+  /** Elysia's hook for every request, before its parameters are validated. `pattern` is the path of the route. */
+  admit(request: Request, pattern: string): MaybePromise<Admission> {
+    const visit = this.#visits.get(request)!;
+    try {
+      const admission = this.#check(visit, request, pattern);
+      if (!(admission instanceof Promise)) return admission;
+      return admission.catch((error: unknown) => this.#reject(visit, this.#failed(visit, error)));
+    } catch (error) {
+      return this.#reject(visit, this.#failed(visit, error));
     }
-    return this.#finished(visit, reply);
+  }
+
+  #reject(visit: Visit, reply: Response): typeof REJECTED {
+    visit.rejection = reply;
+    return REJECTED;
   }
 
   /** Undefined once the connection is a WebSocket. */
-  #finished(visit: Visit, reply: Response | undefined): MaybePromise<Response | undefined> {
-    if (reply) return reply.status === 429 ? this.#finishRefusal(visit, reply) : this.#finish(visit, reply);
-    this.#record(visit, 101);
-    return undefined;
+  #finished(visit: Visit, reply: Response): MaybePromise<Response | undefined> {
+    visit.release?.();
+    // A route that the hook missed would be open to all.
+    if (!visit.checked && reply.ok)
+      return this.#finish(visit, this.#failed(visit, new Error('a reply without any check')));
+    if (visit.upgraded) {
+      this.#record(visit, 101);
+      return undefined;
+    }
+    return reply.status === 429 ? this.#finishRefusal(visit, reply) : this.#finish(visit, reply);
   }
 
   /** Refusals of requests that were admitted have a pace; wrong credentials have one of their own. */
   #finishRefusal(visit: Visit, reply: Response): MaybePromise<Response> {
-    if (!this.#calls.has(visit.request)) return this.#finish(visit, reply);
+    if (!visit.call) return this.#finish(visit, reply);
     const pace = this.#deps.refusals.next(ownerOf({ principal: visit.principal, ip: visit.client.ip }));
     if (pace === 'and close') reply.headers.set('connection', 'close');
     if (typeof pace === 'string') return this.#finish(visit, reply);
@@ -136,13 +194,12 @@ export class Gate {
     return reply.finally(() => server.timeout?.(request, this.#deps.options.http.idleTimeout));
   }
 
-  #visit(request: Request, server: Upgrader): Visit {
+  #visit(request: Request, server: Upgrader, isRehearsal: boolean): Visit {
     const { method } = request;
     const url = routedUrl(request.url);
     const { target, path } = splitTarget(url);
     const given = request.headers.get('x-request-id');
     const peer = server.requestIP(request);
-    const entry = this.#deps.routes.find(path);
     return {
       request,
       url,
@@ -151,35 +208,58 @@ export class Gate {
       requestId:
         given !== null && REQUEST_ID.test(given) ? given : `${this.#idPrefix}-${(++this.#requests).toString(36)}`,
       client: this.#deps.clients.clientOf(peer?.address ?? '', request.headers),
-      entry,
-      route: entry?.methods.get(method) ?? null,
+      entry: null,
+      route: null,
+      checked: false,
+      rejection: null,
       shape: method === 'POST' && (path === '/' || path.startsWith('/wallet/')) ? 'rpc' : 'rest',
       startedAt: performance.now(),
+      server,
+      call: null,
+      admitted: false,
+      onAdmitted: null,
+      upgraded: false,
+      isRehearsal,
+      release: null,
       principal: ANONYMOUS,
       bucket: null,
       visitor: peer && this.#deps.visitors.began(peer.address, peer.port),
     };
   }
 
-  #answer(visit: Visit, server: Upgrader): MaybePromise<Response | undefined> {
-    const { request, route, entry, path } = visit;
+  /** The reply to a request that the checks reject; undefined where they admit it. */
+  async rejection(request: Request, pattern: string): Promise<Response | undefined> {
+    await this.admit(request, pattern);
+    return this.#visits.get(request)!.rejection ?? undefined;
+  }
+
+  #check(visit: Visit, inner: Request, pattern: string): MaybePromise<Admission> {
+    const { request, path } = visit;
+    const entry = this.#rules.entry(pattern);
+    const route = entry?.methods.get(request.method) ?? null;
+    visit.entry = entry;
+    visit.route = route;
+    visit.checked = true;
     const isSocket = isSocketPath(path);
     if (!carriesCredential(request, isSocket)) this.#checkHost(visit);
     if (visit.target.length > this.#deps.options.limits.urlBytes) fail('invalid_request', 'the URL is too long');
-    if (visit.shape === 'rpc' && this.#deps.phase() === 'starting') return rejectWhileStarting(request);
+    if (visit.shape === 'rpc' && this.#deps.phase() === 'starting')
+      return rejectWhileStarting(inner).then((reply) => this.#reject(visit, reply));
     this.#checkPhase(route);
     const length = request.headers.get('content-length');
     if (length !== null && route && Number(length) > route.bodyLimit) tooLarge(route.bodyLimit);
-    if (request.method === 'OPTIONS')
-      return preflight(request, isSocket ? 'GET' : (entry?.allow ?? null), this.#deps.options.http.corsOrigins);
-    if (isSocket) return this.#deps.upgrade(request, server, this.#admit(visit));
+    if (request.method === 'OPTIONS') return undefined;
+    if (isSocket) {
+      visit.call = this.#admit(visit);
+      return undefined;
+    }
     return whenReady(this.#authenticate(visit), (refusal) => {
       if (refusal) throw refusal.error;
-      return this.#answerAdmitted(visit, length);
+      return this.#checkAuthenticated(visit, inner, length);
     });
   }
 
-  #answerAdmitted(visit: Visit, length: string | null): MaybePromise<Response> {
+  #checkAuthenticated(visit: Visit, inner: Request, length: string | null): MaybePromise<Admission> {
     const { route, entry, path } = visit;
     // The node may have begun to stop while a password was checked.
     this.#checkPhase(route);
@@ -187,6 +267,7 @@ export class Gate {
     if (visit.principal === ANONYMOUS) this.#checkHost(visit);
     this.#limitPublic(visit);
     const call = this.#admit(visit);
+    visit.call = call;
     call.charge(1);
     if (!entry) fail('not_found', 'no such route');
     // GET is there only to send browsers on.
@@ -194,12 +275,27 @@ export class Gate {
     if (!route) throw new ApiError('method_not_allowed', 'method not allowed here', null, { allow });
     this.#checkAllowed(visit, route);
     checkQuery(visit.target.slice(path.length), route);
-    const dispatch = () => this.#dispatch(visit, route, length);
     const mebibytes = Math.floor(Number(length) / MIB);
     call.charge(mebibytes);
-    if (mebibytes > 0 || isChunked(visit.request, length)) return this.#deps.longBodies.run(ownerOf(call), dispatch);
-    if (route.access === 'open' || route.unlimitedTime) return dispatch();
-    return this.#deps.parallel.run(ownerOf(call), dispatch);
+    if (isChunked(inner, length)) {
+      this.#hold(visit, this.#deps.longBodies);
+      return this.#readChunked(visit, inner, route);
+    }
+    if (mebibytes > 0) this.#hold(visit, this.#deps.longBodies);
+    else if (route.access !== 'open' && !route.unlimitedTime) this.#hold(visit, this.#deps.parallel);
+    // Calls of JSON-RPC have no deadline.
+    if (route.access !== 'rpc') {
+      visit.admitted = true;
+      visit.onAdmitted?.();
+    }
+    return undefined;
+  }
+
+  /** Counts the request until its reply is there. Throws ApiError `rate_limited`. */
+  #hold(visit: Visit, running: ParallelRequests): void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    void running.run(ownerOf(visit.call!), () => promise);
+    visit.release = resolve;
   }
 
   #checkHost({ request, path }: Visit): void {
@@ -258,7 +354,6 @@ export class Gate {
         fail('rate_limited', 'too many requests', { scope, retryAfter: bucket.retryAfter(cost) });
       },
     };
-    this.#calls.set(visit.request, call);
     return call;
   }
 
@@ -273,41 +368,17 @@ export class Gate {
     if (access !== 'public' && access !== 'open') requireScope(principal, access);
   }
 
-  #dispatch(visit: Visit, route: Route, length: string | null): Response | Promise<Response> {
-    const { request, url, target } = visit;
-    const { app, options } = this.#deps;
-    if (isChunked(request, length)) return this.#dispatchChunked(visit, route);
-    let inner = request;
-    if (request.method === 'HEAD')
-      inner = new Request(`http://localhost${target}`, { headers: request.headers, signal: request.signal });
-    else if (url !== request.url) inner = new Request(url, request);
-    if (inner !== request) this.#calls.set(inner, this.call(request));
-    const reply = app.fetch(inner);
-    if (
-      !(reply instanceof Promise) ||
-      Bun.peek.status(reply) !== 'pending' ||
-      route.unlimitedTime ||
-      route.access === 'rpc'
-    )
-      return reply;
-    return withDeadline(reply, options.http.requestTimeoutMs);
-  }
-
-  /** A body that does not tell its length is taken in whole, up to the runtime's own limit, before it is judged. */
-  async #dispatchChunked({ request, target }: Visit, route: Route): Promise<Response> {
+  /** A body of unknown length is read whole, up to the runtime's own limit, before its handler runs. */
+  async #readChunked(visit: Visit, request: Request, route: Route): Promise<Admission> {
     const body = await request.arrayBuffer();
     if (body.byteLength > route.bodyLimit) tooLarge(route.bodyLimit);
-    this.call(request).charge(Math.floor(body.byteLength / MIB));
+    visit.call!.charge(Math.floor(body.byteLength / MIB));
     const headers = new Headers(request.headers);
     headers.delete('transfer-encoding');
-    const inner = new Request(`http://localhost${target}`, {
-      method: request.method,
-      headers,
-      body,
-      signal: request.signal,
-    });
-    this.#calls.set(inner, this.call(request));
-    return this.#deps.app.fetch(inner);
+    const { method, signal } = visit.request;
+    const inner = new Request(`http://localhost${visit.target}`, { method, headers, body, signal });
+    this.#visits.set(inner, visit);
+    return { request: inner };
   }
 
   #failed({ request, requestId, shape, path }: Visit, error: unknown): Response {
@@ -375,6 +446,7 @@ export class Gate {
   }
 
   #record(visit: Visit, status: number): void {
+    if (visit.isRehearsal) return;
     const { request, path, entry, startedAt, visitor, principal } = visit;
     if (visitor) {
       if (principal !== ANONYMOUS) visitor.keyed = true;
@@ -422,10 +494,22 @@ function tooLarge(limit: number): never {
   fail('payload_too_large', `the body is larger than ${limit} bytes`, { limit });
 }
 
-function withDeadline(reply: Promise<Response>, timeoutMs: number): Promise<Response> {
+/** The time begins when the request is admitted; until then it waits for a password to be checked. */
+function withDeadline(visit: Visit, reply: Promise<Response>, timeoutMs: number): Promise<Response> {
   if (timeoutMs === 0) return reply;
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new ApiError('overloaded', 'the answer takes too long')), timeoutMs);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    visit.onAdmitted = () => {
+      timer = setTimeout(() => reject(new ApiError('overloaded', 'the answer takes too long')), timeoutMs);
+    };
+    if (visit.admitted) visit.onAdmitted();
     reply.then(resolve, reject).finally(() => clearTimeout(timer));
   });
+}
+
+/** The request as Elysia routes it: HEAD is answered like GET, and Bun leaves the body out. */
+function routedRequest({ request, url, target }: Visit): Request {
+  if (request.method === 'HEAD')
+    return new Request(`http://localhost${target}`, { headers: request.headers, signal: request.signal });
+  return url === request.url ? request : new Request(url, request);
 }

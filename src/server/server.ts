@@ -42,7 +42,6 @@ import { Readiness } from './ops/readiness.ts';
 import { collectWalletBalances } from './ops/wallet-balances.ts';
 import { ParallelRequests } from './parallel-requests.ts';
 import { RefusalPace } from './refusal-pace.ts';
-import { RouteTable } from './route-table.ts';
 import { startReader } from './start-reader.ts';
 
 export interface ApiDependencies {
@@ -239,7 +238,6 @@ export class ApiServer {
       log,
       clock,
     );
-    const app = composeApp(this.context, this.#readiness, deps.plugins ?? []);
 
     const visitors = new Visitors();
     const clients = new ClientAddresses(options.http);
@@ -258,8 +256,6 @@ export class ApiServer {
       parallel: new ParallelRequests(limits.parallelPerKey, 'requests'),
       longBodies: new ParallelRequests(LONG_BODIES_PER_KEY, 'requests with long bodies'),
       refusals: this.#refusals,
-      routes: new RouteTable(app.routes),
-      app,
       phase: () => this.#phase,
       tip: () => this.#tip,
       syncing: () => this.#attachment?.node.status().initialBlockDownload === true,
@@ -267,7 +263,8 @@ export class ApiServer {
         upgradeToWebSocket(request, server, of, { options, auth: this.auth, hub: this.#hub }),
     };
     this.#gate = new Gate(gateDeps);
-    rehearse(gateDeps);
+    this.#gate.open(composeApp(this.context, this.#readiness, { gate: this.#gate, plugins: deps.plugins ?? [] }));
+    rehearse(this.#gate);
 
     this.#server = listen(options, this.#gate, this.#hub);
     this.#opsServer =
@@ -401,9 +398,8 @@ export class ApiServer {
 }
 
 /** Answers a request of our own, so that the first request of a client finds everything compiled. */
-function rehearse(deps: GateDependencies): void {
-  const gate = new Gate({ ...deps, metrics: { http: () => {}, rateLimited: () => {} } });
-  void gate.handle(new Request('http://localhost/healthz'), { requestIP: () => null, upgrade: () => false });
+function rehearse(gate: Gate): void {
+  void gate.handle(new Request('http://localhost/healthz'), { requestIP: () => null, upgrade: () => false }, true);
 }
 
 function sourcesOf({ service, version, userAgent, http }: ApiOptions, params: NetworkParams): ReadSources {

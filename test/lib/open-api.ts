@@ -6,6 +6,7 @@ interface Operation {
   readonly parameters?: readonly { readonly in: string; readonly description?: string; readonly schema: JsonSchema }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
   readonly responses: Readonly<Record<string, OperationResponse>>;
+  readonly security?: readonly object[];
 }
 
 interface OperationResponse {

@@ -69,6 +69,20 @@ describe('the OpenAPI document', async () => {
     }
   });
 
+  test('names the routes that need a key, and they do', async () => {
+    const keyed = api.routes.filter((route) => {
+      const { security = [{ bearer: [] }] } = api.operation(route);
+      return security.length > 0 && security.every((one) => Object.keys(one).length > 0);
+    });
+    expect(keyed.length).toBeGreaterThan(40);
+    for (const route of keyed) {
+      const [method, path] = route.split(' ') as [string, string];
+      const rejected = await it.get(path.replaceAll(/\{\w+\}/g, 'x'), { method });
+      expect([route, rejected.status]).toEqual([route, 401]);
+      expect(await api.problems(method, path, rejected)).toEqual([]);
+    }
+  });
+
   test('has the one form of errors, with its codes', () => {
     const { Error: error } = api.document.components.schemas;
     const codes = (error as { properties: { error: { properties: { code: { enum: string[] } } } } }).properties.error

@@ -9,7 +9,7 @@ const BLOCKS = 110;
 const PAYMENTS = 100;
 const UNCONFIRMED = 20;
 const WATCHES = 50;
-const TICKET_KEYS = 20;
+const TICKET_KEYS = 60;
 
 /** A process that serves HTTP on the loopback interface. */
 export interface ServerProcess {

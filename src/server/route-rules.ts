@@ -1,6 +1,6 @@
 import type { Access, RouteAccess } from '../http/route-access.ts';
 
-/** One route as the gate needs it. */
+/** What is checked before a route answers. */
 export interface Route {
   readonly method: string;
   /** `/api/block/{hash}`: the `route` of metrics. */
@@ -33,62 +33,20 @@ export interface DeclaredRoute {
 
 const DEFAULT_BODY_LIMIT = 1024 ** 2;
 
-interface Node {
-  readonly literal: Map<string, Node>;
-  parameter: Node | null;
-  /** `*`: takes the rest of the path. */
-  rest: RouteEntry | null;
-  entry: RouteEntry | null;
-}
-
-/**
- * Finds the route of a path before Elysia does: limits, credentials and scope come before the body is parsed, and a
- * wrong method must be told from an unknown path.
- */
-export class RouteTable {
-  readonly #plain = new Map<string, RouteEntry>();
-  readonly #root = emptyNode();
+/** The rules of an app's routes, by the pattern that Elysia found. */
+export class RouteRules {
+  readonly #entries: ReadonlyMap<string, RouteEntry>;
 
   constructor(routes: readonly DeclaredRoute[]) {
-    for (const [path, declared] of Map.groupBy(routes, ({ path }) => withoutSlash(path))) {
-      const entry = routeEntry(path, declared);
-      if (/[:*]/.test(path)) this.#insert(path, entry);
-      else this.#plain.set(path, entry);
-    }
+    const declared = routes.filter(({ method }) => method !== 'ALL');
+    const groups = Map.groupBy(declared, ({ path }) => withoutSlash(path));
+    this.#entries = new Map([...groups].map(([path, some]) => [path, routeEntry(path, some)]));
   }
 
-  /** `path` without its query; a slash at the end does not matter. */
-  find(path: string): RouteEntry | null {
-    const bare = withoutSlash(path);
-    return this.#plain.get(bare) ?? walk(this.#root, bare.split('/'), 1);
+  /** null for a request that no route fits. */
+  entry(pattern: string): RouteEntry | null {
+    return this.#entries.get(pattern) ?? this.#entries.get(withoutSlash(pattern)) ?? null;
   }
-
-  #insert(path: string, entry: RouteEntry): void {
-    let node = this.#root;
-    for (const segment of path.split('/').slice(1)) {
-      if (segment === '*') {
-        node.rest = entry;
-        return;
-      }
-      if (segment.startsWith(':')) node = node.parameter ??= emptyNode();
-      else {
-        const next = node.literal.get(segment) ?? emptyNode();
-        node.literal.set(segment, next);
-        node = next;
-      }
-    }
-    node.entry = entry;
-  }
-}
-
-function walk(node: Node, segments: readonly string[], at: number): RouteEntry | null {
-  const segment = segments[at];
-  if (segment === undefined) return node.entry;
-  const literal = node.literal.get(segment);
-  const found =
-    (literal && walk(literal, segments, at + 1)) ||
-    (segment !== '' && node.parameter && walk(node.parameter, segments, at + 1));
-  return found || (segment !== '' ? node.rest : null);
 }
 
 function routeEntry(path: string, declared: readonly DeclaredRoute[]): RouteEntry {
@@ -109,10 +67,6 @@ function routeEntry(path: string, declared: readonly DeclaredRoute[]): RouteEntr
     if (method === 'GET') methods.set('HEAD', route);
   }
   return { template, methods, access: methods.values().next().value!.access, allow: [...methods.keys()].join(', ') };
-}
-
-function emptyNode(): Node {
-  return { literal: new Map(), parameter: null, rest: null, entry: null };
 }
 
 function withoutSlash(path: string): string {
