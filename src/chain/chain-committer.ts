@@ -102,7 +102,10 @@ export class ChainCommitter {
     this.#sealedTreeChange = emptyTreeChange();
   }
 
-  /** Commits the sealed changes, which must be verified. Throws if storage or the follower fails. */
+  /**
+   * Commits the sealed changes, which must be verified. Throws if storage or the follower fails. When a commit fails, the
+   * chain accepts no more blocks (`Chain.stopped` has the reason), and the database keeps the state of the commit before.
+   */
   commitSealed(): void {
     const { store, tree, active, clock } = this.#deps;
     const sealed = active.sealed!;
