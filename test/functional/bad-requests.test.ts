@@ -14,7 +14,7 @@ const tip = tipHash(chain);
 const unknown = '11'.repeat(32);
 const owner = scriptPath('p2wpkh');
 
-describe('requests that are wrong', () => {
+describe('malformed requests', () => {
   let node: NodeProcess;
   let api: ApiClient;
 
@@ -132,7 +132,7 @@ describe('requests that are wrong', () => {
     ['confirmed=maybe'],
     ['minConfirmations=x'],
     ['details=everything'],
-  ])('query %s: 400 invalid_parameter', async (query) => {
+  ])('query %s answers 400 invalid_parameter', async (query) => {
     expect(await failure(`/api/address/${owner}/txs?${query}`)).toMatchObject({
       status: 400,
       code: 'invalid_parameter',
@@ -140,11 +140,11 @@ describe('requests that are wrong', () => {
     });
   });
 
-  test('unknown query parameters are passed over', async () => {
+  test('unknown query parameters are ignored', async () => {
     expect((await api.request(`/api/balance/${owner}?nonsense=1&limit=x`)).status).toBe(200);
   });
 
-  test('cursors: of nothing, of another list, cut, changed, too long', async () => {
+  test('empty, foreign, truncated, changed and overlong cursors are refused', async () => {
     const { nextCursor } = await api.json<Page<unknown>>(`/api/address/${owner}/txs?limit=2`);
     // Another list; a changed end would be a place in another chain.
     const changed = `${nextCursor!.slice(0, 3)}${nextCursor![3] === 'A' ? 'B' : 'A'}${nextCursor!.slice(4)}`;
@@ -172,7 +172,7 @@ describe('requests that are wrong', () => {
     expect((await api.request(`/api/address/${owner}/txs?limit=3&cursor=${nextCursor}`)).status).toBe(200);
   });
 
-  test('methods that a route does not take: 405 with those it takes', async () => {
+  test('a method that a route does not have answers 405 with the methods it has', async () => {
     for (const [method, path, allow] of [
       ['POST', `/api/block/${tip}`, 'GET'],
       ['DELETE', '/api/info', 'GET'],
@@ -189,13 +189,13 @@ describe('requests that are wrong', () => {
     expect([root.status, root.headers.get('allow')]).toEqual([405, 'POST']);
   });
 
-  test('a plain GET of /ws: 426', async () => {
+  test('a plain GET of /ws answers 426', async () => {
     const { status, code, headers } = await failure('/ws');
     expect([status, code]).toEqual([426, 'upgrade_required']);
     expect(headers.get('upgrade')).toBe('websocket');
   });
 
-  test('no credentials, wrong ones, and those of another form: 401', async () => {
+  test('missing, wrong and malformed credentials answer 401', async () => {
     const cases: [string, string][] = [
       ['', 'missing_credentials'],
       ['Bearer', 'invalid_credentials'],
@@ -220,7 +220,7 @@ describe('requests that are wrong', () => {
     expect((await api.request('/api/peers', { headers: { authorization: `bearer ${TEST_KEY}` } })).status).toBe(200);
   });
 
-  test('too many failures from one address: 429, and never for the right key', async () => {
+  test('too many failures from one address answer 429, and the right key is never refused', async () => {
     const strict = await startNode({ args: ['--http.limits.authFailuresPerMinute=10'] });
     const statuses: number[] = [];
     for (let i = 0; i < 12; i++)
@@ -230,7 +230,7 @@ describe('requests that are wrong', () => {
     await strict.stop();
   });
 
-  test('bodies of broadcasts', async () => {
+  test('malformed bodies of broadcasts are refused', async () => {
     const post = (body: string | Uint8Array<ArrayBuffer>, type: string) =>
       failure('/api/tx', { method: 'POST', body, headers: { 'content-type': type } });
     for (const body of ['', '{', '[]', 'null', '{"tx":1}', '{"nothing":"00"}', '"00"'])
@@ -248,7 +248,7 @@ describe('requests that are wrong', () => {
     });
   });
 
-  test('a body that nothing takes: refused by size alone', async () => {
+  test('a body that no route accepts is refused by its size alone', async () => {
     const { status } = await api.request('/', { method: 'POST', body: new Uint8Array(33 * 1024 * 1024) });
     expect(status).toBe(413);
     const large = await api.rpcBody<{ error: { code: number } }>(' '.repeat(16 * 1024 * 1024 + 1));
@@ -256,7 +256,7 @@ describe('requests that are wrong', () => {
     expect((await api.request('/healthz')).status).toBe(200);
   });
 
-  test('long URLs and headers', async () => {
+  test('overlong URLs and headers are refused', async () => {
     expect((await api.request(`/api/block/${'a'.repeat(9000)}`)).status).toBe(400);
     expect(
       (await api.request('/api/info', { headers: { 'x-long': 'a'.repeat(40_000) } }).catch(() => ({ status: 431 })))
@@ -265,7 +265,7 @@ describe('requests that are wrong', () => {
     expect((await api.request('/healthz')).status).toBe(200);
   });
 
-  test('a transaction that is known, and its proof', async () => {
+  test('hashes in capitals find the same transaction and block', async () => {
     expect((await api.request(`/api/tx/${someTx}`)).status).toBe(200);
     expect((await api.request(`/api/tx/${someTx.toUpperCase()}`)).status).toBe(200);
     expect((await api.request(`/api/block/${tip.toUpperCase()}/`)).status).toBe(200);

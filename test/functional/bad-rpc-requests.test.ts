@@ -10,7 +10,7 @@ const chain = recentChain(104, { payments: 3 });
 const tip = tipHash(chain);
 const unknown = '11'.repeat(32);
 
-describe('JSON-RPC requests that are wrong, or odd', () => {
+describe('malformed and unusual JSON-RPC requests', () => {
   let node: NodeProcess;
   let api: ApiClient;
 
@@ -141,7 +141,7 @@ describe('JSON-RPC requests that are wrong, or odd', () => {
     expect(text).toContain('"id":1.50}');
   });
 
-  test('notifications: 204 and nothing', async () => {
+  test('notifications answer 204 without a body', async () => {
     for (const body of ['{"jsonrpc":"2.0","method":"getblockcount"}', '[{"jsonrpc":"2.0","method":"getblockcount"}]'])
       expect(await api.rpcBody(body)).toMatchObject({ status: 204, text: '' });
   });
@@ -170,7 +170,7 @@ describe('JSON-RPC requests that are wrong, or odd', () => {
     expect((await api.rpcBody(many)).status).toBeGreaterThanOrEqual(400);
   });
 
-  test('credentials, methods and media', async () => {
+  test('credentials, methods and media types are checked', async () => {
     const body = call({ method: 'getblockcount' });
     for (const authorization of ['', 'Bearer wrong', `Basic ${btoa('__cookie__:wrong')}`]) {
       const reply = await api.rpcBody<{ error: { code: number }; id: null }>(body, { headers: { authorization } });
@@ -199,7 +199,7 @@ describe('JSON-RPC requests that are wrong, or odd', () => {
     expect((await api.request('/api/peers', { headers: { authorization: `Basic ${btoa(cookie)}` } })).status).toBe(401);
   });
 
-  test('users of rpcauth have the scopes they were given', async () => {
+  test('users of rpcauth have their configured scopes', async () => {
     const salt = 'f7efda5c189b999524f151318c0c86';
     const hash = new Bun.CryptoHasher('sha256', salt).update('secret').digest('hex');
     const limited = await startNode({ args: [`--rpcauth=alice:${salt}$${hash}`, '--rpcscopes=broadcast'] });

@@ -60,7 +60,7 @@ class Client {
   }
 }
 
-test('filters of a chain that was there before are built, kept up, and served', async () => {
+test('filters of an existing chain are built, kept up to date, and served', async () => {
   const chain = recentChain(300, { payments: 3 });
   const model = new FilterModel(chain.blocks.map(({ raw }) => raw)).filters;
   const datadir = await directoryWith(chain);
@@ -98,7 +98,7 @@ test('filters of a chain that was there before are built, kept up, and served', 
   await without.stop();
 });
 
-test('an import brings them along', async () => {
+test('an import builds the filters as well', async () => {
   const chain = recentChain(50);
   const file = join(tempDir(), 'chain.dat');
   chain.writeBootstrap(file, 1);
@@ -114,7 +114,7 @@ test('an import brings them along', async () => {
   await node.stop();
 });
 
-test('to serve them without the index is refused', async () => {
+test('serving filters without the index is refused', async () => {
   const { status, stderr } = await runProgram([
     'start',
     '--network',

@@ -29,7 +29,7 @@ class Purse {
   }
 }
 
-describe('handing in transactions', () => {
+describe('submitting transactions', () => {
   const chain = recentChain(160);
   const purse = new Purse(chain);
   let node: NodeProcess;
@@ -73,12 +73,12 @@ describe('handing in transactions', () => {
     expect(await broadcast(api, tx)).toEqual({ ...confirmed, confirmations: 1 });
     await mine(api, chain, [sweep(coinOf(tx, 0), 'p2tr')]);
     expect(await broadcast(api, tx)).toEqual({ ...confirmed, confirmations: 2 });
-    // A client of JSON-RPC is told of the block it is in.
+    // JSON-RPC reports the block that the transaction is in.
     const { body } = await api.rpcBody({ jsonrpc: '2.0', id: 1, method: 'sendrawtransaction', params: [hexOf(tx)] });
     expect(body).toMatchObject({ error: { code: -27, message: 'Transaction outputs already in utxo set' } });
   });
 
-  test('a refusal says what was wrong, and whether to try again', async () => {
+  test('a rejection names its reason, and whether to try again', async () => {
     const coin = purse.coin();
     const parent = sweep(purse.coin(), 'p2wpkh');
     const orphan = sweep(coinOf(parent, 0), 'p2wpkh');
@@ -103,12 +103,12 @@ describe('handing in transactions', () => {
     const bad = await refused(api, withBadSignature(sweep(coin, 'p2wpkh')));
     expect(bad).toMatchObject({ class: 'script', retryable: false });
     expect(bad.reason).toStartWith('mempool-script-verify-flag-failed (');
-    // What was refused for want of its parent is taken once that is there.
+    // A transaction that was rejected for a missing parent is accepted once the parent is there.
     await broadcast(api, parent);
     expect((await broadcast(api, orphan)).status).toBe('accepted');
   });
 
-  test('a mistake of fee or of a burnt output is held back until it is said to be meant', async () => {
+  test('an absurd fee or a burnt output is refused until the caller confirms it', async () => {
     const coin = purse.coin();
     const dear = sweep(coin, 'p2wpkh', 2_000_000n);
     expect(await refused(api, dear)).toMatchObject({ reason: 'max-fee-exceeded', class: 'fee', retryable: false });
@@ -137,7 +137,7 @@ describe('handing in transactions', () => {
     }
   });
 
-  test('a replacement names what it took the place of, and what it was too poor for', async () => {
+  test('a replacement names the transactions that it replaced, and those that it paid too little for', async () => {
     const coin = purse.coin();
     const first = sweep(coin, 'p2wpkh', 1000n);
     const child = sweep(coinOf(first, 0), 'p2wpkh', 1000n);
@@ -159,7 +159,7 @@ describe('handing in transactions', () => {
     expect([...tx.mempool.replaces].sort()).toEqual([...replaced].sort());
   });
 
-  test('trying changes nothing', async () => {
+  test('a test submission changes nothing', async () => {
     const [a, b] = [sweep(purse.coin(), 'p2wpkh'), sweep(purse.coin(), 'p2wpkh', 1n)];
     const { body } = await post<object[]>(api, '/api/tx/test', { txs: [hexOf(a)] });
     expect(body).toEqual([
@@ -203,7 +203,7 @@ describe('handing in transactions', () => {
     expect(tx.mempool).toMatchObject({ ancestorCount: 1, descendantCount: 2, effectiveFeeRate, unbroadcast: true });
   });
 
-  test('is put back by a restart, and by a crash as far as it was saved', async () => {
+  test('the mempool is restored after a restart, and after a crash as far as it was saved', async () => {
     const tx = sweep(purse.coin(), 'p2tr', 2222n);
     await broadcast(api, tx);
     expect(await api.rpc<{ filename: string }>('savemempool')).toEqual({

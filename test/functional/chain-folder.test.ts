@@ -16,7 +16,7 @@ interface EventPage {
   readonly gap: object | null;
 }
 
-/** What the wallet says of itself, but for the order of what is equal. */
+/** State of the wallet as its methods report it; entries that compare equal are in any order. */
 async function walletState(api: ApiClient) {
   const [balances, unspent, history] = await Promise.all([
     api.rpc<{ mine: unknown }>('getbalances'),

@@ -88,7 +88,9 @@ const PASSWORD = 'j1DuzF7QRUp-iSXjgewO9T_WT1Qgrtz_XWOHCMn_O-Y=';
 /** Turns on the client's check of methods, and parameters by name. */
 const VERSION = '31.0.0';
 
-/** What exchanges run against bitcoind, unchanged: an operator has the cookie, the exchange a line of `rpcauth`. */
+/**
+ * Exchanges use this client with bitcoind, unchanged: the operator has the cookie, the exchange a line of `rpcauth`.
+ */
 describe('the npm client bitcoin-core', () => {
   let node: NodeProcess;
   let host: string;
@@ -104,7 +106,7 @@ describe('the npm client bitcoin-core', () => {
   const withPassword = (options: ClientOptions = {}) =>
     client({ username: 'exchange', password: PASSWORD, wallet: 'exchange', ...options });
   const mine = (count = 1) => operator.generateToAddress(count, MINING_ADDRESS);
-  /** What the client makes of an error. */
+  /** Returns the error that the client makes of a failed call. */
   const failure = async (call: Promise<unknown>) => {
     const error = await call.then(
       (result) => new Error(`no error: ${JSON.stringify(result)}`),
@@ -124,7 +126,7 @@ describe('the npm client bitcoin-core', () => {
     await mine(100);
   });
 
-  test('finds the wallet that it is told to use', async () => {
+  test('finds the wallet that it is configured for', async () => {
     expect(await miner.getWalletInfo()).toMatchObject({ walletname: 'default' });
     expect(await exchange.getWalletInfo()).toMatchObject({ walletname: 'exchange' });
     expect(await failure(withPassword({ wallet: 'nowhere' }).getBalance())).toEqual([
@@ -154,7 +156,7 @@ describe('the npm client bitcoin-core', () => {
     expect(await words(operator.command('invalidateblock', '00'.repeat(32)))).toEqual([-5, 'Block not found']);
   });
 
-  test('takes the version of the node for its own check of methods, and for parameters by name', async () => {
+  test('accepts the version of the node for its own check of methods, and for parameters by name', async () => {
     const { version, subversion } = await exchange.getNetworkInfo();
     expect(subversion).toMatch(/^\/Obverse:/);
     const own = `${Math.floor(version / 10_000)}.${Math.floor(version / 100) % 100}.${version % 100}`;
@@ -245,13 +247,13 @@ describe('the npm client bitcoin-core', () => {
     expect(await exchange.getBalance()).toBe(12.34567891);
     await mine(5);
     expect((await seen(6)).blockhash).toBe(block);
-    // What has six confirmations need not be asked for again, and everything younger is.
+    // A deposit with six confirmations need not be requested again; every younger one is listed.
     const next = await exchange.listSinceBlock(lastblock, 6);
     expect(next.lastblock).toBe(block!);
     expect((await exchange.listSinceBlock(next.lastblock)).transactions).toEqual([]);
   });
 
-  test('a withdrawal is paid once however often it is asked for, at the feerate that was asked for', async () => {
+  test('a withdrawal is paid once however often it is requested, at the requested feerate', async () => {
     const named = withPassword({ version: VERSION });
     const before = await exchange.getBalance();
     const request = { address: MINING_ADDRESS, amount: 1.5, fee_rate: 12, request_id: 'withdrawal 1' };
@@ -281,7 +283,7 @@ describe('the npm client bitcoin-core', () => {
     expect(await exchange.getBalance()).toBeCloseTo(spent, 8);
   });
 
-  test('a fee is bumped, and the payment that it replaced can be given up', async () => {
+  test('a fee is bumped, and the replaced payment can be abandoned', async () => {
     const first = await exchange.sendToAddress(MINING_ADDRESS, 0.4);
     expect(await failure(exchange.abandonTransaction(first))).toEqual([
       'RpcError',
@@ -335,7 +337,7 @@ describe('the npm client bitcoin-core', () => {
     const [block] = await mine();
     expect(await exchange.getTransaction(other)).toMatchObject({ confirmations: 1, amount: 0.5, blockhash: block });
     expect(await exchange.getTransaction(txid)).toMatchObject({ confirmations: -1, walletconflicts: [other] });
-    // What was paid with it is void as well.
+    // The transaction that spent it is void as well.
     expect(await exchange.getTransaction(child)).toMatchObject({ confirmations: -1 });
     await mine(5);
     expect(await exchange.getTransaction(txid)).toMatchObject({ confirmations: -6, walletconflicts: [other] });

@@ -18,7 +18,7 @@ const ARGS = [
   '--rpcwhitelistdefault=false',
   '--http.limits.authFailuresPerMinute=1000',
 ];
-/** Of the refusal of a wrong password. */
+/** Delay before a wrong password is refused, milliseconds. */
 const DELAY_MS = 250;
 
 describe('HTTP as Bitcoin Core speaks it', () => {
@@ -43,11 +43,11 @@ describe('HTTP as Bitcoin Core speaks it', () => {
   afterAll(async () => {
     expect(node.stderr).not.toContain('"level":"error"');
     await node.stop();
-    // Whoever finds it later would knock with it at another's door.
+    // A stale cookie would be sent to another program that listens on the port later.
     expect(existsSync(cookieFile())).toBe(false);
   });
 
-  test('lets in the cookie of this start and the users of rpcauth, and nobody else', async () => {
+  test('admits the cookie of this start and the users of rpcauth, and no other login', async () => {
     expect(cookie()).toMatch(/^__cookie__:[0-9a-f]{64}$/);
     expect(statSync(cookieFile()).mode & 0o777).toBe(0o600);
     for (const login of [cookie(), ALICE, BOB]) {
@@ -77,7 +77,7 @@ describe('HTTP as Bitcoin Core speaks it', () => {
     expect((await post(call('getblockcount'), ALICE)).body).toMatchObject({ result: 103 });
   });
 
-  test('names the type of content as Core does, which its clients compare as a whole', async () => {
+  test('names the content type as Core does, which its clients compare as a whole', async () => {
     const replies: readonly [number, unknown][] = [
       [200, call('getblockcount')],
       [200, { ...call('nonsense'), jsonrpc: '2.0' }],
@@ -92,7 +92,7 @@ describe('HTTP as Bitcoin Core speaks it', () => {
         const reply = await post(body, ALICE, { path });
         expect([reply.status, reply.headers.get('content-type')]).toEqual([status, 'application/json']);
       }
-    // What Core does not say in JSON is taken by its status, so it must not look like a reply.
+    // Clients take a reply that is not JSON by its status, so it must not look like a JSON-RPC reply.
     for (const login of [null, BOB]) {
       const { headers } = await post(call('getblockhash', [0]), login);
       expect(headers.get('content-type')).not.toBe('application/json');
@@ -120,7 +120,7 @@ describe('HTTP as Bitcoin Core speaks it', () => {
     ]);
   });
 
-  test('gives ids back as they were written', async () => {
+  test('returns ids as they were written', async () => {
     const ids = ['0', '-7', '1.50', '1e3', '12345678901234567890', '"x"', '""', '"\\u0001\\"ä"', 'null'];
     for (const id of ids)
       for (const [head, tail] of [
@@ -134,11 +134,11 @@ describe('HTTP as Bitcoin Core speaks it', () => {
     const batch = ids.map((id) => `{"method":"getblockcount","id":${id}}`).join(',');
     const replies = ids.map((id) => `{"result":103,"error":null,"id":${id}}`).join(',');
     expect((await post(`[${batch}]`)).text).toBe(`[${replies}]\n`);
-    // Those of older clients that keep to no version may be anything.
+    // Ids of older clients that name no version may have any JSON type.
     expect((await post('{"method":"getblockcount","id":[1,{"a":true}]}')).text).toEndWith('"id":[1,{"a":true}]}\n');
   });
 
-  test('takes a batch of all forms, answers each in its own, and leaves notifications out', async () => {
+  test('accepts a batch of all forms, answers each in its own, and leaves notifications out', async () => {
     const { status, text } = await post([
       { jsonrpc: '1.0', id: 1, method: 'nonsense' },
       { version: '1.1', id: 2, method: 'getblockcount' },
@@ -193,7 +193,7 @@ describe('HTTP as Bitcoin Core speaks it', () => {
       ['estimatesmartfee', [2], 1],
       ['scantxoutset', ['start', [`addr(${own})`, `addr(${MINING_ADDRESS})`]], 101],
     ];
-    // What has decimals and is no amount.
+    // Methods whose results have decimals that are no amounts.
     const others = ['difficulty', 'networkhashps'];
     for (const [method, params, least] of calls) {
       const { status, text } = await post(call(method, params), cookie());

@@ -66,10 +66,10 @@ beforeAll(() => importFiles('regtest', original, [file]));
 const filled = () => copyDatadir(original);
 
 describe('a data directory', () => {
-  test('of another network', async () => {
+  test('of another network is refused', async () => {
     const datadir = filled();
     const other = tempDir();
-    // Networks have folders of their own; somebody may still rename one.
+    // Networks have folders of their own, but an operator may rename one.
     mkdirSync(join(other, 'signet'));
     for (const name of readdirSync(join(datadir, 'regtest')))
       await Bun.$`cp -r ${join(datadir, 'regtest', name)} ${join(other, 'signet')}`.quiet();
@@ -79,7 +79,7 @@ describe('a data directory', () => {
     await stillServes(datadir);
   });
 
-  test('of a newer version', async () => {
+  test('of a newer version is refused', async () => {
     const datadir = filled();
     const change = (by: number) => {
       const db = new Database(join(datadir, 'regtest/chain/chain.db'));
@@ -92,7 +92,7 @@ describe('a data directory', () => {
     await stillServes(datadir);
   });
 
-  test('that is no database', async () => {
+  test('that holds no valid database is refused', async () => {
     const datadir = filled();
     rmSync(join(datadir, 'regtest/chain/chain.db'));
     writeFileSync(join(datadir, 'regtest/chain/chain.db'), 'x'.repeat(20_000));
@@ -102,13 +102,13 @@ describe('a data directory', () => {
     );
   });
 
-  test('that is a file', async () => {
+  test('that is a file is refused', async () => {
     const datadir = join(tempDir(), 'file');
     writeFileSync(datadir, '');
     expect(await refused(datadir, 'regtest')).toContain(datadir);
   });
 
-  test('in use by a running node, which is not disturbed', async () => {
+  test('in use by a running node is refused, and the node is not disturbed', async () => {
     const datadir = filled();
     const node = await startNode({ datadir });
     const line = await refused(datadir, 'regtest');
@@ -122,7 +122,7 @@ describe('a data directory', () => {
     await stillServes(datadir);
   });
 
-  test.skipIf(!isRoot)('that this user may not write to', async () => {
+  test.skipIf(!isRoot)('that this user may not write to is refused', async () => {
     const datadir = filled();
     const asNobody = [requireProgram('setpriv'), `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
     const probe = Bun.spawnSync([...asNobody, process.execPath, '--version'], { stderr: 'ignore' });
@@ -142,7 +142,7 @@ describe('a data directory', () => {
     await stillServes(datadir);
   });
 
-  test('that does not exist is made, for its owner alone', async () => {
+  test('that does not exist is created for its owner alone', async () => {
     const datadir = join(tempDir(), 'a/b/c');
     expect(await runProgram(importArgs(datadir))).toMatchObject({
       status: 0,
@@ -154,7 +154,7 @@ describe('a data directory', () => {
 });
 
 describe('the listener', () => {
-  test('of a port that is in use', async () => {
+  test('on a port that is in use ends the start', async () => {
     const datadir = filled();
     const port = await freePort();
     const holder = Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } });
@@ -186,7 +186,7 @@ describe('the listener', () => {
     expect(readdirSync(datadir)).toEqual([]);
   });
 
-  test('at an address that is not of this machine', async () => {
+  test('at an address that is not of this machine ends the start', async () => {
     const args = ['start', '--network', 'regtest', '--datadir', tempDir(), '--http.listen', '203.0.113.1:18443'];
     const { status, stderr } = await runProgram(args, { timeoutMs: 30_000 });
     expect([1, 2]).toContain(status!);

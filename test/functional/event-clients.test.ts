@@ -40,7 +40,7 @@ describe('clients that read slowly', () => {
   };
   const seqs = (client: RawWebSocket) => client.texts.map(seqOf).filter((seq) => seq !== null);
 
-  test('hold up nobody, and get everything when they read again or come again', async () => {
+  test('hold up no other client, and receive everything when they read again or reconnect', async () => {
     const [quick, slow] = [await open(), await open()];
     slow.pause();
     // Watched meanwhile: on a slow machine the client may be closed before the last transaction.
@@ -51,7 +51,7 @@ describe('clients that read slowly', () => {
     await mine(node.api, chain);
     await quick.until('the block', () => quick.texts.some((text) => text.startsWith('{"type":"newBlock"')));
     await behind;
-    // It is given up after two seconds here, a minute where nobody says otherwise.
+    // The connection is closed after two seconds here; the default is a minute.
     await node.until('the slow one is closed', async () =>
       /^obverse_ws_closed_total\{code="4008"\} 1$/m.test((await node.api.request<string>('/metrics')).text),
     );
@@ -70,7 +70,7 @@ describe('clients that read slowly', () => {
     for (const client of [quick, slow, missed]) client.destroy();
   }, 180_000);
 
-  test('that stop for less than that are given all of it in order', async () => {
+  test('that stop for less than that receive everything in order', async () => {
     // With the usual minute, so that no machine is too slow.
     await node.stop();
     node = await startNode({ datadir: node.datadir });
@@ -96,7 +96,7 @@ describe('hostile clients', () => {
     node = await nodeWith(chain);
   });
 
-  test('get the documented answer, and others notice nothing', async () => {
+  test('get the documented answer, and do not disturb others', async () => {
     const { api } = node;
     const others = await Promise.all([api.socket(), api.socket(), api.socket()]);
     const slowest: number[] = [];

@@ -102,7 +102,7 @@ describe('a ledger that is killed at every step', () => {
     start = (await witness.until('status', ({ type }) => type === 'status')).data.seq as number;
   });
 
-  test('credits deposits, and of a replacement only the one that was mined', async () => {
+  test('credits deposits, and only the mined one of a replacement', async () => {
     const [first, second, old] = [deposit(1_0000), deposit(2_0000), deposit(3_0000)];
     for (const tx of [first, second, old]) await broadcast(node.api, tx);
     await mine(node.api, chain, [first, second]);
@@ -126,7 +126,7 @@ describe('a ledger that is killed at every step', () => {
     }
     await catchUp();
     expect((await agrees()).size).toBe(9);
-    // Two are mined again, elsewhere; the coin of one goes to somebody else; three wait.
+    // Two are mined again, elsewhere; the coin of one is double-spent to another address; three wait.
     const [again, later, stolen] = lost;
     const thief = sweep(chain.coin(coin - 4), 'p2wpkh', 5000n);
     expect(thief.inputs[0]!.prevout).toEqual(stolen!.inputs[0]!.prevout);

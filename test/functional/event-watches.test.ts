@@ -84,7 +84,7 @@ describe('deposits to a watched address', () => {
     node = await nodeWith(chain, ['--log.level=debug']);
   });
 
-  test('reach a WebSocket that says nothing, one opened with a ticket, and GET /api/events', async () => {
+  test('reach a WebSocket that sends nothing, one opened with a ticket, and GET /api/events', async () => {
     const wish = { kind: 'address', value: address, confirmations: [0, 1, 2], label: 'shop' };
     const made = await post<Watch>(node.api, '/api/watches', wish);
     expect(made.status).toBe(200);
@@ -106,7 +106,7 @@ describe('deposits to a watched address', () => {
     expect(node.stderr).not.toContain(ticket);
   });
 
-  test('are told after kill -9 with resume, as if nothing had been', async () => {
+  test('are delivered after kill -9 with resume, without a gap', async () => {
     const stored = await node.api.json<Page<Watch>>('/api/watches');
     expect(stored.items).toMatchObject([{ id, value: address, confirmations: [0, 1, 2], label: 'shop' }]);
     await node.stop('SIGKILL');
@@ -128,7 +128,7 @@ describe('deposits to a watched address', () => {
     socket.close();
   });
 
-  test('end with the key: its connection, its tickets, its rows', async () => {
+  test('end with the key, with its connection, its tickets and its rows', async () => {
     const { api, id: keyId } = await newKey(node);
     expect((await post(api, '/api/watches', { watches: txWatches(0, 100) })).status).toBe(200);
     const { ticket } = (await post<{ ticket: string }>(api, '/api/ws-ticket', {})).body;
@@ -145,7 +145,7 @@ describe('deposits to a watched address', () => {
     });
   });
 
-  test('and a key revoked while the node is down takes its watches along', async () => {
+  test('of a key that is revoked while the node is down end as well', async () => {
     const { api, id: keyId } = await newKey(node);
     await post(api, '/api/watches', { watches: txWatches(0, 100) });
     await node.stop();
@@ -169,7 +169,7 @@ describe('many watches', () => {
     node = await nodeWith(chain);
   });
 
-  test('what was acknowledged is there after kill -9, and of a list all or nothing', async () => {
+  test('are durable after kill -9 once they are acknowledged, and a list is stored whole or not at all', async () => {
     const SIZE = 50;
     let acknowledged = 0;
     let going = true;
@@ -193,7 +193,7 @@ describe('many watches', () => {
     expect((await node.api.request('/api/watches?all=true', { method: 'DELETE' })).body).toMatchObject({ total: 0 });
   });
 
-  test('are bounded, are told of, and do not hold up others', async () => {
+  test('are bounded, are delivered, and do not hold up others', async () => {
     let slowest = 0;
     let going = true;
     const probe = (async () => {
@@ -236,7 +236,7 @@ describe('many watches', () => {
     socket.close();
   });
 
-  test('are all known again before the first event is told', async () => {
+  test('are all loaded before the first event is delivered', async () => {
     await node.stop();
     node = await startNode({ datadir: node.datadir });
     const socket = await node.api.socket();

@@ -57,20 +57,20 @@ describe('the executable', () => {
     chmodSync(executable, 0o755);
     mkdirSync(home);
     mkdirSync(join(folder, 'tmp'));
-    // What lies in the working directory is none of its business.
+    // The executable ignores the files of the working directory.
     await Bun.write(join(folder, '.env'), 'OBVERSE_NONSENSE=1\n');
     await Bun.write(join(folder, 'bunfig.toml'), 'preload = ["./nothing.ts"]\n');
     prefix = withoutSources();
     if (prefix.length === 0) console.warn('the sources cannot be hidden here: the executable runs with them in reach');
   });
 
-  test('tells its version', async () => {
+  test('prints its version', async () => {
     const { status, stdout, stderr } = await run('--version');
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toStartWith(`obverse ${version} (`);
   });
 
-  test('helps, with modules that are loaded when needed', async () => {
+  test('prints help, with modules that are loaded when needed', async () => {
     expect(await run('help')).toMatchObject({ status: 0, stderr: '', stdout: expect.stringContaining('import') });
     expect(await run('help', 'config')).toMatchObject({
       status: 0,
@@ -88,7 +88,7 @@ describe('the executable', () => {
     expect(readdirSync(home)).toEqual([]);
   });
 
-  test('is not started with variables that load other code into it', async () => {
+  test('does not start with variables that load other code into it', async () => {
     const preload = join(tempDir(), 'preload.ts');
     await Bun.write(preload, '');
     for (const [name, value] of [
@@ -105,7 +105,7 @@ describe('the executable', () => {
   });
 
   // It is loaded from memory, so that what lies in a directory for temporary files, or cannot be written there, is nothing to it.
-  test('loads its signature library wherever TMPDIR leads, and leaves no file', async () => {
+  test('loads its signature library wherever TMPDIR points, and leaves no file', async () => {
     const shut = join(folder, 'shut');
     mkdirSync(shut, { mode: 0o500 });
     for (const TMPDIR of [surroundings.env.TMPDIR, shut, join(folder, 'missing')]) {
@@ -136,7 +136,7 @@ describe('the executable', () => {
     ]);
   });
 
-  test.skipIf(!hasVectors)('imports, with its verify workers inside', async () => {
+  test.skipIf(!hasVectors)('imports blocks, with its verify workers inside', async () => {
     const datadir = tempDir();
     const main = await runProgram(['import', '--network', 'main', '--datadir', datadir, MAINNET_FILE], {
       ...surroundings,
@@ -198,7 +198,7 @@ describe('the executable', () => {
       await node.until('readiness', async () => (await node.api.request<Readiness>('/readyz')).body.status === 'ok');
     });
 
-    test('over REST, JSON-RPC and operations', async () => {
+    test('which serves REST, JSON-RPC and operations', async () => {
       const { api } = node;
       expect((await api.request('/healthz')).text).toBe('{"status":"ok","service":"obverse"}');
       expect(await api.json<object>('/api/health')).toMatchObject({ status: 'ok', version, network: 'regtest' });
@@ -220,7 +220,7 @@ describe('the executable', () => {
       expect(metrics).toMatch(/^obverse_chain_height(\{[^}]*\})? 1[1-9]\d$/m);
     });
 
-    test('with its documents and pages', async () => {
+    test('which serves its documents and pages', async () => {
       const { openapi, paths } = await node.api.json<{ openapi: string; paths: object }>('/docs/json');
       expect(openapi).toStartWith('3.');
       expect(Object.keys(paths).length).toBeGreaterThan(15);
@@ -230,20 +230,20 @@ describe('the executable', () => {
       expect(page.text).not.toMatch(/(?:src|href)="https?:/);
     });
 
-    test('and tells of blocks', async () => {
+    test('which delivers events of blocks', async () => {
       const socket = await node.api.socket();
       const { data } = await socket.until('a block', ({ type }) => type === 'newBlock');
       expect((await node.api.json<Info>('/api/info')).height).toBeGreaterThanOrEqual(data.height as number);
       socket.close();
     });
 
-    test('and probes it', async () => {
+    test('which the probe command reaches', async () => {
       const listen = `--http.listen=${new URL(node.api.url).host}`;
       expect(await run('probe', 'live', listen)).toMatchObject({ status: 0, stdout: 'live\n' });
       expect(await run('probe', 'ready', listen)).toMatchObject({ status: 0, stdout: 'ready\n' });
     });
 
-    test('and stops', async () => {
+    test('which stops', async () => {
       const { status, ms } = await node.stop('SIGINT');
       expect(status).toBe(0);
       expect(ms).toBeLessThan(3000);

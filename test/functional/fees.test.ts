@@ -23,7 +23,7 @@ describe('fees', () => {
     node = await nodeWith(chain);
   });
 
-  test('are the least rate where nothing is known, but for those who ask for an estimate and nothing else', async () => {
+  test('are the least rate where nothing is known, except for a strict estimate', async () => {
     const { api } = node;
     expect(await api.rpc<object>('estimatesmartfee', [6])).toEqual({
       feerate: 0.000001,
@@ -58,7 +58,7 @@ describe('fees', () => {
       });
   });
 
-  test('are learnt from what is mined, and remembered', async () => {
+  test('are estimated from mined transactions, and remembered', async () => {
     const { api } = node;
     const socket = await api.socket();
     socket.send({ type: 'subscribe', id: 1, data: { events: ['feeUpdate'], replace: true } });
@@ -129,7 +129,7 @@ describe('fees', () => {
     });
   });
 
-  test('show the blocks that are to come', async () => {
+  test('are shown for the projected blocks', async () => {
     const { api } = node;
     for (const height of [10, 11, 12]) await broadcast(api, sweep(chain.coin(height), 'p2wpkh', 110n * BigInt(height)));
     await mine(api, chain);

@@ -94,7 +94,7 @@ test('headers that no honest peer sends end the connection', () =>
     }
   }));
 
-test('headers that may be a mistake are passed over', () =>
+test('headers that may be a mistake are ignored', () =>
   siege.attack('odd headers', async () => {
     const peer = await siege.join();
     const future = next({ time: Math.floor(Date.now() / 1000) + 3 * 60 * 60 }).header;
@@ -131,7 +131,7 @@ function tipsOf(): Promise<unknown[]> {
   return siege.node.api.rpc<unknown[]>('getchaintips');
 }
 
-test('blocks that break a rule, their proof of work made anew, end the connection', () =>
+test('blocks that break a rule, with their proof of work renewed, end the connection', () =>
   siege.attack('invalid blocks', async () => {
     const tx = payment();
     const coin = siege.chain.coin(coins++);
@@ -158,7 +158,7 @@ test('blocks that break a rule, their proof of work made anew, end the connectio
     expect(await tipOf(siege.node)).toBe(hashOfTip(siege.chain));
   }));
 
-test('who builds on an invalid block is hung up on', () =>
+test('a peer that builds on an invalid block is disconnected', () =>
   siege.attack('on top of an invalid block', async () => {
     const bad = next({ coinbaseValue: 100_0000_0000n });
     const first = await siege.join();
@@ -190,7 +190,7 @@ function mutations(block: TestBlock): Record<string, Uint8Array> {
   };
 }
 
-test('a block changed on its way does not spoil the true one, whoever was asked for it', () =>
+test('a mutated block does not spoil the true one, whichever peer it was requested from', () =>
   siege.attack('mutated blocks', async () => {
     for (const name of Object.keys(mutations(next({ txs: [payment(), payment()] })))) {
       const block = siege.chain.mine(1, { txs: [payment(), payment(), payment()] });
@@ -216,7 +216,7 @@ test('a block changed on its way does not spoil the true one, whoever was asked 
     }
   }));
 
-test('blocks that nobody asked for', () =>
+test('unrequested blocks', () =>
   siege.attack('unrequested blocks', async () => {
     // Whose parent is unknown.
     const stranger = siege.chain.fork();
@@ -261,7 +261,7 @@ async function askedForCompact(block: TestBlock): Promise<TestPeer> {
   return peer;
 }
 
-test('compact blocks that cannot be end the connection', () =>
+test('impossible compact blocks end the connection', () =>
   siege.attack('impossible compact blocks', async () => {
     const some = () => next({ txs: [payment(), payment()] });
     const cases: Record<string, (block: TestBlock, coinbase: ParsedTransaction) => Compact> = {
@@ -324,7 +324,7 @@ test('compact blocks that do not decode end the connection', () =>
     }
   }));
 
-test('wrong short ids and false transactions: the block is fetched whole, and had from others', () =>
+test('a block with wrong short ids or false transactions is fetched whole, from other peers', () =>
   siege.attack('false compact blocks', async () => {
     const answers: Record<string, (peer: TestPeer, block: TestBlock) => Promise<unknown>> = {
       'ids of nothing, and transactions of another block': async (peer, block) => {
@@ -368,7 +368,7 @@ test('wrong short ids and false transactions: the block is fetched whole, and ha
     }
   }));
 
-test('a compact block without its coinbase is a block all the same', () =>
+test('a compact block without its coinbase is completed', () =>
   siege.attack('no prefilled coinbase', async () => {
     const block = siege.chain.mine(1, { txs: [payment()] });
     const peer = await askedForCompact(block);
@@ -380,7 +380,7 @@ test('a compact block without its coinbase is a block all the same', () =>
     await sameTip([siege.node, siege.friend.node], hashOfTip(siege.chain), 20_000);
   }));
 
-test('transactions of blocks: asked for beyond the end, and sent without being asked', () =>
+test('getblocktxn beyond the end ends the connection, and unrequested blocktxn is ignored', () =>
   siege.attack('getblocktxn and blocktxn', async () => {
     const { tip } = siege.chain;
     const asking = await siege.join();
@@ -399,18 +399,18 @@ test('transactions of blocks: asked for beyond the end, and sent without being a
     await peer.settled();
   }));
 
-test('a block that whoever was first to tell of it keeps back is asked of the next who has it', () =>
+test('a block that its first announcer keeps back is requested from the next peer that has it', () =>
   siege.attack('withheld from a first', async () => {
     const block = siege.chain.mine(1, { txs: [payment()] });
     const silent = await siege.join();
     await announce(silent, block);
-    // Nobody sends this one as a compact block.
+    // This block is not sent as a compact block by any peer.
     await announce(siege.good, block);
     siege.good.send('block', { raw: block.raw });
     await sameTip([siege.node, siege.friend.node], hashOfTip(siege.chain), 20_000);
   }));
 
-test('blocks that are announced and never given', () =>
+test('blocks that are announced and never delivered', () =>
   siege.attack('withheld blocks', async () => {
     const silent = await Promise.all(Array.from({ length: 8 }, () => siege.join({ compact: 'announce' })));
     for (let i = 0; i < 5; i++) {

@@ -15,7 +15,7 @@ afterAll(() => siege[Symbol.asyncDispose]());
 for (const [name, flood] of Object.entries(FLOODS))
   test(`a flood: ${name}`, () => siege.attack(name, () => flood(siege, { peers: 4, messages: 2 })));
 
-test('peers that ask for everything and read nothing', () =>
+test('peers that request everything and read nothing', () =>
   siege.attack('deaf peers', () => deaf(siege, { peers: 8, messages: 2 })));
 
 test('messages that never end', () =>

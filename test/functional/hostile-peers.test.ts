@@ -35,7 +35,7 @@ function v1Header(type: string, size: number, magic = MAGIC): Uint8Array {
 const times = <T>(count: number, make: (i: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, i) => make(i)));
 
-test('garbage: random bytes, of which none is a message, end the connection', () =>
+test('random bytes that are no messages end the connection', () =>
   siege.attack('garbage', async () => {
     // Taken for the key of v2, behind which no terminator comes.
     await times(20, async () => {
@@ -63,7 +63,7 @@ test('a wrong checksum costs the message, not the connection', async () => {
   });
 });
 
-test('another network is hung up on, at the first message and at any', () =>
+test('a peer of another network is disconnected, at the first message and at any later one', () =>
   siege.attack('wrong magic', async () => {
     const other = Uint8Array.of(0xf9, 0xbe, 0xb4, 0xd9);
     await times(20, async () => {
@@ -76,7 +76,7 @@ test('another network is hung up on, at the first message and at any', () =>
     await peer.end();
   }));
 
-test('sizes: what is too large ends the connection, what is only claimed takes no memory', async () => {
+test('an oversized message ends the connection, and a claimed size takes no memory', async () => {
   const { growth } = await siege.attack('oversized lengths', async () => {
     for (const size of [0xffff_ffff, 4_000_001]) {
       const peer = await siege.join();
@@ -99,7 +99,7 @@ test('sizes: what is too large ends the connection, what is only claimed takes n
   expect(growth).toBeLessThan(100_000_000);
 });
 
-test('slow bytes in every place: others come in all the same, and the good stay', () =>
+test('slow bytes on every slot do not keep newcomers out, and the good peers stay', () =>
   siege.attack('slow bytes', async () => {
     const slow = await times(140, () => siege.dial());
     const hello = v1Header('version', 100);
@@ -113,14 +113,14 @@ test('slow bytes in every place: others come in all the same, and the good stay'
     await siege.node.until('room', () => slow.filter(({ isClosed }) => !isClosed).length < PLACES);
   }));
 
-test('full-grown peers that hold every place: the oldest stay', () =>
+test('when established peers hold every slot, the oldest stay and newcomers are admitted', () =>
   siege.attack('all places taken', async () => {
     for (let i = 0; i < PLACES + 20; i++) await siege.dial().then((peer) => peer.handshake().catch(() => {}));
     const newcomer = await siege.join();
     await newcomer.settled();
   }));
 
-test('version, and what belongs before verack, in all the wrong places', () =>
+test('early, repeated and late messages of the handshake are ignored or end the connection', () =>
   siege.attack('version spam', async () => {
     // With v1 nothing else can be said first: it would be taken for v2.
     const early = await siege.dial('v2');
@@ -154,7 +154,7 @@ test('version, and what belongs before verack, in all the wrong places', () =>
     await old.end();
   }));
 
-test('what cannot be read, and a list that is longer than it may be, end the connection', () =>
+test('undecodable messages and overlong lists end the connection', () =>
   siege.attack('malformed messages', async () => {
     for (const type of ['inv', 'getdata', 'notfound', 'headers', 'addr', 'addrv2', 'tx', 'cmpctblock', 'ping'])
       for (const size of [0, 1, 7]) {
@@ -173,7 +173,7 @@ test('what cannot be read, and a list that is longer than it may be, end the con
     await locator.end();
   }));
 
-test('who never says verack is told nothing more', async () => {
+test('a peer that never sends verack receives nothing more', async () => {
   const peer = await siege.dial();
   peer.introduce();
   await peer.until('verack');
@@ -221,7 +221,7 @@ function session(peer: TestPeer): Uint8Array[] {
   ];
 }
 
-test('sockets of those who are hung up on are not kept, though they never close their end', async () => {
+test('sockets of disconnected peers are not kept, though the peers never close their end', async () => {
   const before = siege.descriptors();
   await siege.attack('half-closed sockets', async () => {
     const port = Number(siege.hub.address.split(':')[1]);

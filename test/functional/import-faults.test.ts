@@ -23,12 +23,12 @@ function importInto(datadir: string, ...files: string[]) {
   return runProgram(['import', '--network', 'regtest', '--datadir', datadir, ...files]);
 }
 
-/** What stderr says apart from progress and the log. */
+/** Returns the lines of stderr apart from progress and the log. */
 function complaints(stderr: string): string[] {
   return stderr.split('\n').filter((line) => line.startsWith('obverse:'));
 }
 
-/** Of 2023: in initial sync, blocks are committed together, which is faster. */
+/** Blocks of 2023: in initial sync, blocks are committed together, which is faster. */
 const good = new RegtestChain();
 good.mine(105);
 const spendable = () => sweep(good.coin(1), 'p2wpkh');
@@ -96,7 +96,7 @@ describe('an invalid block in a file', () => {
     expect(line!.slice(start.length)).toMatch(reason);
     expect(stdout).toEndWith(`tip at height ${good.height}, ${tipHash(good)}\n`);
 
-    // What was valid is kept, and another file goes on from there.
+    // The valid blocks are kept, and the import of another file continues from there.
     const next = join(folder, 'next.dat');
     const onwards = good.fork();
     onwards.mine(2);
@@ -108,7 +108,7 @@ describe('an invalid block in a file', () => {
     });
   });
 
-  test('is named with its file, among several', async () => {
+  test('is reported with its file, among several', async () => {
     const folder = tempDir();
     const chain = good.fork();
     const bad = chain.build({ coinbaseValue: 51_0000_0000n });
@@ -125,7 +125,7 @@ describe('an invalid block in a file', () => {
     expect(stdout).toEndWith(`tip at height ${good.height}, ${tipHash(good)}\n`);
   });
 
-  test('stops start --import as an import, not as a node', async () => {
+  test('ends start --import as an import, not as a node', async () => {
     const folder = tempDir();
     const chain = good.fork();
     const bad = chain.build({ coinbaseValue: 51_0000_0000n });
@@ -142,7 +142,7 @@ describe('an invalid block in a file', () => {
   });
 });
 
-describe('files that are odd, but hold a valid chain', () => {
+describe('unusual files that hold a valid chain', () => {
   const records = good.blocks.map((block) => record(block));
   const expected = `tip at height ${good.height}, ${tipHash(good)}\n`;
   /** The same disorder in every run. */
@@ -179,7 +179,7 @@ describe('files that are odd, but hold a valid chain', () => {
     expect(stdout).toEndWith(expected);
   });
 
-  test('a block whose parent is nowhere is left out, and that is said', async () => {
+  test('a block whose parent is missing is left out and reported', async () => {
     const folder = tempDir();
     const file = join(folder, 'blocks.dat');
     writeFileSync(file, Buffer.concat([...records.slice(0, 50), ...records.slice(51)]));
@@ -215,13 +215,13 @@ describe('files that cannot be imported', () => {
     expect(status).toBe(1);
   });
 
-  test('none named', async () => {
+  test('an import without a file is refused', async () => {
     const { status, stderr } = await importInto(tempDir());
     expect(complaints(stderr)[0]).toBe('obverse: import needs at least one file');
     expect(status).toBe(2);
   });
 
-  test('start --import of a missing file says so and does not start', async () => {
+  test('start --import of a missing file reports it and does not start', async () => {
     const { status, stderr } = await runProgram(
       [
         ...['start', '--network', 'regtest', '--datadir', tempDir(), '--http.listen', '127.0.0.1:0'],
@@ -235,7 +235,7 @@ describe('files that cannot be imported', () => {
   });
 });
 
-test('what one import left, a node serves; with blocks of today it is in sync', async () => {
+test('a node serves the chain that an import left, and recent blocks bring it in sync', async () => {
   const folder = tempDir();
   const file = join(folder, 'blocks.dat');
   const recent = recentChain(20);

@@ -96,7 +96,7 @@ describe('scopes of wallets', () => {
     expect((await call(reader, 'getnewaddress', [], 'hot')).status).toBe(403);
   });
 
-  test('the scope wallet is still all three', async () => {
+  test('the scope wallet still includes all three', async () => {
     const all = clientOf(await createKey('read,wallet'));
     expect(await call(all, 'listdescriptors', [true], 'hot')).toMatchObject({ status: 200, result: {} });
     for (let i = 0; i < 3; i++) expect((await call(all, 'setban', ['1.2.3.4', 'add'])).status).toBe(403);
@@ -118,7 +118,7 @@ describe('a key that is bound to a wallet', () => {
     for (const name of ['cold', 'nowhere'])
       for (const method of ['getbalance', 'getnewaddress', 'listtransactions', 'getwalletinfo'])
         answers.push(JSON.stringify({ ...(await call(hot, method, [], name)), id: null }));
-    // The same, whether there is such a wallet or not.
+    // The answers are equal, whether there is such a wallet or not.
     expect(new Set(answers).size).toBe(1);
     expect(answers[0]).toContain('-18');
   });
@@ -135,7 +135,7 @@ describe('a key that is bound to a wallet', () => {
     expect(await call(admin, 'listwallets')).toMatchObject({ result: expect.arrayContaining(['cold']) });
   });
 
-  test('is told of its own transactions alone, and sees its own metrics', async () => {
+  test('receives events of its own transactions alone, and sees its own metrics', async () => {
     const metrics = (await hot.request('/metrics')).text;
     expect(metrics).toContain('obverse_wallet_locked{wallet="hot"}');
     expect(metrics).not.toContain('wallet="cold"');
@@ -161,7 +161,7 @@ describe('a key that is bound to a wallet', () => {
   });
 });
 
-describe('what is open follows its key', () => {
+describe('open connections follow their key', () => {
   test('a WebSocket ends with the scopes, the wallets, the secret and the key itself', async () => {
     const [scopes, wallets, rotated, revoked] = await Promise.all([
       createKey('read,wallet.read,admin'),
@@ -198,7 +198,7 @@ describe('what is open follows its key', () => {
     socket.close();
   });
 
-  test('requests that wait end with the key, and with the scope they need', async () => {
+  test('waiting requests end with the key, and with the scope they need', async () => {
     const [revoked, narrowed] = await Promise.all([createKey('read,broadcast'), createKey('read,metrics')]);
     const waits = [];
     for (const key of [revoked!, narrowed!]) {
@@ -215,7 +215,7 @@ describe('what is open follows its key', () => {
     const [poll, wait, poll2, wait2] = await Promise.all(waits);
     expect([poll!.status, (wait as RpcReply).error?.code]).toEqual([401, -32001]);
     expect([poll2!.status, (wait2 as RpcReply).error?.code]).toEqual([403, -32003]);
-    // What stands behind in a batch does not run any more.
+    // The calls behind it in the batch do not run any more.
     expect((await batch).body.map(({ error }) => error?.code)).toEqual([-32001, -32001]);
     const headers = { authorization: '', upgrade: 'websocket', connection: 'upgrade' };
     expect((await admin.request(`/ws?ticket=${asked.body.ticket}`, { headers })).status).toBe(401);
@@ -223,7 +223,7 @@ describe('what is open follows its key', () => {
 });
 
 describe('management over JSON-RPC', () => {
-  test('makes, shows and ends keys; only with the scope admin', async () => {
+  test('creates, shows and ends keys, only with the scope admin', async () => {
     const made = await admin.rpc<Key>('createapikey', [
       'shop',
       ['read'],
@@ -255,7 +255,7 @@ describe('management over JSON-RPC', () => {
       expect((await call(admin, 'createapikey', params)).error?.message).toContain(text);
   });
 
-  test('the last key with the scope admin is only ended by force, and initial.key goes with its key', async () => {
+  test('the last key with the scope admin is ended only by force, and initial.key goes with its key', async () => {
     const file = join(node.networkDir, 'initial.key');
     const initial = readFileSync(file, 'utf8').trim().split('_')[1]!;
     for (const key of await admin.rpc<{ id: string; scopes: string[] }[]>('listapikeys'))
@@ -278,7 +278,7 @@ describe('management over JSON-RPC', () => {
 });
 
 describe('the audit log', () => {
-  test('holds who did what and how it ended, spends with their transaction, and no secret', async () => {
+  test('holds each actor, action and result, spends with their transaction, and no secret', async () => {
     await call(admin, 'encryptwallet', [PASSPHRASE], 'cold');
     expect((await call(admin, 'walletpassphrase', ['wrong', 1], 'cold')).error?.code).toBe(-14);
     const spender = await createKey('read,wallet.spend', ['hot']);
@@ -333,7 +333,7 @@ describe('the audit log', () => {
     expect((await command('audit', 'log', '--check')).stdout).toContain('none changed or missing');
   });
 
-  test('while it cannot be written no coin is spent, and the node says so; afterwards all goes on', async () => {
+  test('spending is refused while it cannot be written, and the node reports it; afterwards all continues', async () => {
     const { result: to } = await call(admin, 'getnewaddress', [], 'hot');
     const db = new Database(join(node.networkDir, 'auth.db'));
     db.run("CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(FAIL, 'disk full'); END");
@@ -345,7 +345,7 @@ describe('the audit log', () => {
     const { body } = await admin.request<Readiness>('/readyz');
     expect(body.checks.database).toMatchObject({ status: 'degraded', message: expect.stringContaining('audit log') });
     expect((await admin.request('/metrics')).text).toContain('obverse_audit_writable 0');
-    // What takes power away is not refused, and is recorded when that is possible again.
+    // A call that reduces rights is not refused, and is recorded when that is possible again.
     expect((await call(admin, 'walletlock', [], 'cold')).error).toBeUndefined();
     db.run('DROP TRIGGER full');
     db.close();

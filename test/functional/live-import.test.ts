@@ -13,7 +13,7 @@ interface Sample {
   readonly text: string;
 }
 
-/** Asks for one path again and again until told to stop; every request counts from the first that is answered. */
+/** Requests one path again and again until it is stopped; every request counts from the first that is answered. */
 function sampler(url: string, path: string, pauseMs: number) {
   const samples: Sample[] = [];
   const failures: string[] = [];
@@ -51,7 +51,7 @@ const newBlocks = (messages: readonly WsMessage[]) =>
   messages.filter(({ type }) => type === 'newBlock').map(({ data }) => data);
 
 describe.skipIf(!hasVectors)('start --import', () => {
-  test('answers while it imports, and ends at the tip of the file', async () => {
+  test('a node answers while it imports, and ends at the tip of the file', async () => {
     const port = await freePort();
     const node = new NodeProcess({ port, args: ['--import', MIXED_FILE] });
     const health = sampler(`http://127.0.0.1:${port}`, '/healthz', 10);
@@ -126,7 +126,7 @@ describe.skipIf(!hasVectors)('start --import', () => {
     expect(await node.stop()).toMatchObject({ status: 0, signal: null });
   }, 150_000);
 
-  test('keys are asked for while it imports', async () => {
+  test('requests need keys while a node imports', async () => {
     const node = await new NodeProcess({ args: ['--import', MIXED_FILE] }).ready();
     const without = new ApiClient(node.api.url, null);
     expect((await without.request('/api/peers')).status).toBe(401);

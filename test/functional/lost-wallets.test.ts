@@ -30,8 +30,8 @@ async function refusal(datadir: string): Promise<string> {
 
 const readiness = async (node: NodeProcess) => (await node.api.request<Readiness>('/readyz')).body.checks.wallet;
 
-describe('a folder of wallets that is gone', () => {
-  test('stops the start and makes no wallet, until it is back or its loss is accepted', async () => {
+describe('a missing folder of wallets', () => {
+  test('stops the start and creates no wallet, until it is back or its loss is accepted', async () => {
     let node = await startNode({ args: ARGS });
     const { datadir, networkDir } = node;
     const address = await node.api.rpc<string>('getnewaddress');
@@ -76,7 +76,7 @@ describe('a folder of wallets that is gone', () => {
   }, 180_000);
 });
 
-test('the missing file of one wallet is reported, and no wallet is made in its place', async () => {
+test('the missing file of one wallet is reported, and no wallet is created in its place', async () => {
   let node = await startNode({ args: ARGS });
   const { datadir, networkDir } = node;
   await node.api.rpc('createwallet', { wallet_name: 'hot', load_on_startup: true });

@@ -178,7 +178,7 @@ describe.skipIf(!hasVectors)('the first blocks of mainnet', () => {
     expect(await node.api.rpc<string[]>('verifytxoutproof', [proof.merkleBlock])).toEqual([FIRST_PAYMENT]);
   });
 
-  test('balance of the script of block 9, which has no address', async () => {
+  test('give the script of block 9, which has no address, its balance', async () => {
     const path = `/api/balance/script:${SCRIPT_9}`;
     // 50 mined; change of 40, 30, 29, 28 and 18 came back, and all but the last was spent.
     expect(await node.api.json<Balance>(path)).toMatchObject({
@@ -215,7 +215,7 @@ describe.skipIf(!hasVectors)('the first blocks of mainnet', () => {
     expect((await node.api.json<Balance>('/api/balance/1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa')).confirmed).toBe(0);
   });
 
-  test('history and coins of that script, page by page', async () => {
+  test('give that script its history and coins, page by page', async () => {
     const path = `/api/address/script:${SCRIPT_9}`;
     const { items, first, pages } = await node.api.all<AddressTx, Page<AddressTx> & { total: object }>(
       `${path}/txs?limit=2`,
@@ -261,7 +261,7 @@ describe.skipIf(!hasVectors)('the first blocks of mainnet', () => {
     for (const [height, block] of blocks.entries()) expect(block.previousHash).toBe(blocks[height - 1]?.hash ?? null);
   });
 
-  test('supply and listing: 438 coinbases, without that of genesis', async () => {
+  test('give the supply and listing of 438 coinbases, without that of genesis', async () => {
     const text = async (path: string) => (await node.api.request<string>(path)).text;
     expect(await text('/api/supply/circulating')).toBe('21900.00000000');
     expect(await text('/api/supply/issued')).toBe('21950.00000000');
@@ -284,7 +284,7 @@ describe.skipIf(!hasVectors)('the first blocks of mainnet', () => {
     expect(await node.api.rpc<object>('getlistingmetadata')).toEqual(listing);
   });
 
-  test('through JSON-RPC', async () => {
+  test('answer through JSON-RPC', async () => {
     const { api } = node;
     expect(await api.rpc<number>('getblockcount')).toBe(438);
     expect(await api.rpc<string>('getbestblockhash')).toBe(TIP.hash);
@@ -327,7 +327,7 @@ describe.skipIf(!hasVectors)('the first blocks of mainnet', () => {
       ).toBe(200);
   });
 
-  test('a second import changes nothing', async () => {
+  test('are not changed by a second import', async () => {
     const directory = tempDir();
     await importFiles('main', directory, [MAINNET_FILE]);
     const again = await runProgram(['import', '--network', 'main', '--datadir', directory, MAINNET_FILE]);

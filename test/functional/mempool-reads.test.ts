@@ -27,7 +27,9 @@ cleanUpAfterTests();
 type UtxoPage = Page<Utxo> & { total: { count: number; value: number } };
 type TxPage = Page<AddressTx> & { total: { confirmed: number; mempool: number } };
 
-/** What REST says of a script must add up, mempool and chain together. */
+/**
+ * Returns the balance of a script after a check that REST's coins and history add up to it, mempool and chain together.
+ */
 async function addsUp(api: ApiClient, script: string): Promise<Balance> {
   const balance = await api.json<Balance>(`/api/balance/${script}`);
   const path = `/api/address/${script}`;
@@ -52,7 +54,7 @@ async function addsUp(api: ApiClient, script: string): Promise<Balance> {
   return balance;
 }
 
-describe('what waits in the mempool', () => {
+describe('an unconfirmed transaction', () => {
   const chain: RegtestChain = recentChain(140);
   const shop = lockOf('p2tr', 5);
   const script = scriptPath(shop);
@@ -103,7 +105,7 @@ describe('what waits in the mempool', () => {
     expect(await addsUp(api, script)).toMatchObject({ unconfirmed: 0, mempoolTxCount: 0, txCount: 4 });
   });
 
-  test('shows as a transaction, with its place in the mempool', async () => {
+  test('is shown with its position in the mempool', async () => {
     const parent = spend(chain.coin(4), [
       { to: shop, value: 20_0000_0000n },
       { to: 'p2wpkh', value: 29_9999_9000n },
@@ -144,7 +146,7 @@ describe('what waits in the mempool', () => {
     expect(Object.values(statuses.body)).toEqual([expect.objectContaining({ confirmed: false }), null]);
   });
 
-  test('is told to clients of JSON-RPC as Core does', async () => {
+  test('is reported to clients of JSON-RPC as Core does', async () => {
     const [parent, child] = chainOf(chain, 5, 2);
     for (const tx of [parent!, child!]) await broadcast(api, tx);
     const [p, c] = [idOf(parent!), idOf(child!)];
@@ -203,7 +205,7 @@ describe('what waits in the mempool', () => {
     });
   });
 
-  test('touches the same addresses whether a few are asked after or thousands', async () => {
+  test('touches the same addresses whether a few are requested or thousands', async () => {
     const target = lockOf('p2wpkh', 77);
     const txs = [21, 22].map((n) => sweep(chain.coin(n), target));
     for (const tx of txs) await broadcast(api, tx);
@@ -222,7 +224,7 @@ describe('what waits in the mempool', () => {
       expect(await api.rpc<object>(method, [{ addresses }])).toEqual(await api.rpc<object>(method, [address]));
   });
 
-  test('is spent by transactions that are signed or filled in here', async () => {
+  test('is spent by transactions that are signed or completed here', async () => {
     const key = new PrivateKey(testSecret('spends what waits'));
     const deposit = sweep(chain.coin(20), p2wpkh(hash160(key.publicKey)));
     await broadcast(api, deposit);
@@ -262,7 +264,7 @@ describe('what waits in the mempool', () => {
     expect((await api.request('/api/mempool', { headers: { 'if-none-match': etag } })).status).toBe(200);
   });
 
-  test('pages go on when what they ended with is mined, and say so when its block is lost', async () => {
+  test('paging continues when its last transaction is mined, and reports when its block is lost', async () => {
     const target = lockOf('p2pkh', 8);
     const path = `/api/address/${scriptPath(target)}/txs`;
     const txs = [10, 11, 12, 13, 14].map((n) => sweep(chain.coin(n), target, BigInt(1000 + n)));

@@ -91,7 +91,7 @@ interface Expected {
 const sat = (coins: number) => Math.round(coins * 100_000_000);
 const scriptOf = ({ hex, asm, type, address = '' }: CoreScript) => ({ hex, asm, type, address: address || null });
 
-/** What REST says of a transaction, from what Core says of it. */
+/** Returns a transaction in the form of REST, from that of Core. */
 function restTx(tx: CoreTx) {
   const values = tx.vin.map(({ prevout }) => (prevout ? sat(prevout.value) : 0));
   return {
@@ -127,7 +127,7 @@ function restTx(tx: CoreTx) {
   };
 }
 
-describe.skipIf(!hasVectors)('the mixed regtest chain says what Bitcoin Core says', () => {
+describe.skipIf(!hasVectors)('the mixed regtest chain matches Bitcoin Core', () => {
   const expected = hasVectors ? readVectorJson<Expected>('chains/regtest-mixed-160.expected.json') : ({} as Expected);
   const tip = { height: 160, hash: '395aca57cd18ec91737f277e9582545256d9e61c644b387372ba6f41c18d8067' };
   let node: NodeProcess;
@@ -150,7 +150,7 @@ describe.skipIf(!hasVectors)('the mixed regtest chain says what Bitcoin Core say
     });
   });
 
-  test('balances, and coins over all pages', async () => {
+  test('in balances, and in coins over all pages', async () => {
     expect(expected.balances.length).toBeGreaterThan(20);
     for (const { address, type, balance, utxos, coinbaseUtxos } of expected.balances) {
       const answer = await node.api.json<Balance>(`/api/balance/${address}`);
@@ -180,7 +180,7 @@ describe.skipIf(!hasVectors)('the mixed regtest chain says what Bitcoin Core say
     }
   }, 180_000);
 
-  test('histories add up to the balances, in both directions', async () => {
+  test('in histories that add up to the balances, in both directions', async () => {
     for (const { address, balance } of expected.balances) {
       const answer = await node.api.json<Balance>(`/api/balance/${address}`);
       const path = `/api/address/${address}/txs`;
@@ -204,7 +204,7 @@ describe.skipIf(!hasVectors)('the mixed regtest chain says what Bitcoin Core say
     }
   }, 180_000);
 
-  test('blocks, by height and by hash', async () => {
+  test('in blocks, by height and by hash', async () => {
     for (const block of Object.values(expected.blocks)) {
       const answer = await node.api.json<BlockBody>(`/api/block-by-height/${block.height}`);
       expect(answer).toMatchObject({
@@ -236,7 +236,7 @@ describe.skipIf(!hasVectors)('the mixed regtest chain says what Bitcoin Core say
     }
   });
 
-  test('figures of blocks', async () => {
+  test('in the statistics of blocks', async () => {
     for (const [height, stats] of Object.entries(expected.blockstats)) {
       expect(await node.api.rpc<object>('getblockstats', [Number(height)])).toEqual(stats);
       // Core counts no inputs of the coinbase, but its outputs.
@@ -253,7 +253,7 @@ describe.skipIf(!hasVectors)('the mixed regtest chain says what Bitcoin Core say
     expect(await node.api.rpc<object>('getchaintxstats', [50])).toEqual(expected.chaintxstats);
   });
 
-  test('transactions with the coins they spend', async () => {
+  test('in transactions with the coins they spend', async () => {
     for (const tx of expected.transactions) {
       const answer = await node.api.json<TxBody>(`/api/tx/${tx.txid}`);
       expect(answer).toMatchObject(restTx(tx) as object);
@@ -266,7 +266,7 @@ describe.skipIf(!hasVectors)('the mixed regtest chain says what Bitcoin Core say
     }
   });
 
-  test('the last block, transaction by transaction', async () => {
+  test('in the last block, transaction by transaction', async () => {
     const { tx, ...block } = expected.tipBlockVerbosity3;
     const { items, pages } = await node.api.all<TxBody>(`/api/block/${tip.hash}/txs?limit=70`);
     expect(pages).toBe(Math.ceil(block.nTx / 70));
@@ -284,7 +284,7 @@ describe.skipIf(!hasVectors)('the mixed regtest chain says what Bitcoin Core say
     expect(all.slice(0, tx.length)).toEqual(tx as object[]);
   });
 
-  test('proofs, in our form and in that of Core', async () => {
+  test('in proofs, in our form and in that of Core', async () => {
     const { items: headers } = await node.api.json<{ items: string[] }>('/api/headers?from=0&count=2000');
     expect(headers).toHaveLength(161);
     expect(Object.keys(expected.proofs).length).toBeGreaterThan(0);
@@ -305,7 +305,7 @@ describe.skipIf(!hasVectors)('the mixed regtest chain says what Bitcoin Core say
     }
   }, 180_000);
 
-  test('the set of coins, by both hashes', async () => {
+  test('in the set of coins, by both hashes', async () => {
     const { disk_size: _, ...set } = expected.txoutset.hash_serialized_3;
     expect(await node.api.rpc<object>('gettxoutsetinfo')).toMatchObject(set);
     expect(await node.api.rpc<object>('gettxoutsetinfo', ['muhash'])).toMatchObject({

@@ -27,7 +27,7 @@ function newPeer(node: NodeProcess, old: number): Promise<PeerInfo> {
   });
 }
 
-test('a restart remembers bans, and forgets added nodes', async () => {
+test('a restart keeps bans, and forgets added nodes', async () => {
   const other = await startPeer();
   const datadir = tempDir();
   const p2pPort = await freePort();
@@ -66,7 +66,7 @@ test('a restart remembers bans, and forgets added nodes', async () => {
 test('the network is switched off and on', async () => {
   const [a, b] = await pair();
   expect(await a.api.rpc<boolean>('setnetworkactive', [false])).toBe(false);
-  // At once, though the rest of the node is told of it only about once a second.
+  // The state changes at once, though the main thread is notified only about once a second.
   expect(await a.api.rpc<object>('getnetworkinfo')).toMatchObject({ networkactive: false, connections: 0 });
   expect(await a.api.rpc<number>('getconnectioncount')).toBe(0);
   await Promise.all([peersOf(a, 0), peersOf(b, 0)]);
@@ -76,7 +76,7 @@ test('the network is switched off and on', async () => {
 });
 
 describe('disconnectnode', () => {
-  test('by number, and by address', async () => {
+  test('disconnects by number, and by address', async () => {
     const [a, b, address] = await pair();
     const [[inbound], [outbound]] = await Promise.all([peerInfo(a), peerInfo(b)]);
     expect(outbound!.addr).toBe(address);
@@ -89,7 +89,7 @@ describe('disconnectnode', () => {
     await newPeer(b, third.id);
   });
 
-  test('of nobody', async () => {
+  test('of an unknown peer is refused', async () => {
     const [a] = await pair();
     const nobody = { code: -29, message: 'Node not found in connected nodes' };
     expect(await rpcError(a, 'disconnectnode', ['127.0.0.1:9'])).toEqual(nobody);
@@ -101,11 +101,11 @@ describe('disconnectnode', () => {
   });
 });
 
-test('a banned subnet is disconnected and refused, until it is let in again', async () => {
+test('a banned subnet is disconnected and refused, until the ban is lifted', async () => {
   const [a, b] = await pair(['--log.level=debug']);
   await a.api.rpc('setban', ['127.0.0.0/8', 'add']);
   await Promise.all([peersOf(a, 0), peersOf(b, 0)]);
-  // Of an address it is asked whether anything shuts it out, of a subnet whether it is listed.
+  // For an address the method answers whether any ban covers it, for a subnet whether it is listed.
   for (const known of ['127.0.0.0/8', '127.0.0.1'])
     expect(await rpcError(a, 'setban', [known, 'add'])).toEqual({
       code: -23,
@@ -148,7 +148,7 @@ test('bytes are counted, and pings timed', async () => {
 });
 
 // Core's words for a node that was started without connections.
-test('without peers the methods of the network say so', async () => {
+test('without peers the methods of the network report none', async () => {
   const node = await startNode({ args: ['--p2p.enabled=false'] });
   const disabled = { code: -31, message: 'Error: Peer-to-peer functionality missing or disabled' };
   const calls: [string, unknown[]][] = [

@@ -24,7 +24,7 @@ cleanUpAfterTests({ each: true });
 
 const FULL_RELAY = 8;
 const BLOCK_RELAY = 2;
-/** What says something of transactions or addresses. */
+/** Messages that carry transactions or addresses, or ask for them. */
 const GOSSIP = new Set(['inv', 'tx', 'feefilter', 'mempool', 'getaddr', 'addr', 'addrv2']);
 
 /** Addresses in different networks, where v2 is spoken. */
@@ -44,12 +44,12 @@ async function outbound(node: NodeProcess, type: string) {
   return peers.filter(({ connection_type, version }) => connection_type === type && version > 0);
 }
 
-test('a node that knows one peer learns of others: eight relay everything, two blocks alone, and these it finds again', async () => {
+test('a node that knows one peer discovers others, eight for full relay and two for blocks alone, and finds these again', async () => {
   const chain = recentChain(110);
   const datadir = await directoryWith(chain);
   const world = addressesInTheWorld(80);
   using source = new ListeningPeer({ addresses: world });
-  // Its announcements wait for nothing: what it does not tell it will not tell later.
+  // Announcements to this peer are not delayed: if it has not sent one by now, it will not send it later.
   const trusting = ['--p2p.permissions=noban,in,out@127.0.0.1'];
   const hub = await startPeer([source.address], { datadir: copyDatadir(datadir), args: trusting });
   const behind = await startPeer([], { datadir, args: trusting });
@@ -58,14 +58,14 @@ test('a node that knows one peer learns of others: eight relay everything, two b
     async () => (await hub.node.api.rpc<unknown[]>('getnodeaddresses', [0])).length > 70,
   );
 
-  // Whoever is dialled first is asked for everything, the next two for blocks alone.
+  // The first peers that are dialled are asked for everything, the next two for blocks alone.
   using proxy = await SocksProxy.listen((_target, count) => (count < FULL_RELAY ? hub.address : behind.address));
   const peer = await startFreePeer({ args: [`--p2p.proxy=${proxy.address}`] });
   const { node } = peer;
   expect(await node.api.rpc<unknown[]>('getnodeaddresses', [0])).toEqual([]);
   await node.api.rpc('addnode', [hub.address, 'onetry']);
   await sameTip([node], hashOfTip(chain));
-  // One answer is no more than a share of what a node knows, so that nobody learns all.
+  // One answer is no more than a share of what a node knows, so that no peer learns all of it.
   const texts = new Set(world.map(printService));
   const learnt = await node.until('addresses', async () => {
     const all = await node.api.rpc<{ address: string; port: number }[]>('getnodeaddresses', [0]);

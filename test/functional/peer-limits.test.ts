@@ -21,7 +21,7 @@ const uploadTarget = async (node: NodeProcess) =>
 const heightOf = async (node: NodeProcess) => (await node.api.json<Info>('/api/info')).height;
 
 // The limit is not as much as the new blocks of a day may need, so none of it is for old ones.
-describe('with an upload target, a chain of years ago', () => {
+describe('with an upload target, a chain that is years old', () => {
   const args = ['--p2p.maxUpload=100', '--log.level=debug'];
   let made: Promise<string> | undefined;
   /** Blocks of years ago, and one of now. */
@@ -35,7 +35,7 @@ describe('with an upload target, a chain of years ago', () => {
     return datadir;
   }
 
-  test('is not given to new nodes, while new blocks are', async () => {
+  test('is not served to new nodes, while new blocks are', async () => {
     const source = await startPeer([], { datadir: copyDatadir(await directory()), args });
     const fresh = await startPeer([source.address]);
     const full = await startPeer([source.address], { datadir: copyDatadir(await directory()) });
@@ -55,7 +55,7 @@ describe('with an upload target, a chain of years ago', () => {
     await Promise.all([source.node.stop(), fresh.node.stop(), full.node.stop()]);
   });
 
-  test('is given to those whom downloads are allowed', async () => {
+  test('is served to peers with the download permission', async () => {
     const datadir = copyDatadir(await directory());
     const source = await startPeer([], { datadir, args: [...args, '--p2p.permissions=download@127.0.0.1'] });
     const { node } = await startPeer([source.address]);
@@ -67,7 +67,7 @@ describe('with an upload target, a chain of years ago', () => {
   });
 });
 
-test('a ban does not keep out whom nothing costs its place', async () => {
+test('a ban does not keep out a peer with the noban permission', async () => {
   const { node, address } = await startPeer([], { args: ['--p2p.permissions=noban@127.0.0.1', '--log.level=debug'] });
   await node.api.rpc('setban', ['127.0.0.1', 'add']);
   const other = await startPeer([address]);

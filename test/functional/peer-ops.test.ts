@@ -25,7 +25,7 @@ function logged(node: NodeProcess, msg: string): Record<string, unknown>[] {
 const OUTBOUND = 'obverse_peers{direction="outbound",network="not_publicly_routable"}';
 const INBOUND = 'obverse_peers{direction="inbound",network="not_publicly_routable"}';
 
-test('a sync from a peer: events, metrics, progress and log', async () => {
+test('a sync from a peer is shown in events, metrics, progress and log', async () => {
   const chain = recentChain(400, { payments: 2 });
   const late = await startPeer();
   const events = await late.node.api.socket();
@@ -49,7 +49,7 @@ test('a sync from a peer: events, metrics, progress and log', async () => {
     60_000,
     20,
   );
-  // It grows, but for one step back where blocks become so recent that they are judged by the headers ahead.
+  // Progress grows, but for one step back where blocks become so recent that it is measured by the headers ahead.
   const marks = [0.1, 0.3, 0.5, 0.7].map((mark) => progress.findIndex((share) => share > mark));
   expect(marks).toEqual(marks.toSorted((a, b) => a - b));
   expect(new Set(progress).size).toBeGreaterThan(2);
@@ -93,7 +93,7 @@ test('a sync from a peer: events, metrics, progress and log', async () => {
 
   expect(logged(late.node, 'connecting to peers')).toMatchObject([{ to: '127.0.0.1:1', v2: true }]);
 
-  // Peers, blocks and the event log are each told about once a second, at a moment of their own.
+  // Peers, blocks and the event log are each reported about once a second, at a moment of their own.
   const told = {
     'obverse_block_connect_seconds_count{stage="connect"}': 400,
     'obverse_p2p_messages_total{direction="received",type="block"}': 400,
@@ -138,7 +138,7 @@ test('a sync from a peer: events, metrics, progress and log', async () => {
   events.close();
 });
 
-test('a block that comes later is no sync; a node that starts in sync says so once a peer agrees', async () => {
+test('a later block is no sync, and a node that starts in sync reports it once a peer agrees', async () => {
   const chain = recentChain(20);
   const a = await startPeer([], { datadir: await directoryWith(chain) });
   const b = await startPeer([a.address], { datadir: await directoryWith(chain) });
@@ -151,9 +151,9 @@ test('a block that comes later is no sync; a node that starts in sync says so on
   expect(logged(b.node, 'synchronizing blocks')).toEqual([]);
 });
 
-test('on another network, a node without peers is degraded; switched off, nothing is asked of them', async () => {
+test('on another network a node without peers is degraded, and with the network off it checks none', async () => {
   const port = await freePort();
-  // Nobody listens there, and nobody else is dialled.
+  // No node listens there, and no other address is dialled.
   const alone = await startNode({
     network: 'signet',
     args: ['--p2p.connect=127.0.0.1:1', `--p2p.listen=127.0.0.1:${port}`, '--p2p.v2=false'],

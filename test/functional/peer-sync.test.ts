@@ -50,11 +50,11 @@ async function batch<T>(node: NodeProcess, method: string, calls: unknown[][]): 
   return body.map(({ result }) => result);
 }
 
-describe('one of two peers tells of blocks and gives none', () => {
-  // Of the 160 blocks the first sixteen are asked of it, so that nothing can be connected while it is there.
-  test('it hangs up: all blocks come from the other', async () => {
+describe('one of two peers announces blocks and serves none', () => {
+  // The first sixteen of the 160 blocks are asked of it, so that no block can be connected while it is there.
+  test('all blocks come from the other when it disconnects', async () => {
     const good = await startPeer([], { datadir: await directoryWith(oldChain(160, { payments: 2 })) });
-    // A chain that ends now: whoever knows its headers asks everybody for theirs.
+    // The chain ends at the present: a node that knows its headers asks every peer for theirs.
     const [last] = await generate(good.node, 1);
     using stalling = new ListeningPeer({ headers: await headersOf(good.node) });
     const { node } = await startPeer([stalling.address, good.address], { args: ['--p2p.v2=false'] });
@@ -74,8 +74,8 @@ describe('one of two peers tells of blocks and gives none', () => {
     await Promise.all([node.stop(), good.node.stop()]);
   });
 
-  // Nobody may hold up the window of 1024 blocks for longer than two seconds.
-  test('it is let go of when everything else is there', async () => {
+  // No peer may hold up the window of 1024 blocks for longer than two seconds.
+  test('it is disconnected when everything else is there', async () => {
     const chain = recentChain(1100, { spacing: 3600 });
     const good = await startPeer([], { datadir: await directoryWith(chain) });
     using stalling = new ListeningPeer({ headers: chain.blocks.slice(1).map((block) => block.header) });
@@ -87,7 +87,7 @@ describe('one of two peers tells of blocks and gives none', () => {
   });
 });
 
-test('a node killed again and again while it syncs goes on where it was', async () => {
+test('a node killed again and again while it syncs continues where it was', async () => {
   const chain = recentChain(400, { payments: 2 });
   const source = await startPeer([], { datadir: await directoryWith(chain) });
   const datadir = tempDir();
@@ -95,7 +95,7 @@ test('a node killed again and again while it syncs goes on where it was', async 
   const seen: number[] = [];
   for (const height of [1, 40, 130, 250]) {
     const { node } = await startPeer([source.address], { datadir, p2pPort });
-    // What was committed before the last end is there at once.
+    // The blocks committed before the last end are there at once.
     const first = (await node.api.json<{ height: number }>('/api/info')).height;
     expect(first).toBeGreaterThanOrEqual(seen.at(-1) ?? 0);
     seen.push(await node.height(height, 20_000));

@@ -68,7 +68,7 @@ describe('blocks mined at different nodes reach all of five', () => {
   });
 });
 
-test('a line is cut and both parts mine; joined again they reorg, and what only the shorter one had mined waits', async () => {
+test('a line is cut and both parts mine; joined again they reorg, and transactions mined by the shorter one alone wait', async () => {
   // Between b and c nothing is dialled but by hand.
   const peers = await startNet([[], [0], [], [2], [3]], await directory());
   const nodes = nodesOf(peers);
@@ -116,7 +116,7 @@ test('one of five is killed: the others go on, and it catches up when it is back
   await generate(killed.node, 1);
   await sameTip(nodesOf(peers), await tipOf(killed.node));
   expect(await killed.node.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
-  // What was a ring is a line now.
+  // The ring is a line now.
   await Promise.all([2, 1, 1, 2].map((count, i) => peersOf(others[i]!, count)));
   for (const miner of [others[1]!, others[2]!]) {
     const mined = await generate(miner, 2);
@@ -136,11 +136,11 @@ test('one of five is killed: the others go on, and it catches up when it is back
 });
 
 describe('transactions are in all five mempools within ten seconds', () => {
-  // Announcements wait for exponentially distributed times: two seconds in the mean for a peer that was dialled, five for
-  // all together that dialled us; and who is told by a peer that dialled it asks two seconds later. So in a line it takes
-  // longer than ten seconds nearly every time. Where all dial each other it takes three seconds in the median, and longer
-  // than ten in less than one of twenty thousand runs.
-  test('with the delays of the protocol, where each dials all others', async () => {
+  // Announcements wait for exponentially distributed times: two seconds in the mean for a peer that was dialled, five
+  // for all inbound peers together; and a node asks an inbound peer for a transaction two seconds later than an
+  // outbound one. In a line it therefore takes longer than ten seconds nearly every time. Where all dial each other it
+  // takes three seconds in the median, and longer than ten in less than one of twenty thousand runs.
+  test('with the delays of the protocol, where each node dials all others', async () => {
     const peers = await startFive(EACH_TO_ALL);
     const nodes = nodesOf(peers);
     await Promise.all(nodes.map(mempoolLoaded));
@@ -166,7 +166,7 @@ describe('transactions are in all five mempools within ten seconds', () => {
     const ms = Math.round(performance.now() - from);
     console.log(`one transaction of each node was at all five after ${ms} ms`);
     expect(ms).toBeLessThan(TX_DEADLINE_MS);
-    // They do not come twice, whoever mines them.
+    // They do not come twice, whichever node mines them.
     const [mined] = await generate(nodes[4], 1);
     await sameTip(nodes, mined!);
     await sameMempool(nodes, []);
@@ -175,13 +175,13 @@ describe('transactions are in all five mempools within ten seconds', () => {
 });
 
 // An outbound peer comes first, but this one has nothing to give.
-test('a new node is between another one and all blocks: it takes them from who dials it', async () => {
+test('a new node between another one and all blocks syncs from the peer that dials it', async () => {
   const empty = await startPeer();
   const middle = await startPeer([empty.address]);
   await peersOf(middle.node, 1);
   const full = await startPeer([middle.address], { datadir: copyDatadir(await directory()) });
   await peersOf(full.node, 1);
-  // A new block is announced, which tells of the others.
+  // The announcement of a new block makes the others known.
   const [mined] = await generate(full.node, 1);
   await sameTip([empty.node, middle.node, full.node], mined!);
   await stop([empty.node, middle.node, full.node]);

@@ -22,7 +22,7 @@ test('a late joiner syncs from two peers; blocks and reorgs reach all', async ()
   ]);
 });
 
-describe('nodes with and without v2', () => {
+describe('nodes with and without v2 connect to each other', () => {
   test.each([
     ['v1 dials v2', false, true],
     ['v2 dials v1', true, false],

@@ -128,7 +128,7 @@ describe('a reorganization of ten blocks', () => {
     await Promise.all([node?.stop(), other?.stop()]);
   });
 
-  test('was seen by the one node and not by the other', async () => {
+  test('was followed by the one node and not by the other', async () => {
     expect(before.balance as unknown as Balance).toMatchObject({ confirmed: 4_0000_0000, tip: staleTip });
     for (const { api } of [node, other]) expect((await api.json<Balance>(`/api/balance/${shop}`)).tip).toEqual(newTip);
     const { api } = node;
@@ -168,7 +168,7 @@ describe('a reorganization of ten blocks', () => {
     expect(items).toEqual([]);
   });
 
-  test('stops a reader whose place is gone, and tells where to go on', async () => {
+  test('stops a reader whose position is gone, and reports where to continue', async () => {
     for (const page of [before.newest!, before.unlucky!, before.coins!]) {
       const reply = await node.api.request<ErrorBody>(page.next!);
       expect([page.next, reply.status, reply.body.error?.code]).toEqual([page.next, 409, 'cursor_reorged']);
@@ -176,7 +176,7 @@ describe('a reorganization of ten blocks', () => {
     }
   });
 
-  test('does not disturb a reader whose place still stands', async () => {
+  test('does not disturb a reader whose position still stands', async () => {
     for (const [page, path] of [
       [before.oldest!, `/api/address/${shop}/txs?order=asc`],
       [before.oldCoins!, `/api/address/${shop}/utxos`],
@@ -188,7 +188,7 @@ describe('a reorganization of ten blocks', () => {
     }
   });
 
-  test('is told in order', async () => {
+  test('is delivered in order', async () => {
     const socket = await node.api.socket();
     socket.send({
       type: 'subscribe',
@@ -198,7 +198,7 @@ describe('a reorganization of ten blocks', () => {
     await socket.until('ack', ({ type, id }) => type === 'ack' && id === 1);
     socket.send({ type: 'resume', id: 2, data: { after: seqBefore } });
     await socket.until('the last block', ({ type, data }) => type === 'newBlock' && data.height === newTip.height);
-    // What the mempool did in the process before is not kept, and that is said first.
+    // Mempool events of the process before are not kept, and the gap is reported first.
     expect(socket.messages[2]).toMatchObject({ type: 'gap', data: { scope: 'mempool' } });
     const events = socket.messages.filter(({ type }) => type !== 'ack' && type !== 'gap');
     const sequence = events.map(({ data }) => data.seq as number);
@@ -221,7 +221,7 @@ describe('a reorganization of ten blocks', () => {
     socket.close();
   });
 
-  test('is told in one event, too', async () => {
+  test('is delivered in one event, too', async () => {
     const socket = await node.api.socket();
     socket.send({ type: 'subscribe', id: 1, data: { events: ['newBlock', 'reorg'], replace: true } });
     await socket.until('ack', ({ type, id }) => type === 'ack' && id === 1);
@@ -251,7 +251,7 @@ describe('a reorganization of ten blocks', () => {
     socket.close();
   });
 
-  test('in the other order the stale branch is kept and never connected', async () => {
+  test('keeps the stale branch unconnected when the files come in the other order', async () => {
     const datadir = tempDir();
     await importFiles('regtest', datadir, [files.winner, files.stale]);
     const reversed = await startNode({ datadir });

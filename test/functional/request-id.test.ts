@@ -90,7 +90,7 @@ describe('request_id', () => {
     ).toEqual(used(second));
   });
 
-  test('after fee bumps the id answers the transaction that replaced the first one', async () => {
+  test('after fee bumps the id answers with the transaction that replaced the first one', async () => {
     const proposed = { address: MINING_ADDRESS, amount: 0.4, fee_rate: 2, request_id: 'psbt' };
     const psbts = await bumpByPsbt(proposed);
     const request = { address: MINING_ADDRESS, amount: 0.3, fee_rate: 2, request_id: 'bumped' };

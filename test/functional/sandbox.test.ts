@@ -19,7 +19,7 @@ const printedCommands = ({ stdout }: NodeProcess) =>
     .map((line) => line.trim())
     .filter((line) => line.startsWith('curl '));
 
-/** Runs a printed line in a shell, as somebody who pastes it would. */
+/** Runs a printed line in a shell, as a user who pastes it would. */
 async function paste(line: string, env: Record<string, string> = {}): Promise<Record<string, unknown>> {
   const child = Bun.spawn(['sh', '-c', line], { stdout: 'pipe', stderr: 'ignore', env: { ...process.env, ...env } });
   const text = await new Response(child.stdout).text();
@@ -71,14 +71,14 @@ describe('the sandbox', () => {
     expect(headers.get('x-node-syncing')).toBeNull();
   });
 
-  test('goes on with blocks that hold payments, and tells of them', async () => {
+  test('continues with blocks that hold payments, and delivers their events', async () => {
     const socket = await first.api.socket();
     const blocks = () => socket.of('newBlock').map(({ data }) => data);
     await socket.until('three blocks', () => blocks().length >= 3, 30_000);
     for (const [index, block] of blocks().entries()) {
       expect(block).toMatchObject({ confirmations: 1, reorg: false, initialSync: false });
       expect(block.height as number).toBeGreaterThan(SEED_BLOCKS);
-      // What is told of can be read.
+      // The block of the event can be read.
       const body = await first.api.json<BlockBody>(`/api/block/${block.hash}`);
       expect(body).toMatchObject({
         height: block.height as number,
@@ -104,7 +104,7 @@ describe('the sandbox', () => {
     socket.close();
   });
 
-  test('stops at once on Ctrl-C, goes on where it was, and keeps the key to itself', async () => {
+  test('stops at once on Ctrl-C, continues where it was, and keeps the key to itself', async () => {
     const socket = await first.api.socket();
     const key = readFileSync(keyFile, 'utf8');
     const { height, bestBlockHash } = await first.api.json<Info>('/api/info');
@@ -136,7 +136,7 @@ describe('the sandbox', () => {
   });
 });
 
-test('developer mode is for regtest', async () => {
+test('developer mode is refused outside of regtest', async () => {
   const { status, stderr } = await runProgram(['start', '--dev', '--network', 'signet', '--datadir', tempDir()], {
     timeoutMs: 20_000,
   });

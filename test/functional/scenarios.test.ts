@@ -45,7 +45,7 @@ async function played<T>(...args: string[]): Promise<T> {
   return JSON.parse(stdout) as T;
 }
 
-/** What the scenario had those see who listen. */
+/** Returns the result of a scenario and the events that it caused. */
 async function eventsOf<T>(play: () => Promise<T>): Promise<{ result: T; events: readonly Event[] }> {
   const { lastSeq } = await node.api.json<{ lastSeq: number }>('/api/events');
   const result = await play();
@@ -55,7 +55,7 @@ async function eventsOf<T>(play: () => Promise<T>): Promise<{ result: T; events:
 }
 
 describe('a reorg', () => {
-  test('leaves what was mined in the mempool', async () => {
+  test('leaves transactions of the old branch in the mempool', async () => {
     const [mined] = await node.api.rpc<string[]>('generatetoaddress', [1, ADDRESS]);
     const waiting = (await txsOf(mined!)).slice(1);
     expect(waiting.length).toBeGreaterThan(2);
@@ -74,7 +74,7 @@ describe('a reorg', () => {
     );
   });
 
-  test('with the same transactions in the new blocks', async () => {
+  test('includes the same transactions in the new blocks', async () => {
     const [mined] = await node.api.rpc<string[]>('generatetoaddress', [1, ADDRESS]);
     const waiting = (await txsOf(mined!)).slice(1);
     expect(waiting.length).toBeGreaterThan(2);
@@ -95,7 +95,7 @@ interface DoubleSpend {
 }
 
 describe('a double spend', () => {
-  test('in the mempool', async () => {
+  test('replaces a payment in the mempool', async () => {
     const { result, events } = await eventsOf(() =>
       played<DoubleSpend>('doublespend', '--to', ADDRESS, '--amount=0.25'),
     );
@@ -107,7 +107,7 @@ describe('a double spend', () => {
     expect(removed.map(({ data }) => data)).toMatchObject([{ txid, reason: 'replaced', replacedBy: conflict }]);
   });
 
-  test('of a payment that was confirmed', async () => {
+  test('replaces a confirmed payment', async () => {
     const before = await balance();
     const { result, events } = await eventsOf(() =>
       played<DoubleSpend>('doublespend', '--to', ADDRESS, '--confirmations', '2'),
@@ -129,7 +129,7 @@ async function balance(): Promise<number> {
   return (await node.api.json<{ total: number }>(`/api/balance/${ADDRESS}`)).total;
 }
 
-test('a payment, and a flood of them', async () => {
+test('a payment and a flood of them are played', async () => {
   const before = await balance();
   const txid = await played<string>('pay', ADDRESS, '1.5');
   expect(await mempool()).toContain(txid);
@@ -141,7 +141,7 @@ test('a payment, and a flood of them', async () => {
   expect(await balance()).toBe(before + 150_000_000 + 300 * 25_000);
 });
 
-test('what cannot be played is told, and changes nothing', async () => {
+test('an impossible scenario is refused, and changes nothing', async () => {
   const before = await tip();
   const { height } = await node.api.json<Info>('/api/info');
   const deep = 'a reorg must be 1 to 100 blocks deep, and no deeper than the chain\n';
@@ -165,7 +165,7 @@ test('what cannot be played is told, and changes nothing', async () => {
   expect((await node.api.json<Info>('/api/info')).height).toBe(height);
 });
 
-test('the cookie file will do for a key, and there must be one', async () => {
+test('the cookie file replaces a key, and one of them is required', async () => {
   const datadir = tempDir();
   const other = await startNode({ datadir, args: DEV });
   await other.height(110);
@@ -176,7 +176,7 @@ test('the cookie file will do for a key, and there must be one', async () => {
   expect([status === 0, stderr]).toEqual([false, expect.stringContaining('does the node run?')]);
 });
 
-test('without developer mode there are no scenarios', async () => {
+test('scenarios are refused without developer mode', async () => {
   const plain = await startNode({});
   for (const [method, ...params] of [['devreorg'], ['devpay', ADDRESS], ['devdoublespend'], ['devflood', 5]] as const)
     await expect(plain.api.rpc(method, params)).rejects.toThrow(

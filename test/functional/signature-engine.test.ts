@@ -8,7 +8,7 @@ cleanUpAfterTests();
 const RUNS = 25;
 const program = join(import.meta.dir, '../lib/engine-workers.ts');
 
-// A worker that falls back to the slow engine is ten times slower, and nothing else tells.
+// A worker that falls back to the slow engine is ten times slower, and nothing else shows it.
 test('workers that load the signature engine at the same time all get the same one', () => {
   const wanted = Array(4).fill(signatureEngine().name).join(' ');
   const got = Array.from({ length: RUNS }, () => {

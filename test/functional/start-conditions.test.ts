@@ -39,7 +39,7 @@ test('SIGHUP does not end the node, neither while it starts nor later', async ()
   expect(await starting.stop()).toMatchObject({ status: 0, signal: null });
 });
 
-test('a node whose log is read by no one goes on', async () => {
+test('a node whose log is not read continues', async () => {
   const port = await freePort();
   // The reader of the pipe ends with the first line.
   const prefix = ['sh', '-c', '"$0" "$@" 2>&1 >/dev/null | head -n 1 >/dev/null'];
@@ -75,11 +75,11 @@ test('dev.interval=0 mines nothing', async () => {
   await node.stop();
 });
 
-describe('the file of the cookie', () => {
+describe('the cookie file', () => {
   const umask = process.umask();
   afterEach(() => void process.umask(umask));
 
-  test('is always a new one, whatever lies in its place', async () => {
+  test('is always a new one, whatever file lies in its place', async () => {
     const datadir = tempDir();
     const networkDir = join(datadir, 'regtest');
     mkdirSync(networkDir);
@@ -99,7 +99,7 @@ describe('the file of the cookie', () => {
   });
 });
 
-test('a data directory that others can write to is warned of', async () => {
+test('a data directory that others can write to causes a warning', async () => {
   const datadir = tempDir();
   let node = await startNode({ datadir });
   expect(node.stderr).not.toContain('other users can write');
@@ -110,7 +110,7 @@ test('a data directory that others can write to is warned of', async () => {
   await node.stop();
 });
 
-describe('the key of the operator', () => {
+describe('the API key of the operator', () => {
   const file = (text: string, mode = 0o600) => {
     const path = join(tempDir(), 'api-key');
     writeFileSync(path, text, { mode });
@@ -135,7 +135,7 @@ describe('the key of the operator', () => {
     expect(stderr).not.toContain(KEY);
   });
 
-  test('in a file that others can read is warned of', async () => {
+  test('in a file that others can read causes a warning', async () => {
     expect((await accepted({ OBVERSE_API_KEY_FILE: file(KEY, 0o644) })).stderr).toContain(
       'the API key file is readable for other users',
     );
@@ -162,7 +162,7 @@ describe('the key of the operator', () => {
   });
 });
 
-describe('a start that cannot be', () => {
+describe('an impossible start', () => {
   test('names the file of a certificate', async () => {
     const text = join(tempDir(), 'text');
     writeFileSync(text, 'not PEM');

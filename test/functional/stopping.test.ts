@@ -26,9 +26,9 @@ beforeAll(() => importFiles('regtest', undisturbed, [file]));
 
 const dump = (datadir: string) => dumpState(join(datadir, 'regtest/chain'));
 
-describe('a signal', () => {
+describe('a stop signal', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s during an import: it stops between two blocks, and the next goes on',
+    '%s during an import stops it between two blocks, and the next import continues',
     async (signal) => {
       const datadir = tempDir();
       const args = ['import', '--network', 'regtest', '--datadir', datadir, file];
@@ -51,14 +51,14 @@ describe('a signal', () => {
 
       const second = await runProgram(args);
       expect(second).toMatchObject({ status: 0 });
-      // Every block the first run told of is there.
+      // Every block that the first run reported is there.
       expect(second.stdout).toStartWith(`${chain.height - height} blocks connected, ${height + 1} known before; `);
       expect(second.stdout).toEndWith(`tip at height ${chain.height}, ${tipHash(chain)}\n`);
       expect(differences(dump(datadir), dump(undisturbed))).toEqual([]);
     },
   );
 
-  test('SIGTERM during start --import', async () => {
+  test('SIGTERM ends start --import', async () => {
     const datadir = tempDir();
     const node = await startNode({ datadir, args: ['--import', file] });
     const reached = await node.height(20);
@@ -76,7 +76,7 @@ describe('a signal', () => {
     expect(differences(dump(datadir), dump(undisturbed))).toEqual([]);
   });
 
-  test('SIGTERM right after the start', async () => {
+  test('SIGTERM right after the start ends the node', async () => {
     const datadir = copyDatadir(undisturbed);
     // From before the program has set up anything to after it is ready.
     for (const after of ['spawn', 'lock', 'ready'] as const) {
@@ -97,7 +97,7 @@ describe('a signal', () => {
     await node.stop();
   });
 
-  test('two SIGTERMs end it within five seconds and a little', async () => {
+  test('two SIGTERMs end the node within little more than five seconds', async () => {
     const node = await startNode({ args: ['--import', file] });
     node.kill('SIGTERM');
     const { ms } = await node.stop('SIGTERM');

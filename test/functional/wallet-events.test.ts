@@ -73,7 +73,7 @@ describe('walletTransaction', () => {
     await socket.until('the answer', ({ id }) => id === 1);
   });
 
-  test('tells of a deposit in the mempool and in a block, with what gettransaction shows', async () => {
+  test('reports a deposit in the mempool and in a block, with the members of gettransaction', async () => {
     const script = await ownScript();
     const waiting = page('wait=30');
     deposit = spend(coin(), [
@@ -112,7 +112,7 @@ describe('walletTransaction', () => {
     expect([confirmed!.data.seq, confirmed!.data.time]).toEqual([cause.data.seq, cause.data.time]);
   });
 
-  test('tells of a payment between two wallets for each of them', async () => {
+  test('reports a payment between two wallets for each of them', async () => {
     await node.api.rpc('createwallet', ['other']);
     const destination = await call<string>('other', 'getnewaddress');
     const txid = await call<string>('default', 'sendtoaddress', [destination, 1]);
@@ -141,7 +141,7 @@ describe('walletTransaction', () => {
     });
   });
 
-  test('tells of what a reorg takes back, and of a double spend in a block', async () => {
+  test('reports transactions that a reorg unconfirms, and a double spend in a block', async () => {
     const spent = coin();
     const paid = sweep(spent, await ownScript(), 1000n);
     await broadcast(node.api, paid);
@@ -164,7 +164,7 @@ describe('walletTransaction', () => {
     expect((await messages(1)).map(told)).toEqual([['default', 'confirmed', idOf(deposit)]]);
   });
 
-  test('tells of one that is replaced, and then given up', async () => {
+  test('reports a transaction that is replaced, and then abandoned', async () => {
     const spent = coin();
     const first = sweep(spent, await ownScript(), 1000n);
     await broadcast(node.api, first);
@@ -215,7 +215,7 @@ describe('walletTransaction', () => {
     strange.close();
   });
 
-  test('is told after a restart for all that blocks did, also to what it missed', async () => {
+  test('is delivered after a restart for every block, including those that the wallet missed', async () => {
     const ofBlocks = socket.of('walletTransaction').filter(isOfBlock);
     const { lastSeq } = await page('after=0');
     await node.stop('SIGKILL');
@@ -235,7 +235,7 @@ describe('walletTransaction', () => {
       message: 'the file of a wallet is missing',
       loaded: 1,
     });
-    // What lies between is told to be missing: events of the mempool end with the process.
+    // The gap is reported as missing: events of the mempool end with the process.
     expect(missed.gap).toMatchObject({ scope: 'mempool' });
   });
 });

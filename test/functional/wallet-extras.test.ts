@@ -20,7 +20,7 @@ interface Descriptors {
   readonly descriptors: readonly { readonly desc: string; readonly active: boolean }[];
 }
 
-describe('what else wallets can do', () => {
+describe('further methods of wallets', () => {
   let node: NodeProcess;
   let api: ApiClient;
   const addresses: string[] = [];
@@ -72,7 +72,7 @@ describe('what else wallets can do', () => {
     expect(alone).toEqual([[addresses[2]!, 50, 'c']]);
   });
 
-  test('how transactions would change the balance', async () => {
+  test('the effect of transactions on the balance is simulated', async () => {
     const [coin] = await on<{ txid: string; vout: number; amount: number }[]>('default', 'listunspent', [
       1,
       9_999_999,
@@ -97,7 +97,7 @@ describe('what else wallets can do', () => {
       -3,
       'JSON value of type null is not of expected type array',
     ]);
-    // What waits in the mempool can be spent as well.
+    // A coin that waits in the mempool can be spent as well.
     const waiting = await on<string>('default', 'sendtoaddress', [own, 1]);
     const { vout } = (
       await on<{ details: { vout: number; category: string }[] }>('default', 'gettransaction', [waiting])
@@ -116,7 +116,7 @@ describe('what else wallets can do', () => {
     await on('default', 'generatetoaddress', [1, MINING_ADDRESS]);
   });
 
-  test('a copy to watch with, which has no private key', async () => {
+  test('a watch-only copy has no private key', async () => {
     const { exported_file: file } = await on<{ exported_file: string }>('default', 'exportwatchonlywallet', [
       'watch.db',
     ]);
@@ -159,7 +159,7 @@ describe('what else wallets can do', () => {
     expect(existsSync(join(node.datadir, 'backups', 'empty.db'))).toBe(false);
   });
 
-  test('a transaction is forgotten, and taken in again with a proof', async () => {
+  test('a removed transaction is imported again with a proof', async () => {
     const before = await on('watching', 'getbalances');
     const { hex } = await on<{ hex: string }>('default', 'gettransaction', [payment]);
     const proof = await on<string>('default', 'gettxoutproof', [[payment]]);
@@ -193,7 +193,7 @@ describe('what else wallets can do', () => {
     await on('default', 'reconsiderblock', [tip]);
   });
 
-  test('HD keys', async () => {
+  test('HD keys are listed', async () => {
     const [{ xpub }] = (await on<HdKey[]>('default', 'gethdkeys')) as [HdKey];
     const derived = await on<{ origin: string; xpub: string }>('default', 'derivehdkey', ['m/87h/1h/0h']);
     expect(derived).not.toHaveProperty('xprv');

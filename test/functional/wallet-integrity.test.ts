@@ -67,7 +67,7 @@ describe('the file of an encrypted wallet', () => {
     db.close();
   };
 
-  test('pays no change to an attacker who replaced descriptors, and the node says so', async () => {
+  test('pays no change to an attacker who replaced descriptors, and the node reports it', async () => {
     expect(statSync(join(node.networkDir, 'wallet-mac.key'))).toMatchObject({ size: 32, mode: 0o100600 });
     expect(await on('victim', 'backupwallet', ['good'])).toMatchObject({ result: null });
     await api.rpc('unloadwallet', ['victim']);
@@ -91,7 +91,7 @@ describe('the file of an encrypted wallet', () => {
     expect(info).toMatchObject({ warnings: [expect.stringContaining('Restore it from a backup')] });
     expect(await walletCheck()).toMatchObject({ status: 'fail', message: 'a wallet fails its integrity check' });
     expect(node.stderr).toContain('a wallet fails its integrity check');
-    // What can be had of it still.
+    // The descriptors can still be read, for a rescue.
     expect(await on('victim', 'listdescriptors', [true])).toMatchObject({ result: { wallet_name: 'victim' } });
     await api.rpc('unloadwallet', ['victim']);
   });

@@ -46,7 +46,10 @@ async function useKeys(): Promise<void> {
   await call('derivehdkey', ['m/84h/1h/0h']);
 }
 
-/** What a thief looks for in memory: the key of the vault, and each private key in every form it is written in. */
+/**
+ * Returns the secrets that a thief looks for in memory: the key of the vault, and each private key in every form it is
+ * written in.
+ */
 async function secretsOf(passphrase: string, earlier: readonly string[] = []): Promise<Map<string, Uint8Array>> {
   const secrets = new Map<string, Uint8Array>();
   const db = new Database(join(node.networkDir, 'wallets/hot.db'), { readonly: true });
@@ -179,7 +182,7 @@ describe.if(process.platform === 'linux')('memory of a node', () => {
 });
 
 // Searching the memory of another process is Linux's.
-describe.if(process.platform === 'linux')('memory of a node, searched', () => {
+describe.if(process.platform === 'linux')('the searched memory of a node', () => {
   test('holds the keys of an encrypted wallet while it is open, and nothing of them when it is locked', async () => {
     const passphrase = `open sesame ${crypto.randomUUID()}`;
     node = await startNode({ args: ['--wallet.keypool=5', '--wallet.fallbackFee=2'], env: SEARCHABLE });
@@ -188,7 +191,7 @@ describe.if(process.platform === 'linux')('memory of a node, searched', () => {
     await useKeys();
     const secrets = await secretsOf(passphrase);
     for (const [name, text] of textForms('passphrase', passphrase)) secrets.set(name, text);
-    // What the search finds of an open wallet shows that it finds.
+    // The search finds the keys of an open wallet, which shows that the search works.
     expect(Object.keys(found(secrets)).sort()).toEqual(['a key raw', 'vault raw']);
     await call('walletlock');
     expect(found(secrets)).toEqual({});
@@ -207,7 +210,7 @@ describe.if(process.platform === 'linux')('memory of a node, searched', () => {
     await call('walletlock');
     const secrets = await secretsOf(second, earlier);
     for (const [name, text] of [...textForms('first', first), ...textForms('second', second)]) secrets.set(name, text);
-    // What the server received last stays in its buffer until as much is received again.
+    // The last request that the server received stays in its buffer until as much is received again.
     await call('validateaddress', ['x'.repeat(1000)]);
     const { 'an earlier key raw': earlierCopies = 0, ...others } = found(secrets);
     expect(others).toEqual({});

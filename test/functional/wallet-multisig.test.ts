@@ -104,13 +104,13 @@ describe('a shared account', () => {
       expect(balance).toBeLessThan(30);
       expect(balance).toBeGreaterThan(29.999);
     }
-    // Nobody can send alone.
+    // No participant can send alone.
     const alone = await call<{ complete: boolean; psbt: string }>('shared-bob', 'send', [{ [MINING_ADDRESS]: 1 }]);
     expect(alone.complete).toBe(false);
     expect(alone.psbt).toBeString();
   });
 
-  test('what is watched without keys is found again in seconds, and not spent', async () => {
+  test('is found again in seconds when it is watched without keys, and is not spent', async () => {
     const address = await call<string>('alice', 'getnewaddress', ['', 'p2sh-segwit']);
     await api.rpc('generatetoaddress', [2, address]);
     await api.rpc('generatetoaddress', [100, MINING_ADDRESS]);
@@ -141,7 +141,7 @@ describe('a shared account', () => {
     expect(keyless!.error).toMatchObject({ code: -4 });
   });
 
-  test('whoever signs for a wallet without keys, the fee is enough', async () => {
+  test('the fee of a wallet without keys is enough for every signer', async () => {
     const [alice, bob] = await Promise.all(['alice', 'bob'].map(accountOf));
     await api.rpc('createwallet', ['shared-watch', true, true]);
     const watched = await withChecksum(`sh(multi(2,${alice!.known}/8/*,${bob!.known}/8/*))`);
@@ -161,7 +161,7 @@ describe('a shared account', () => {
     expect(drafted.fee).toBeCloseTo((10 * (10 + 31 + 41 + 1 + 2 * 73 + 1 + 71)) / 1e8, 8);
   });
 
-  test('a wallet gets a source of addresses that it has not got yet', async () => {
+  test('a wallet gets a descriptor of a type that it lacks', async () => {
     await api.rpc('createwallet', ['bare', false, true]);
     const { secret } = await accountOf('bob');
     const master = secret.slice(0, secret.indexOf('/'));
@@ -174,7 +174,7 @@ describe('a shared account', () => {
     expect(await call<string>('bare', 'getnewaddress', ['', 'bech32m'])).toStartWith('bcrt1p');
   });
 
-  test('one pays with a coin of the other beside its own, when told how that is spent', async () => {
+  test('one participant pays with a coin of the other beside its own, with the descriptor that spends it', async () => {
     const [own] = await Promise.all([call<string>('alice', 'getnewaddress')]);
     await api.rpc('generatetoaddress', [1, own]);
     const types = ['legacy', 'p2sh-segwit', 'bech32', 'bech32m'];

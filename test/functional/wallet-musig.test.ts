@@ -194,7 +194,7 @@ describe('MuSig2', () => {
 
     const signed = await processAll(signers, first, sighash);
     expect((await decode(signed)).inputs[0]!.musig2_partial_sigs).toHaveLength(partials);
-    // The nonces are used up: nobody signs with them again.
+    // The nonces are used up: no signer signs with them again.
     expect((await decode(await processAll(signers, first, sighash))).inputs[0]!.musig2_partial_sigs).toBeUndefined();
 
     const done = await api.rpc<Finalized>('finalizepsbt', [signed, false]);

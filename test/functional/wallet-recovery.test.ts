@@ -43,7 +43,7 @@ async function stateOf(api: ApiClient) {
   };
 }
 
-describe('a wallet that was away', () => {
+describe('a wallet that was unloaded', () => {
   let chain = recentChain(140);
   let node: NodeProcess;
   let api: ApiClient;
@@ -56,7 +56,7 @@ describe('a wallet that was away', () => {
     api = node.api;
   });
 
-  test('finds payments of the meantime, and what was spent against it', async () => {
+  test('finds payments received in the meantime, and spends that conflict with its own', async () => {
     const shared = coin();
     const doomed = sweep(shared, await own());
     await broadcast(api, doomed);
@@ -77,7 +77,7 @@ describe('a wallet that was away', () => {
     expect(await api.rpc('getbalances')).toMatchObject({ mine: { trusted: 99.99998, untrusted_pending: 49.99999 } });
   });
 
-  test('finds in the mempool what is its own only since it caught up', async () => {
+  test('finds in the mempool a payment to an address that it derives only now', async () => {
     const { descriptors } = await api.rpc<{
       descriptors: { desc: string; internal: boolean; next_index: number }[];
     }>('listdescriptors');
@@ -101,7 +101,7 @@ describe('a wallet that was away', () => {
     await node.until('the mempool', async () => (await shown(idOf(waiting)).catch(() => null))?.confirmations === 0);
   });
 
-  test('leaves blocks that were reorganized away', async () => {
+  test('drops blocks that were reorganized away', async () => {
     const before = await stateOf(api);
     const payment = sweep(coin(), await own());
     const branch = chain.fork();
@@ -122,7 +122,7 @@ describe('a wallet that was away', () => {
   });
 });
 
-test('a killed node comes back with a wallet that knows what it did', async () => {
+test('a killed node comes back with a wallet that knows its own transactions', async () => {
   let node = await startNode({ args: ARGS });
   const address = await node.api.rpc<string>('getnewaddress');
   await node.api.rpc('generatetoaddress', [3, address]);
@@ -136,7 +136,7 @@ test('a killed node comes back with a wallet that knows what it did', async () =
   const fresh = await node.api.rpc<string>('getnewaddress', ['last']);
   await node.stop('SIGKILL');
   node = await startNode({ datadir: node.datadir, args: ARGS });
-  // What waited is handed in again.
+  // Transactions that waited are submitted again.
   await node.until('the mempool', async () => (await node.api.rpc<string[]>('getrawmempool')).length === 2);
   expect(await stateOf(node.api)).toEqual(before);
   expect(await node.api.rpc<string[]>('getaddressesbylabel', ['last'])).toEqual({
@@ -146,7 +146,7 @@ test('a killed node comes back with a wallet that knows what it did', async () =
   const again = { address: MINING_ADDRESS, amount: 1, request_id: 'r3' };
   expect(await node.api.rpc<string>('sendtoaddress', again)).toBe(sent[3]!);
 
-  // Its backup, in a new place, finds all that its keys can tell.
+  // The backup, restored elsewhere, finds everything that can be derived from its keys.
   await node.api.rpc('generatetoaddress', [1, MINING_ADDRESS]);
   const settled = await stateOf(node.api);
   await node.api.rpcBody({ jsonrpc: '2.0', id: 1, method: 'backupwallet', params: ['b'] });
@@ -159,7 +159,7 @@ test('a killed node comes back with a wallet that knows what it did', async () =
   expect(await stateOf(node.api)).toEqual(settled);
 });
 
-test('a damaged wallet file stops nothing but itself', async () => {
+test('a damaged wallet file stops only its own wallet', async () => {
   let node = await startNode({ args: ARGS });
   await node.stop();
   await Bun.write(join(node.networkDir, 'wallets/default.db'), 'not a wallet at all, but long enough to be looked at');

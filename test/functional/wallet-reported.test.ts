@@ -24,7 +24,7 @@ function encryption(): { cost: number } {
   }
 }
 
-describe('the wallet that a node makes by itself', () => {
+describe('the wallet that a node creates by itself', () => {
   const warnings = async (method: string) => (await node.api.rpc<{ warnings?: string[] }>(method)).warnings ?? [];
   const metrics = async () => (await node.api.request('/metrics')).text;
 
@@ -52,7 +52,7 @@ describe('the wallet that a node makes by itself', () => {
     expect(node.stderr).not.toMatch(WARNING);
   });
 
-  test('is encrypted from the start with the passphrase of a file that is for the node alone', async () => {
+  test('is encrypted from the start with the passphrase of a file that only the node can read', async () => {
     const datadir = tempDir();
     const file = join(tempDir(), 'passphrase');
     const passphrase = `open sesame ${crypto.randomUUID()}`;
@@ -77,7 +77,7 @@ describe('the wallet that a node makes by itself', () => {
     expect(await node.api.rpc('getwalletinfo')).toMatchObject({ unlocked_until: 0 });
   });
 
-  test('has its keys after a crash while it was made and encrypted', async () => {
+  test('has its keys after a crash during its creation and encryption', async () => {
     const datadir = tempDir();
     const file = join(tempDir(), 'passphrase');
     writeFileSync(file, 'open sesame', { mode: 0o600 });
@@ -95,7 +95,7 @@ describe('the wallet that a node makes by itself', () => {
     expect(readdirSync(wallets).filter((name) => name.includes('.part'))).toEqual([]);
   });
 
-  test('takes the credential of the service manager', async () => {
+  test('accepts the credential of the service manager', async () => {
     const credentials = tempDir();
     writeFileSync(join(credentials, 'wallet-passphrase'), 'open sesame', { mode: 0o400 });
     node = await startNode({ args: [KEYPOOL], env: { CREDENTIALS_DIRECTORY: credentials } });

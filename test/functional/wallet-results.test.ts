@@ -62,7 +62,7 @@ function withoutPatterns(schema: JsonSchema): JsonSchema {
 }
 
 // Results as they are declared here, and as Bitcoin Core declares them where its structure is at hand.
-describe('results of the wallet', () => {
+describe('results of wallet methods fit their schemas', () => {
   const sightings = new MemberSightings();
   const run = new Set<string>();
   let node: NodeProcess;
@@ -87,7 +87,7 @@ describe('results of the wallet', () => {
     return result;
   }
 
-  /** The same, and it fits what Core declares. */
+  /** Calls a method and checks that its result fits what Core declares. */
   async function call<T>(wallet: string | null, method: string, params: Params = []): Promise<T> {
     const result = await ours<T>(wallet, method, params);
     const cores = coreSchemas.get(method);
@@ -104,7 +104,7 @@ describe('results of the wallet', () => {
   const submitted = (hex: string) => node.api.rpc<string>('sendrawtransaction', [hex]);
   const addresses: Record<string, string> = {};
 
-  test('of one that is empty', async () => {
+  test('for an empty wallet', async () => {
     expect(await call<string[]>(null, 'listwallets')).toEqual(['default']);
     await call(null, 'createwallet', ['blank', true, true]);
     for (const wallet of ['default', 'blank']) {
@@ -113,7 +113,7 @@ describe('results of the wallet', () => {
         await call(wallet, method);
       for (const method of ['listreceivedbyaddress', 'listreceivedbylabel']) await call(wallet, method);
       await call(wallet, 'rescanblockchain');
-      // What has no keys was not born.
+      // A wallet without keys has no birth time.
       expect('birthtime' in (await call<object>(wallet, 'getwalletinfo'))).toBe(wallet === 'default');
       expect(await call<boolean>(wallet, 'abortrescan')).toBe(false);
     }
@@ -121,14 +121,14 @@ describe('results of the wallet', () => {
     await main('keypoolrefill');
   });
 
-  test('of addresses', async () => {
+  test('for addresses', async () => {
     for (const type of ['legacy', 'p2sh-segwit', 'bech32', 'bech32m']) {
       addresses[type] = await main<string>('getnewaddress', [type, type]);
       await main('getaddressinfo', [addresses[type]]);
       await main('getaddressinfo', [await main<string>('getrawchangeaddress', [type])]);
       await generate(2, addresses[type]);
     }
-    // Somebody else's, an anchor, and a witness version that nobody knows.
+    // An address of another wallet, an anchor, and an unknown witness version.
     for (const address of [MINING_ADDRESS, 'bcrt1pfeesnyr2tx', 'bcrt1zw508d6qejxtdg4y5r3zarvaryv2wuatf'])
       await main('getaddressinfo', [address]);
     await main('setlabel', [MINING_ADDRESS, 'theirs']);
@@ -145,7 +145,7 @@ describe('results of the wallet', () => {
 
   let paid = '';
 
-  test('of payments', async () => {
+  test('for payments', async () => {
     paid = await main<string>('sendtoaddress', [addresses.bech32, 3]);
     await generate(1);
     const verbose = { address: MINING_ADDRESS, amount: 1, comment: 'c', comment_to: 't', verbose: true };
@@ -157,7 +157,7 @@ describe('results of the wallet', () => {
     const outputs = [{ [MINING_ADDRESS]: 0.1 }, { data: '00' }];
     const { txid: noted } = await main<Output>('send', { outputs });
     for (const more of [{ psbt: true }, { add_to_wallet: false }]) await main('send', { outputs, ...more });
-    // Of one's own, of a coinbase, and sent, each in the form with all there is.
+    // A receipt, a coinbase and a payment, each in the form with all members.
     const listed = await main<Entry[]>('listtransactions', ['*', 100]);
     const mined = listed.find(({ category }) => category === 'generate')!;
     for (const shown of [paid, txid, noted, mined.txid]) {
@@ -169,7 +169,7 @@ describe('results of the wallet', () => {
     await main('getbalances');
   });
 
-  test('of replacements', async () => {
+  test('for replacements', async () => {
     const first = await main<string>('sendtoaddress', [MINING_ADDRESS, 1]);
     await main('psbtbumpfee', [first]);
     const { txid } = await main<Output>('bumpfee', [first]);
@@ -183,7 +183,7 @@ describe('results of the wallet', () => {
     expect(await main<object>('gettransaction', [first])).toMatchObject({ details: [{ abandoned: true }] });
   });
 
-  test('of transactions that others contradict, and of blocks that are gone', async () => {
+  test('for transactions with conflicts, and for disconnected blocks', async () => {
     const [coin] = await main<Output[]>('listunspent', [100]);
     const options = { inputs: [{ txid: coin!.txid, vout: coin!.vout }], add_to_wallet: false };
     const rival = async (address: string, fee_rate: number) =>
@@ -211,7 +211,7 @@ describe('results of the wallet', () => {
     );
   });
 
-  test('of coins that are locked', async () => {
+  test('for locked coins', async () => {
     const [coin] = await main<Output[]>('listunspent');
     const outpoints = [{ txid: coin!.txid, vout: coin!.vout }];
     await main('lockunspent', [false, outpoints]);
@@ -219,7 +219,7 @@ describe('results of the wallet', () => {
     await main('lockunspent', [true]);
   });
 
-  test('of what is drafted and signed', async () => {
+  test('for drafted and signed transactions', async () => {
     const draft = '0200000000010100000000000000016a00000000';
     const { hex } = await main<{ hex: string }>('fundrawtransaction', [draft]);
     const signed = await main<{ complete: boolean }>('signrawtransactionwithwallet', [hex]);
@@ -232,7 +232,7 @@ describe('results of the wallet', () => {
     expect(await main<object>('walletprocesspsbt', [psbt])).toMatchObject({ complete: true });
   });
 
-  test('of one that watches', async () => {
+  test('for a watch-only wallet', async () => {
     const { descriptors } = await main<Described>('listdescriptors');
     const imports = descriptors.map(({ desc, internal, range }) => ({ desc, internal, range, active: true }));
     const watch = <T>(method: string, params?: Params) => call<T>('blank', method, params);
@@ -265,7 +265,7 @@ describe('results of the wallet', () => {
     await watch('listunspent', [0, 9_999_999, [], true, { include_immature_coinbase: true }]);
   });
 
-  test('of one that keeps used addresses apart', async () => {
+  test('for a wallet that keeps used addresses apart', async () => {
     const { warnings } = await main<{ warnings?: string }>('setwalletflag', ['avoid_reuse']);
     expect(warnings).toBeString();
     await main('getbalances');
@@ -274,7 +274,7 @@ describe('results of the wallet', () => {
     await main('setwalletflag', ['avoid_reuse', false]);
   });
 
-  test('of those that are made, kept, and encrypted', async () => {
+  test('for wallets that are created, kept, and encrypted', async () => {
     await call(null, 'createwallet', ['plain', false, false, '']);
     await call(null, 'unloadwallet', ['plain']);
     await call(null, 'listwalletdir');
@@ -291,7 +291,7 @@ describe('results of the wallet', () => {
     await plain('walletlock');
   });
 
-  test('of a source of addresses that is added', async () => {
+  test('for an added descriptor', async () => {
     const { descriptors } = await main<Described>('listdescriptors', [true]);
     const master = /(tprv\w+)/.exec(descriptors[0]!.desc)![1]!;
     await call(null, 'createwallet', ['bare', false, true]);
@@ -301,7 +301,7 @@ describe('results of the wallet', () => {
     await call('bare', 'createwalletdescriptor', ['legacy', { internal: true }]);
   });
 
-  test('of keys, of funds that are pruned, and of copies', async () => {
+  test('for keys, pruned funds, and backups', async () => {
     await main('gethdkeys');
     await main('gethdkeys', [{ private: true, active_only: true }]);
     await main('derivehdkey', ['m/87h/1h/0h']);
@@ -317,16 +317,16 @@ describe('results of the wallet', () => {
     await main('importprunedfunds', [hex, proof]);
   });
 
-  test('of everything that is sent at last', async () => {
+  test('for a payment of the whole balance', async () => {
     await main('sendall', [[MINING_ADDRESS]]);
   });
 
-  test('every method was run', () => {
+  test('and every method was run', () => {
     const methods = [...RPC_METHODS.values()].filter(({ category }) => category === 'wallet').map(({ name }) => name);
     expect([...methods, 'fundrawtransaction'].filter((name) => !run.has(name))).toEqual([]);
   });
 
-  test('every optional member was seen, and was seen to be absent', () => {
+  test('and every optional member was both present and absent', () => {
     expect(sightings.neverThere()).toEqual(Object.keys(NEVER_THERE).sort());
     expect(sightings.alwaysThere()).toEqual(Object.keys(ALWAYS_THERE).sort());
   });

@@ -87,7 +87,7 @@ describe('a wallet with coins', () => {
     await api.rpc('generatetoaddress', [100, MINING_ADDRESS]);
   });
 
-  test('takes the feerate it is told, and has the fee from the amount where it is told so', async () => {
+  test('uses the given feerate, and subtracts the fee from the amount on request', async () => {
     const txid = await api.rpc<string>('sendtoaddress', { address: MINING_ADDRESS, amount: '1.5', fee_rate: 25.5 });
     const tx = await shown(txid);
     const feerate = (-tx.fee * 1e8) / tx.decoded.vsize;
@@ -113,7 +113,7 @@ describe('a wallet with coins', () => {
     expect((await failure('sendtoaddress', { address: MINING_ADDRESS, amount: 1, fee_rate: 0.01 }))[0]).toBe(-6);
   });
 
-  test('pays many at once', async () => {
+  test('pays many recipients at once', async () => {
     const others = await Promise.all(TYPES.map((type) => api.rpc<string>('getnewaddress', ['', type])));
     const amounts = Object.fromEntries(others.map((address, i) => [address, 0.5 + i / 10]));
     const txid = await api.rpc<string>('sendmany', ['', amounts]);
@@ -151,13 +151,13 @@ describe('a wallet with coins', () => {
     await node.stop();
     node = await startNode({ datadir: node.datadir, args: ['--wallet.keypool=20'] });
     api = node.api;
-    // What fees are at is known when the mempool is.
+    // The level of fees is known once the mempool is loaded.
     await mempoolLoaded(node);
     expect(await api.rpc<string>('sendtoaddress', request)).toBe(txid);
     expect(await api.rpc<string>('sendtoaddress', { ...request, request_id: 'another' })).not.toBe(txid);
   });
 
-  test('a transaction that is made a second time is where it was', async () => {
+  test('a transaction that is repeated keeps its position', async () => {
     const address = await api.rpc<string>('getnewaddress');
     const [coin] = await api.rpc<{ txid: string; vout: number; amount: number }[]>('listunspent', [101]);
     const again = {
@@ -229,7 +229,7 @@ describe('a wallet with coins', () => {
     ]);
   });
 
-  test('a replacement is final where it is told to be, and may not pay less than what it replaces', async () => {
+  test('a replacement is final on request, and may not pay less than the transaction that it replaces', async () => {
     const address = await api.rpc<string>('getnewaddress');
     const original = await api.rpc<string>('sendtoaddress', { address, amount: 3, fee_rate: 2 });
     const { psbt } = await api.rpc<{ psbt: string }>('psbtbumpfee', [original, { fee_rate: 20, replaceable: false }]);
@@ -241,7 +241,7 @@ describe('a wallet with coins', () => {
     await mine();
   });
 
-  test('send makes what it is told to: a transaction, or a PSBT that another signs', async () => {
+  test('send makes a transaction, or a PSBT that another wallet signs', async () => {
     const outputs = [{ [MINING_ADDRESS]: 1 }, { data: '00ff' }];
     const sent = await api.rpc<{ txid: string; complete: boolean }>('send', { outputs, fee_rate: 4 });
     expect(sent.complete).toBe(true);
@@ -283,7 +283,7 @@ describe('a wallet with coins', () => {
     ]);
   });
 
-  test('until it is confirmed, what version 3 made goes with its like alone', async () => {
+  test('an unconfirmed output of version 3 is spent by transactions of version 3 alone', async () => {
     const [coin] = await api.rpc<{ txid: string; vout: number }[]>('listunspent', [1]);
     const parent = await api.rpc<{ txid: string }>('send', {
       outputs: [{ [MINING_ADDRESS]: 0.1 }],
@@ -303,7 +303,7 @@ describe('a wallet with coins', () => {
     expect(await api.rpc<{ complete: boolean }>('sendall', sweep(2))).toMatchObject({ complete: true });
   });
 
-  test('funds and signs what others have drafted', async () => {
+  test('funds and signs drafts of others', async () => {
     // Version 2, no inputs, one output to a script of ours, no locktime.
     const { scriptPubKey } = await api.rpc<{ scriptPubKey: string }>('getaddressinfo', [
       await api.rpc<string>('getnewaddress'),
@@ -317,7 +317,7 @@ describe('a wallet with coins', () => {
     expect(await api.rpc<string>('sendrawtransaction', [signed.hex])).toHaveLength(64);
   });
 
-  test('a transaction that the mempool does not have can be given up', async () => {
+  test('a transaction that is not in the mempool can be abandoned', async () => {
     const [coin] = await api.rpc<{ txid: string; vout: number; amount: number }[]>('listunspent');
     const made = await api.rpc<{ txid: string; hex: string }>('send', {
       outputs: [{ [MINING_ADDRESS]: 0.2 }],

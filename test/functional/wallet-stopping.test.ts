@@ -55,7 +55,7 @@ test('SIGTERM ends a node that imports a descriptor, and one that rescans, withi
   await stopped(node);
   expect(await importing).toBe('cut off');
 
-  // What was left is derived after the start.
+  // The remaining addresses are derived after the start.
   const again = await startNode({ datadir, args });
   await again.until('the wallet', async () => (await again.api.rpc<string[]>('listwallets')).includes('watch'));
   await again.until('all addresses', async () => {

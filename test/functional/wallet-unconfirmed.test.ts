@@ -15,7 +15,7 @@ interface Reply<T> {
   readonly error: { readonly code: number; readonly message: string } | null;
 }
 
-describe('what stands on transactions that no block has yet', () => {
+describe('spends of unconfirmed transactions', () => {
   let api: ApiClient;
   const call = async <T>(wallet: string, method: string, params: unknown = []) =>
     (
@@ -47,7 +47,7 @@ describe('what stands on transactions that no block has yet', () => {
     await mine();
   });
 
-  test('what another has spent already is not replaced', async () => {
+  test('a transaction whose coin another transaction has spent is not replaced', async () => {
     const address = await on<string>('other', 'getnewaddress');
     const txid = await on<string>('default', 'sendtoaddress', { address, amount: 3, fee_rate: 2 });
     const [coin] = await on<Coin[]>('other', 'listunspent', [0]);
@@ -59,7 +59,7 @@ describe('what stands on transactions that no block has yet', () => {
     await mine();
   });
 
-  test('what is lifted by somebody else already costs nothing more', async () => {
+  test('an ancestor that another wallet already bumped costs nothing more', async () => {
     const address = await on<string>('default', 'getnewaddress');
     const parent = await on<string>('default', 'sendtoaddress', { address, amount: 3, fee_rate: 1 });
     const coins = (await on<Coin[]>('default', 'listunspent', [0])).filter(({ txid }) => txid === parent);
@@ -95,7 +95,7 @@ describe('what stands on transactions that no block has yet', () => {
     await mine();
   });
 
-  test('of version 3, one unconfirmed transaction is spent at a time, and nothing that has relatives', async () => {
+  test('one unconfirmed transaction of version 3 is spent at a time, and none that has relatives', async () => {
     for (const { txid, vout } of await on<Coin[]>('third', 'listunspent'))
       await pay('third', 3, 9, { inputs: [{ txid, vout }], fee_rate: 3 });
     expect(await api.rpc<string[]>('getrawmempool')).toHaveLength(2);

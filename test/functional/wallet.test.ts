@@ -52,7 +52,7 @@ interface Entry {
   readonly trusted?: boolean;
 }
 
-describe('the wallet that is there from the start', () => {
+describe('the first wallet of a node', () => {
   const chain = recentChain(130);
   let node: NodeProcess;
   let api: ApiClient;
@@ -88,7 +88,7 @@ describe('the wallet that is there from the start', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  test('a payment is pending, then confirmed, and everything says so', async () => {
+  test('a payment is pending, then confirmed, in every method', async () => {
     const address = await api.rpc<string>('getnewaddress', ['invoice 7', 'bech32m']);
     const payment = spend(coin(), [
       { to: scriptOf(address), value: 3n * COIN },
@@ -131,7 +131,7 @@ describe('the wallet that is there from the start', () => {
     expect(await api.rpc<Entry[]>('listtransactions', ['paid'])).toHaveLength(1);
   });
 
-  test('listsinceblock tells what a reorg took back, and it is pending again', async () => {
+  test('listsinceblock lists a transaction that a reorg unconfirmed, and it is pending again', async () => {
     const before = chain.tip;
     const address = await api.rpc<string>('getnewaddress');
     const payment = sweep(coin(), scriptOf(address));
@@ -185,7 +185,7 @@ describe('the wallet that is there from the start', () => {
     ]);
   });
 
-  test('a replacement by somebody else shows as a conflict in the mempool', async () => {
+  test('a replacement by another wallet shows as a conflict in the mempool', async () => {
     const address = await api.rpc<string>('getnewaddress');
     const spent = coin();
     const first = sweep(spent, scriptOf(address), 1000n);
@@ -220,7 +220,7 @@ describe('the wallet that is there from the start', () => {
     expect(await api.rpc('lockunspent', [false, [{ txid, vout }], true])).toBe(true);
   });
 
-  test('all of it is there again after a restart', async () => {
+  test('the state is the same after a restart', async () => {
     const info = await api.rpc<Record<string, unknown>>('getwalletinfo');
     const list = await api.rpc<Entry[]>('listtransactions', ['*', 1000]);
     const had = await balances();
@@ -284,7 +284,7 @@ describe('wallets', () => {
     expect(await api.rpc('listwallets')).toEqual(['default', 'hot']);
   });
 
-  test('are encrypted, opened for a while, and keep their keys to themselves', async () => {
+  test('are encrypted, unlocked for a while, and keep their keys secret', async () => {
     const passphrase = 'correct horse battery staple';
     const call = <T>(method: string, params: unknown = []) => walletCall<T>(api, 'hot', method, params);
     const secrets = (await call<{ descriptors: { desc: string }[] }>('listdescriptors', [true])).result.descriptors;
@@ -352,7 +352,7 @@ describe('wallets', () => {
     expect((await walletCall<string[]>(api, 'copy', 'listlabels')).result).toContain('kept');
   });
 
-  test('with the same keys find the same coins, however they come by them', async () => {
+  test('with the same keys find the same coins, however they were created', async () => {
     const address = (await walletCall<string>(api, 'copy', 'getnewaddress')).result;
     await api.rpc('generatetoaddress', [103, address]);
     const balancesOf = async (name: string) =>
@@ -395,7 +395,7 @@ describe('wallets', () => {
     expect(await balancesOf('copy')).toEqual(await balancesOf('watch'));
   });
 
-  test('say what is wrong with what they are to import', async () => {
+  test('report errors of their descriptors on import', async () => {
     const call = async (request: object) =>
       (
         await walletCall<{ success: boolean; error?: { code: number; message: string } }[]>(
@@ -421,7 +421,7 @@ describe('wallets', () => {
   });
 });
 
-test('without wallets every method says that there are none', async () => {
+test('every method reports that there are no wallets where wallets are off', async () => {
   const node = await startNode({ args: ['--wallet.enabled=false'] });
   expect((await failure(node.api, 'getbalance'))[0]).toBe(-18);
   expect((await failure(node.api, 'createwallet', ['x']))[0]).toBe(-18);

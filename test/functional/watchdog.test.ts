@@ -32,7 +32,7 @@ function manager(path: string): { receive: () => string[]; close: () => void } {
 }
 
 describe.skipIf(process.platform !== 'linux')('under a service manager', () => {
-  test('the node says that it is ready, alive while it fills a keypool, and that it stops', async () => {
+  test('the node reports that it is ready, that it is alive while it fills a keypool, and that it stops', async () => {
     const path = join(tempDir(), 'notify');
     const { receive, close } = manager(path);
     const node = await startNode({
