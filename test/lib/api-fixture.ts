@@ -98,7 +98,7 @@ export class FakeNode implements NodePort {
     return () => this.#peerListeners.delete(listener);
   }
 
-  /** Tells of a peer that has come or gone. */
+  /** Notifies the listeners of a peer that has connected or disconnected. */
   tellPeer(change: PeerChange): void {
     for (const listener of this.#peerListeners) listener(change);
   }
@@ -165,7 +165,7 @@ export interface TestApi extends AsyncDisposable {
 }
 
 export interface TestOptions {
-  /** What the API takes the network for; the chain is that of regtest all the same. */
+  /** Network that the API assumes; the chain is that of regtest all the same. */
   readonly network?: string;
   readonly overrides?: ApiOverrides;
   readonly plugins?: readonly RoutePlugin[];
@@ -175,7 +175,7 @@ export interface TestOptions {
   readonly restarted?: boolean;
 }
 
-/** A real server on a free loopback port, attached to a fake node unless told otherwise. */
+/** Starts a real server on a free loopback port, attached to a fake node by default. */
 export function startTestApi({
   network = 'regtest',
   overrides = {},

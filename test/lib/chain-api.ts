@@ -18,7 +18,7 @@ import { createLog } from '../../src/util/log.ts';
 import { blocksOfFile, fillChain } from './chain-filler.ts';
 import { hasVectors, readVectorBytes, readVectorJson } from './vectors.ts';
 
-/** What Bitcoin Core says of the chain of regtest-mixed-160.dat; amounts are doubles here. */
+/** The results of Bitcoin Core for the chain of regtest-mixed-160.dat; amounts are doubles here. */
 export interface Expected {
   tip: string;
   txoutset: { hash_serialized_3: Record<string, unknown>; muhash: string };
@@ -116,7 +116,7 @@ const NO_FEE_DATA = 'insufficient data, minimum relay rate returned';
 
 const absent = () => Promise.reject(new Error('not in this test'));
 
-/** What a node of a test answers to calls. */
+/** Answers of a node of a test to calls. */
 export type CallAnswers = Partial<{ [N in NodeCallName]: (...args: CallArgs<N>) => CallResult<N> }>;
 
 /** A node that does nothing but say how it is. */

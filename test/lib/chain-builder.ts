@@ -20,7 +20,7 @@ import { type Destination, type LockKind, lockOf, scriptOfDestination, type Test
 /** Version bits with none set, as Core mines where nothing is signalled. */
 export const BLOCK_VERSION = 0x2000_0000;
 const REGTEST_BITS = 0x207f_ffff;
-/** November 2023: block 1 of a chain that is not told another time. */
+/** November 2023: time of block 1 of a chain without a start time of its own. */
 const DEFAULT_START_TIME = 1_700_000_000;
 
 export interface ChainOptions {
@@ -109,7 +109,7 @@ export class TestBlock implements HeaderEntry {
 }
 
 /**
- * A chain of blocks in memory that nobody checks: it mints what it is asked to, and knows the coins.
+ * A chain of blocks in memory without validation: it mines the given transactions, and knows the coins.
  *
  *     const chain = new RegtestChain();
  *     chain.mine(110);
@@ -120,7 +120,7 @@ export class RegtestChain {
   readonly params: NetworkParams;
   readonly coins = new Map<string, TestCoin>();
   readonly #options: ChainOptions;
-  /** Tells a fork from its origin: its blocks would come out the same. */
+  /** Distinguishes a fork from its origin: its blocks would come out the same. */
   #branch: Uint8Array | undefined;
   #blocks: TestBlock[] = [];
 
@@ -149,7 +149,7 @@ export class RegtestChain {
     return block;
   }
 
-  /** What the coinbase of the block at `height` paid, spent or not. */
+  /** Returns the coin that the coinbase of the block at `height` created, spent or not. */
   coin(height: number): TestCoin {
     const coinbase = this.at(height).txs[0]!;
     return {
@@ -242,7 +242,7 @@ export class RegtestChain {
     return Math.max(wanted, this.tip.medianTimePast + 1);
   }
 
-  /** What the transactions pay, as far as the coins they spend are known. */
+  /** Returns the fees of the transactions, as far as the coins they spend are known. */
   #fees(txs: readonly Transaction[]): Amount {
     const made = new Map<string, TxOutput>();
     let fees = 0n;

@@ -21,7 +21,7 @@ import { readVectorBytes } from './vectors.ts';
 /** Long after every block that tests make, so that the chain stays in initial sync. */
 export const LONG_AFTER_MS = 1_800_000_000_000;
 
-/** Judges scripts when `finish` is called, in this thread. */
+/** Verifies scripts when `finish` is called, in this thread. */
 export const inlineVerifier: ScriptVerifier = {
   begin(flags) {
     const batch = new VerifyBatchWriter();
@@ -35,7 +35,7 @@ export const inlineVerifier: ScriptVerifier = {
   },
 };
 
-/** Finds every script valid: for chains whose signatures another test looked at. */
+/** Finds every script valid: for chains whose signatures another test verifies. */
 export const trustingVerifier: ScriptVerifier = {
   begin: () => ({ add: () => {}, finish: async () => null, cancel: () => {} }),
 };
@@ -73,7 +73,7 @@ export interface NodeOptions {
   readonly parent?: string;
 }
 
-/** What may be another with a restart. */
+/** Options that may change with a restart. */
 type StartOptions = Pick<NodeOptions, 'verifier' | 'coinsCacheBytes' | 'filters'>;
 
 /** Bytes of a block, or something that has them. */
@@ -125,7 +125,7 @@ export class TestNode implements AsyncDisposable {
     for (const block of blocks) expectTaken(await this.#chain.acceptBlock(rawOf(block)));
   }
 
-  /** The same, and waits until everything is judged and committed. */
+  /** Submits blocks and waits until all of them are validated and committed. */
   async take(blocks: Iterable<BlockBytes>): Promise<void> {
     await this.accept(blocks);
     await this.#chain.settle();

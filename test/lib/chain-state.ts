@@ -8,8 +8,9 @@ import type { Coin } from '../../src/primitives/coin.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 
 /**
- * What a chain database says, as lines of text a table: two nodes with the same active chain have the same lines.
- * Numbers of headers and scripts, places in files and the event log depend on the history of the node and are left out.
+ * The content of a chain database, as lines of text a table: two nodes with the same active chain have the same lines.
+ * Numbers of headers and scripts, positions in files and the event log depend on the history of the node and are left
+ * out.
  */
 export interface ChainState {
   /** height: hash, status, totals behind it, figures of the body, fees. */

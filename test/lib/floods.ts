@@ -56,7 +56,7 @@ async function crowd(
   // There is room for half as many who want transactions.
   const relay = (i: number) => ({ relay: i < MAX_RELAYING, ...introduction });
   const peers = await Promise.all(Array.from({ length: count }, (_, i) => siege.join(relay(i))));
-  // What comes would fill the memory of the test.
+  // Received messages would fill the memory of the test.
   for (const peer of peers) peer.forget();
   await Promise.all(peers.map(act));
 }
@@ -75,7 +75,7 @@ const somewhere = (time: number) => ({
   port: 8333,
 });
 
-/** Of no coin that exists; `size` bytes of it say nothing. */
+/** Returns a transaction that spends no existing coin, with `size` bytes of padding. */
 function orphan(size: number): Transaction {
   const coin = {
     outpoint: { txid: randomBytes(32) as Txid, vout: 0 },

@@ -28,7 +28,7 @@ export function openScript(n: number): Uint8Array {
   return scriptOf(pushNumber(n), Op.OP_DROP, Op.OP_1);
 }
 
-/** A script that nobody can spend, although the set keeps it: spending it makes a block invalid at its scripts. */
+/** A script that cannot be spent, although the set keeps it: spending it makes a block invalid at its scripts. */
 export const POISON = Uint8Array.of(Op.OP_0);
 const DATA = scriptOf(Op.OP_RETURN, Uint8Array.of(1, 7));
 const POPULAR_SCRIPTS = 5;
@@ -65,7 +65,7 @@ class ForkTree {
     this.#poison = poison;
   }
 
-  /** Whether the block or one it builds on spends what nobody can. */
+  /** Whether the block or an ancestor of it spends an unspendable coin. */
   isInvalid(block: TestBlock): boolean {
     for (let at: TestBlock | null = block; at !== null; at = at.parent) if (this.#invalid.has(at)) return true;
     return false;
@@ -236,7 +236,8 @@ export async function feedRandomTree(options: {
     if (next === 0 && i < blocks - 1) {
       await node.restart({ filters: filterDice(3) > 0 });
       restarted = true;
-      // What was still being judged is forgotten, and comes again; of equals the active chain is the first now.
+      // Blocks that were still being validated are forgotten, and come again; among equals the active chain is the
+      // first now.
       const known = arrived.filter(({ hash }) => node.chain.findEntry(hash)?.hasBody);
       waiting.push(...arrived.filter((block) => !known.includes(block)));
       const active = (block: TestBlock) => node.chain.tip.ancestor(block.height) === node.chain.findEntry(block.hash);

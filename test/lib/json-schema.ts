@@ -7,14 +7,14 @@ const KNOWN = new Set([
   ...['maxLength', 'examples'],
 ]);
 
-/** What is wrong with a value, each with its path; none where it fits. */
+/** Returns the problems of a value, each with its path; none where it fits. */
 export function schemaProblems(schema: JsonSchema, value: unknown, path = '$'): string[] {
   for (const key of Object.keys(schema)) if (!KNOWN.has(key)) return [`${path}: the schema's ${key} is not understood`];
   const choices = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
   if (choices) {
     const forms = choices.map((form) => schemaProblems(form, value, path));
     if (forms.some((problems) => problems.length === 0)) return [];
-    // The form that is missed by least tells most.
+    // The form with the fewest problems is the most helpful.
     return forms.toSorted((a, b) => a.length - b.length)[0]!;
   }
   if (Object.hasOwn(schema, 'const')) return value === schema.const ? [] : [`${path}: not ${schema.const}`];
@@ -41,7 +41,7 @@ function arrayProblems({ items, minItems = 0, maxItems = Infinity }: JsonSchema,
   );
 }
 
-/** What the schema of an object says of its members. */
+/** Returns the members that the schema of an object declares. */
 export function membersOf(schema: JsonSchema) {
   const { properties = {}, required = [], additionalProperties = false } = schema;
   return { properties, required, additionalProperties } as {

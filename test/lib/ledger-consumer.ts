@@ -1,8 +1,9 @@
-// What an exchange runs: it follows the deposits to one address in a ledger of its own, and stores one position, the
-// cursor of the last event that it has booked, in the same transaction. It survives the node, and a kill at any point.
-// `url key ledger address way after [until] [dieAt]`: it begins behind `after` where the ledger is new, over a WebSocket
-// (`ws`) or by pages (`pages`, where the address is a stored watch of the key). It ends itself at the dieAt-th step, as
-// kill -9 would, and ends well when all up to the event numbered `until` is booked; without that it goes on for ever.
+// The deposit program of an exchange: it follows the deposits to one address in a ledger of its own, and stores one
+// position, the cursor of the last event that it has booked, in the same transaction. It survives the node, and a kill
+// at any point. `url key ledger address way after [until] [dieAt]`: it begins behind `after` where the ledger is new,
+// over a WebSocket (`ws`) or by pages (`pages`, where the address is a stored watch of the key). It ends itself at the
+// dieAt-th step, as kill -9 would, and ends well when all up to the event numbered `until` is booked; without that it
+// goes on for ever.
 import { Database } from 'bun:sqlite';
 
 const [url, key, path, address, way, after, until = '', dieAt = ''] = process.argv.slice(2);
@@ -95,7 +96,7 @@ function followSocket(): Promise<void> {
         if (message.type === 'error') fail(data);
         if (message.type === 'gap') checkGap(message.data);
         if (message.id === 'resume') resumed = true;
-        // What comes before the reply is behind the end of the log, not behind the position.
+        // An event before the reply is behind the end of the log, not behind the position.
         else if (resumed && message.data.cursor !== undefined) book(message);
       } catch (error) {
         fail(error);

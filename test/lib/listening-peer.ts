@@ -6,15 +6,15 @@ const FULL_NODE = 1n | (1n << 3n);
 const BLOCK_KINDS = new Set([2, 4, 0x4000_0002]);
 const MAX_HEADERS = 2000;
 
-/** What it tells of: headers from height 1 on. */
+/** The headers, from height 1 on, and the addresses that the peer announces. */
 interface Known {
   readonly headers?: readonly BlockHeader[];
   readonly addresses?: readonly PeerAddress[];
 }
 
 /**
- * A peer that tells of a chain of headers and of addresses, and never gives a block that it is asked for. Speaks with
- * nobody but the first.
+ * A peer that announces a chain of headers and addresses, and never delivers a block that is requested. It serves the
+ * first connection alone.
  */
 export class ListeningPeer implements Disposable {
   /** `127.0.0.1:port` */
@@ -60,7 +60,7 @@ export class ListeningPeer implements Disposable {
     });
   }
 
-  /** What follows the first block of the locator that is known; of none, everything. */
+  /** Returns the headers behind the first block of the locator that is known; all of them where none is known. */
   #after(locator: readonly Uint8Array[]): BlockHeader[] {
     const known = new Set(locator.map((hash) => hash.toHex()));
     const at = this.#headers.findLastIndex((header) => known.has(headerHash(header).toHex()));

@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/util/clock.ts';
 
-/** Stands still until it is told otherwise. */
+/** A clock that stands still until a test advances it. */
 export class ManualClock implements Clock {
   #nowMs: number;
   #monotonicMs = 0;

@@ -13,8 +13,8 @@ export interface MemoryScan {
 }
 
 /**
- * Looks for needles in all the memory that another process has written or read, as whoever holds a dump of it would.
- * Throws where the system does not let us.
+ * Searches all the memory that another process has written or read for needles, as the holder of a dump of it could.
+ * Throws where the system does not permit it.
  */
 export function scanMemory(pid: number, needles: ReadonlyMap<string, Uint8Array>): MemoryScan {
   const memory = openSync(`/proc/${pid}/mem`, 'r');

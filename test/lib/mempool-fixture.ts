@@ -25,7 +25,7 @@ export class TestMempool implements AsyncDisposable {
   readonly mempool: Mempool;
   readonly acceptance: Acceptance;
   readonly packages: PackageAcceptance;
-  /** What was told, in order: `+txid`, or `-txid reason`. */
+  /** The notifications, in order: `+txid`, or `-txid reason`. */
   readonly log: string[] = [];
 
   private constructor(node: TestNode, options: Partial<RelayOptions>) {

@@ -5,7 +5,7 @@ import type { RegtestChain, TestBlock } from './chain-builder.ts';
 import type { ApiClient, ErrorBody, Reply } from './node-client.ts';
 import { importFiles, type NodeProcess, startNode, tempDir } from './node-process.ts';
 
-/** What `POST /api/tx` answers to what it takes. */
+/** The body with which `POST /api/tx` answers an accepted transaction. */
 export interface BroadcastBody {
   readonly txid: string;
   readonly wtxid: string;
@@ -56,21 +56,21 @@ export function post<T>(api: ApiClient, path: string, body: unknown): Promise<Re
   });
 }
 
-/** Hands in a transaction that must be taken. */
+/** Submits a transaction that must be accepted. */
 export async function broadcast(api: ApiClient, tx: Transaction): Promise<BroadcastBody> {
   const reply = await post<BroadcastBody>(api, '/api/tx', { tx: hexOf(tx) });
   if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`);
   return reply.body;
 }
 
-/** Hands in a transaction that must be refused. */
+/** Submits a transaction that must be rejected. */
 export async function refused(api: ApiClient, tx: Transaction, more: object = {}): Promise<RejectedDetails> {
   const reply = await post<ErrorBody>(api, '/api/tx', { tx: hexOf(tx), ...more });
   if (reply.status !== 422) throw new Error(`${reply.status} ${reply.text}`);
   return reply.body.error.details as unknown as RejectedDetails;
 }
 
-/** Hands in a block; returns when the node has it. */
+/** Submits a block; returns when the node has it. */
 export async function submit(api: ApiClient, block: TestBlock): Promise<void> {
   const { body, text } = await api.rpcBody<{ result: string | null }>({
     jsonrpc: '2.0',
@@ -81,7 +81,7 @@ export async function submit(api: ApiClient, block: TestBlock): Promise<void> {
   if (body.result !== null && body.result !== 'inconclusive') throw new Error(`submitblock: ${text}`);
 }
 
-/** Mines a block on a chain and hands it in. */
+/** Mines a block on a chain and submits it. */
 export async function mine(api: ApiClient, chain: RegtestChain, txs: readonly Transaction[] = []): Promise<TestBlock> {
   const block = chain.mine(1, { txs });
   await submit(api, block);

@@ -1,4 +1,4 @@
-/** What came back, whatever its status. `body` is parsed where it is JSON. */
+/** A reply, whatever its status. `body` is parsed where it is JSON. */
 export interface Reply<T = unknown> {
   readonly status: number;
   readonly headers: Headers;

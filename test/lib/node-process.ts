@@ -7,7 +7,7 @@ import { vectorPath } from './vectors.ts';
 
 const root = join(import.meta.dir, '../..');
 
-/** What `OBVERSE_API_KEY` holds in the nodes of tests. */
+/** The value of `OBVERSE_API_KEY` in the nodes of tests. */
 export const TEST_KEY = 'key-of-the-functional-tests-0123456789';
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 20_000;
@@ -78,8 +78,8 @@ export function tempDir(name = 'obverse'): string {
 }
 
 /**
- * A port of the loopback interface that nobody listened on just now; for tests that must know it before the node says so.
- * It is none of those that the system gives away by itself, so that no connection takes it in the meantime.
+ * Returns a port of the loopback interface without a listener; for tests that must know it before the node reports it.
+ * It lies outside the range that the system assigns by itself, so that no connection occupies it in the meantime.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -60,7 +60,7 @@ export class OpenApi {
     return `${method} ${found.template}`;
   }
 
-  /** What the document does not say of a reply; none where it fits. Reads the body. */
+  /** Returns the contradictions between a reply and the document; none where it fits. Reads the body. */
   async problems(method: string, path: string, reply: Response): Promise<string[]> {
     const route = this.routeOf(method, path);
     const response = this.operation(route).responses[reply.status];

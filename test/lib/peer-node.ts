@@ -33,7 +33,7 @@ export function startPeer(
   connect: readonly string[] = [],
   { args = [], ...options }: PeerOptions = {},
 ): Promise<PeerNode> {
-  // A list of nobody would have it look for peers by itself.
+  // With an empty list it would look for peers by itself.
   const dialled = connect.length > 0 ? connect : ['127.0.0.1:1'];
   return startFreePeer({ ...options, args: [...dialled.map((to) => `--p2p.connect=${to}`), ...args] });
 }

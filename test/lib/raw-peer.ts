@@ -14,7 +14,7 @@ export class RawPeer {
   readonly transport: Transport;
   /** Called when something has come, was written, or it is over. */
   changed: () => void = () => {};
-  /** What is kept in `messages`. */
+  /** Whether a message is kept in `messages`. */
   keeps: (message: NetMessage) => boolean = () => true;
   readonly #queue: Uint8Array[] = [];
   #waiting = 0;

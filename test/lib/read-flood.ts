@@ -1,6 +1,6 @@
 import type { Socket } from 'bun';
 
-/** What one process of hostile readers is given, as JSON in its argument. */
+/** The options of one process of hostile readers, passed as JSON in its argument. */
 export interface ReadFloodOptions {
   readonly port: number;
   readonly key: string;

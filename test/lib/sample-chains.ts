@@ -64,7 +64,7 @@ export function scriptsOf(chain: RegtestChain, from = 0): string[] {
   return [...scripts];
 }
 
-/** Of the tip, display order. */
+/** Returns the hash of the tip in display order. */
 export function tipHash(chain: RegtestChain): string {
   return hashToHex(chain.tip.hash);
 }

@@ -31,7 +31,7 @@ export function scriptAssets(): Asset[] {
   return lines.map((line) => JSON.parse(line) as Asset);
 }
 
-/** What the verifier says of a spend, for any flags; the transaction is read once. */
+/** Returns a function that verifies a spend with any flags; the transaction is read once. */
 export function judgeOf(asset: Asset, spend: Spend): (flags: number) => ScriptError {
   const tx = transactionFromBytes(hexToBytes(asset.tx));
   const inputs = tx.inputs.slice();

@@ -28,7 +28,7 @@ wV5yyzuBCecwm5NP0zzth+6E26VuhJTL88/x4DCq5w==
 -----END CERTIFICATE-----
 `;
 
-/** Of tests alone. */
+/** A private key for tests alone. */
 const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgsnb9OesOVGoVyRvG
 k3Zk6sRqU6v6MgtP+KKnEPFpDBuhRANCAAR0rODJdJ9XbD+UN5ggjwK2JdNMVX14

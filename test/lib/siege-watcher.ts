@@ -30,7 +30,7 @@ interface FailedWatch {
 }
 
 const SAMPLE_MS = 3;
-/** What the watcher's turn on the processor is worth: what waits for it is counted as the node's. */
+/** Priority of the watcher on the processor: a delay of its own would be counted as the node's. */
 const PRIORITY = -10;
 
 /** Bytes of memory that a process has. */
@@ -85,7 +85,7 @@ class HealthProbe {
   }
 }
 
-/** Asks for /healthz, and as a peer for a pong, again and again, until it is told to stop. */
+/** Requests /healthz, and as a peer a pong, again and again until it is stopped. */
 async function watch(pid: number, probe: HealthProbe, peer: TestPeer, over: () => boolean): Promise<Watched> {
   const watched = { memory: 0, health: [] as number[], pongs: [] as number[] };
   const pinging = (async () => {

@@ -17,7 +17,7 @@ const NO_WALLET = ['--wallet.enabled=false'];
 const MAX_GROWTH = 300_000_000;
 /** Most of the answers come in 5 ms; this bound is for a machine that others use as well. */
 const MAX_HEALTH_MEDIAN_MS = 50;
-/** A good peer may have to wait so long for an answer: longer than that, somebody else has the node for himself. */
+/** Time limit for an answer to a good peer, milliseconds: beyond it, one attacker occupies the node alone. */
 const MAX_PONG_MS = 15_000;
 const MEGABYTE = 1_000_000;
 
@@ -79,7 +79,8 @@ export class Siege implements AsyncDisposable {
     await Promise.all([mempoolLoaded(hub.node), mempoolLoaded(friend.node)]);
     const good = await TestPeer.join(hub.address, { agent: '/good:1/' });
     const watcher = await Watcher.open(hub);
-    // What is compiled and allocated once is no growth; and the friend gets to send compact blocks unasked.
+    // Code that is compiled and memory that is allocated once are no growth; and the friend gets to send compact blocks
+    // unasked.
     for (let i = 0; i < 3; i++) {
       await mine(friend.node.api, chain);
       await sameTip([hub.node, friend.node], hashOfTip(chain));
@@ -184,7 +185,7 @@ class Watcher {
     return watcher;
   }
 
-  /** What is seen while something is done. */
+  /** Returns the measurements made during an action. */
   async during(act: () => Promise<unknown>): Promise<Watched> {
     const watched = this.#next('watched');
     this.#send({ type: 'begin' });

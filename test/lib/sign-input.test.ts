@@ -77,7 +77,7 @@ test.each(['anyone', 'p2wsh-anyone'] as const)('%s is spent without a key', (kin
   expect(verdicts(spend(coins, payees), coins)[0]).toBe('OK');
 });
 
-test('all kinds in one transaction', () => {
+test('all kinds of inputs are spent in one transaction', () => {
   const coins = LOCK_KINDS.filter((kind) => kind !== 'p2wsh-anyone').map((kind, i) => madeUpCoin(kind, 1000n, i));
   expect(new Set(verdicts(spend(coins, payees), coins))).toEqual(new Set(['OK']));
 });
@@ -102,11 +102,11 @@ test('without its witness a transaction keeps its id and is not valid', () => {
   expect(verdicts(stripped, coins)).toEqual(['WITNESS_PROGRAM_MISMATCH', 'WITNESS_PROGRAM_MISMATCH']);
 });
 
-describe('what cannot be signed', () => {
+describe('an input that cannot be signed', () => {
   const unsigned = (coins: readonly TestCoin[]) => spend(coins, payees, { sign: false });
   const outputsOf = (coins: readonly TestCoin[]) => coins.map(({ output }) => output);
 
-  test('is left as it was, and the rest is signed', () => {
+  test('is left as it was, and the other inputs are signed', () => {
     const ring = new KeyRing();
     const own = p2wpkh(hash160(ring.addKey(testSecret('own'))));
     const coins = [madeUpCoin(own, 1000n, 1), madeUpCoin('p2pkh', 1000n, 2)];
@@ -116,7 +116,7 @@ describe('what cannot be signed', () => {
     expect(tx.inputs[1]!.scriptSig).toHaveLength(0);
   });
 
-  test('a multisig with one key too few', () => {
+  test('lacks a key of its multisig', () => {
     const ring = new KeyRing();
     const keys = ['a', 'b', 'c'].map((name) => testSecret(name));
     const script = multisig(2, [ring.addKey(keys[0]!), lockKey(keys[1]!), lockKey(keys[2]!)]);
@@ -129,7 +129,7 @@ describe('what cannot be signed', () => {
     expect(verdicts(tx, coins)).toEqual(['OK']);
   });
 
-  test('an uncompressed key in a witness, as it would not be relayed', () => {
+  test('has an uncompressed key in a witness, which is not relayed', () => {
     const ring = new KeyRing();
     const hash = hash160(ring.addKey(testSecret('uncompressed'), false));
     const coins = [madeUpCoin(p2wpkh(hash), 1000n), madeUpCoin(p2pkh(hash), 1000n, 1)];
@@ -139,7 +139,7 @@ describe('what cannot be signed', () => {
     expect(verdicts(tx, coins)[1]).toBe('OK');
   });
 
-  test('taproot inside P2SH, where it means nothing', () => {
+  test('has taproot inside P2SH, where it means nothing', () => {
     const ring = new KeyRing();
     const script = p2tr(ring.addTaproot(ring.addKey(testSecret('nested')).subarray(1)));
     ring.addScript(script);
@@ -147,7 +147,7 @@ describe('what cannot be signed', () => {
     expect(signTransaction(unsigned(coins), outputsOf(coins), ring).complete).toBe(false);
   });
 
-  test('a script behind two hashes of the same kind', () => {
+  test('has a script behind two hashes of the same kind', () => {
     const ring = new KeyRing();
     const inner = p2wshOf(p2pkh(hash160(ring.addKey(testSecret('inner')))));
     for (const script of [inner, p2shOf(inner)]) ring.addScript(script);
@@ -157,7 +157,7 @@ describe('what cannot be signed', () => {
   });
 
   // The hash would be the number one, and the signature good for any transaction with that key.
-  test('SIGHASH_SINGLE without an output of its own', () => {
+  test('has SIGHASH_SINGLE without an output of its own', () => {
     for (const kind of ['p2pkh', 'p2tr'] as const) {
       const coins = coinsOf(kind);
       expect(() => spend(coins, payees.slice(0, 1), { hashType: SINGLE })).toThrow('no key');

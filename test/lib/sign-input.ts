@@ -16,7 +16,7 @@ import type { KeyPair, KeyRing } from './key-ring.ts';
 import { signEcdsa } from './sign-ecdsa.ts';
 
 export interface SignOptions {
-  /** Of every signature; by default ALL, and DEFAULT in taproot inputs, which means the same. */
+  /** Hash type of every signature; by default ALL, and DEFAULT in taproot inputs, which means the same. */
   readonly hashType?: number;
   /** BIP-340's 32 auxiliary bytes; random unless given. */
   readonly aux?: Uint8Array;
@@ -61,8 +61,9 @@ export function signTransaction(
 }
 
 /**
- * What lets one input spend its output: P2PK, P2PKH, P2WPKH, multisig, P2TR, and P2SH or P2WSH around them. Null where
- * the ring lacks a key or script, the output has another form, or SIGHASH_SINGLE has no output of its own.
+ * Returns the witness and scriptSig with which one input spends its output: P2PK, P2PKH, P2WPKH, multisig, P2TR, and
+ * P2SH or P2WSH around them. Null where the ring lacks a key or script, the output has another form, or SIGHASH_SINGLE
+ * has no output of its own.
  */
 function signInput(context: TxContext, index: number, ring: KeyRing, options: SignOptions = {}): InputSolution | null {
   // Without an output of its own the signature would do for any transaction (before segwit), or for none (taproot).
@@ -103,7 +104,7 @@ function signScriptHash(signing: Signing, scriptHash: Uint8Array): Stack | null 
   return stack && [...stack, script];
 }
 
-/** What a script without further scripts in it wants on the stack. */
+/** Returns the stack items that satisfy a script without further scripts in it. */
 function signScript(signing: Signing, script: Uint8Array, sighash: Sighash): Stack | null {
   const { ring } = signing;
   const { type, solutions } = scriptType(script);
@@ -136,7 +137,7 @@ function multisigStack({ ring }: Signing, solutions: Stack, sign: (key: KeyPair)
   return signatures.length === required ? [EMPTY, ...signatures] : null;
 }
 
-/** DER and hash type. Null for an uncompressed key in a witness, which nobody would relay. */
+/** Returns the DER signature and hash type. Null for an uncompressed key in a witness, which nodes do not relay. */
 function ecdsaSignature(
   { context, index, options }: Signing,
   { secret, publicKey }: KeyPair,

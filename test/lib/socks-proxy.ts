@@ -7,12 +7,12 @@ const NAME = 3;
 const SUCCEEDED = 0;
 const REFUSED = 5;
 
-/** What was asked for: `address:port`, and how many were before it. */
+/** Returns the destination for a request of `address:port`, given how many came before it; null refuses it. */
 export type Route = (target: string, count: number) => string | null;
 
 /** A SOCKS5 proxy behind which addresses of the whole world are nodes on loopback. */
 export class SocksProxy implements Disposable {
-  /** What it was asked for, in order. */
+  /** The requested targets, in order. */
   readonly targets: string[] = [];
   /** Names the `127.0.0.1:port` behind a target; null refuses it. */
   route: Route;

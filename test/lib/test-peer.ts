@@ -14,7 +14,7 @@ import { MAGIC, RawPeer } from './raw-peer.ts';
 
 export type TestProtocol = 'v1' | 'v2';
 
-/** What the peer says of itself; a full node of today where nothing else is said. */
+/** The members of the peer's version message; by default those of a full node of today. */
 export interface Introduction {
   readonly version?: number;
   readonly services?: bigint;
@@ -38,7 +38,7 @@ const NOWHERE: NetService = { address: UNSPECIFIED, port: 0 };
 const FULL_NODE = 1n | (1n << 3n) | (1n << 10n);
 const DEADLINE_MS = 20_000;
 
-/** A peer that says what a test tells it to, over a real socket. By itself it only answers pings. */
+/** A peer that sends the messages of a test, over a real socket. By itself it only answers pings. */
 export class TestPeer {
   /** Resolves with the types of what came before the other side hung up. */
   readonly closed: Promise<readonly string[]>;
@@ -151,7 +151,7 @@ export class TestPeer {
     return this.#wire.transport.encode(type, encodeMessage(type, value));
   }
 
-  /** Called with every message of a type from now on, after whoever waits for it. Null for nobody. */
+  /** Sets the function that is called with every later message of a type, after the waiting calls. Null removes it. */
   answer<K extends MessageType>(type: K, with_: ((value: DecodedOf<K>) => void) | null): void {
     if (with_ === null) this.#answers.delete(type);
     else this.#answers.set(type, (payload) => with_(decodeMessage(type, payload)!.value as DecodedOf<K>));
@@ -246,7 +246,7 @@ export function listenAsPeer(protocol: TestProtocol = 'v1') {
       const peer = peers.shift();
       return peer ? Promise.resolve(peer) : new Promise((resolve) => waiting.push(resolve));
     },
-    /** Takes nobody else. */
+    /** Accepts no further connections. */
     close: () => server.stop(),
     stop: () => server.stop(true),
   };

@@ -54,13 +54,13 @@ export interface Payee {
 export interface SpendOptions extends SignOptions {
   readonly version?: number;
   readonly locktime?: number;
-  /** Of every input. */
+  /** Sequence number of every input. */
   readonly sequence?: number;
   /** False leaves scriptSigs and witnesses empty. */
   readonly sign?: boolean;
 }
 
-/** BIP-341's point whose secret nobody knows, for outputs that only a script spends. */
+/** BIP-341's point with an unknown secret, for outputs that only a script spends. */
 const UNSPENDABLE_KEY = Uint8Array.fromHex('50929b74c1a04954b78b4b6035e97a5e078a5a0f28ec96d547bfee9ace803ac0');
 const ANYONE = Uint8Array.of(Op.OP_1);
 const SEQUENCE_RBF = 0xffff_fffd;
@@ -131,7 +131,7 @@ export function coinOf(tx: Transaction, vout: number): TestCoin {
   return { outpoint: { txid: txidOf(tx), vout }, output };
 }
 
-/** A coin that no transaction made, for checks that only look at the coin itself. */
+/** A coin that no transaction made, for checks that read the coin alone. */
 export function madeUpCoin(to: Destination, value: Amount, index = 0): TestCoin {
   const outpoint = { txid: sha256(testSecret(`coin ${index}`)) as Outpoint['txid'], vout: 0 };
   return { outpoint, output: { value, scriptPubKey: scriptOfDestination(to) } };
