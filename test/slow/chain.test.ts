@@ -11,7 +11,7 @@ import { hasVectors, readVectorJson } from '../lib/vectors.ts';
 setDefaultTimeout(600_000);
 
 describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => {
-  test('at each height the coins hash to what Bitcoin Core has there', async () => {
+  test("hashes to Bitcoin Core's set of coins at each height", async () => {
     const { muhashByHeight } = readVectorJson<{ muhashByHeight: Record<string, string> }>(
       'chains/regtest-mixed-160.expected.json',
     );
@@ -38,7 +38,7 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
       const dice = diceOf(seed);
       const verifier = lateVerifier(() => dice(6), trustingVerifier);
       await using node = new TestNode({ verifier, coinsCacheBytes: seed % 2 === 0 ? 1 : 2 ** 28 });
-      // A stop forgets what is not judged yet, so the blocks go on from where the chain is.
+      // A stop forgets blocks that are not validated yet, so the next blocks continue from the tip.
       for (let height = 1; height <= mixedBlocks().length; height++) {
         await node.accept([mixedBlocks()[height - 1]!]);
         if (dice(3) === 0) node.clock.advance(6000);

@@ -41,7 +41,7 @@ interface LoggedEvent {
   readonly data: string;
 }
 
-/** What must hold at every instant, looked at in a copy of a directory whose node was killed. */
+/** Invariants that hold at every instant, checked in a copy of a directory whose node was killed. */
 class Witness {
   readonly #blocks: readonly Uint8Array[];
   #model = new ModelChain();
@@ -130,7 +130,7 @@ async function kill(program: Program): Promise<void> {
 
 const importArgs = (datadir: string, file: string) => ['import', '--network', 'regtest', '--datadir', datadir, file];
 
-describe('kill -9, blocks committed one by one', () => {
+describe('kill -9 while blocks are committed one by one', () => {
   const chain = recentChain(260, { payments: 25 });
   const blocks = chain.blocks.slice(1).map(({ raw }) => raw);
   const file = join(tempDir(), 'blocks.dat');
@@ -197,7 +197,7 @@ describe('kill -9, blocks committed one by one', () => {
     expect(told.size).toBeGreaterThan(10);
   }, 120_000);
 
-  /** Whatever a client was told is in the log, under the same number. */
+  /** Every block reported to a client is in the log, under the same number. */
   function remember(socket: EventSocket, told: Map<number, string>, witness: Witness): void {
     for (const { data } of socket.of('newBlock')) {
       const { seq, hash } = data as { seq: number; hash: string };
@@ -209,7 +209,7 @@ describe('kill -9, blocks committed one by one', () => {
   }
 });
 
-describe.skipIf(!hasVectors)('kill -9 in initial sync, blocks committed together', () => {
+describe.skipIf(!hasVectors)('kill -9 in initial sync, where blocks are committed together', () => {
   const blocks = hasVectors ? blocksOfFile(new Uint8Array(readFileSync(MIXED_FILE))) : [];
   /** A commit is due at the next block when the last one is this old. */
   const COMMIT_INTERVAL_MS = 5000;
@@ -249,7 +249,7 @@ describe.skipIf(!hasVectors)('kill -9 in initial sync, blocks committed together
         program.kill('SIGKILL');
         const { signal } = await program.end();
         reached.push(witness.look(datadir));
-        // What was left of the file may take less time than it takes to kill, and then nothing is left to interrupt.
+        // The rest of the file may take less time than it takes to kill, and then nothing is left to interrupt.
         if (signal !== 'SIGKILL' || reached.at(-1) === blocks.length) break;
       }
       console.info(`${command}: killed at heights ${reached.join(' ')}`);

@@ -14,7 +14,7 @@ cleanUpAfterTests();
 const CONNECTIONS = 2000;
 const KEY = 'a-key-for-tests-that-is-long-enough';
 
-/** Opens WebSockets in a process of their own, and tells when the first and the last of them got each newBlock. */
+/** Opens WebSockets in a process of their own, and reports when the first and the last of them got each newBlock. */
 const CLIENTS = `
 const [url, key, count] = process.argv.slice(-3);
 const arrivals = new Map();
@@ -83,7 +83,7 @@ function script(n: number): Uint8Array {
   return bytes;
 }
 
-/** Watches 5,000 scripts from a number on, and tells when the first and the last event of them came. */
+/** Watches 5,000 scripts from a number on, and reports when the first and the last event of them came. */
 const WATCHER = `
 const [url, key, from, expected] = process.argv.slice(-4);
 const socket = new WebSocket(url, { headers: { authorization: 'Bearer ' + key } });
@@ -109,7 +109,7 @@ socket.onmessage = ({ data }) => {
 };
 `;
 
-/** Asks for /healthz again and again, and tells what took longest; a line on stdin ends it. */
+/** Requests /healthz again and again, and reports the longest time; a line on stdin ends it. */
 const PROBE = `
 const times = [];
 let done = false;
@@ -151,7 +151,7 @@ test('a block of 4,000 transactions is matched against 10,000 scripts while othe
     const [allLines, noneLines] = children.map(({ stdout }) => linesOf(stdout));
     const next = async (lines = allLines!) => (await lines.next()).value!;
     expect([await next(), await next(noneLines)]).toEqual(['ready', 'ready']);
-    // A first block, so that the reader worker runs; then one that is connected before anybody hears of it.
+    // A first block, so that the reader worker runs; then one that is connected before any client is notified of it.
     await it.take(chain.mine());
     await next();
     await it.takeSilently(chain.mine(1, { txs }));

@@ -39,7 +39,7 @@ function check(datadir: string, model: readonly ModelFilter[]): number {
   }
 }
 
-test('kill -9 while filters are built in the background', async () => {
+test('filters are complete after kill -9 during their build in the background', async () => {
   const chain = recentChain(3000, { payments: 60 });
   const model = new FilterModel(chain.blocks.map(({ raw }) => raw)).filters;
   const datadir = await directoryWith(chain);

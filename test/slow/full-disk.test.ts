@@ -34,14 +34,14 @@ test.skipIf(!mounted || !hasVectors)('a full disk ends an import with one line',
   expect(onlyComplaint(stderr)).toContain('no space left on the device');
 });
 
-test.skipIf(!mounted || !hasVectors)('and a node that imports', async () => {
+test.skipIf(!mounted || !hasVectors)('a full disk ends a node that imports', async () => {
   const args = ['start', ...place, '--http.listen', '127.0.0.1:0', '--import', MIXED_FILE];
   const { status, stderr } = await runProgram(args, { timeoutMs: 60_000 });
   expect(status).toBe(1);
   expect(onlyComplaint(stderr)).toContain('no space left on the device');
 });
 
-test.skipIf(!mounted || !hasVectors)('with more room it goes on from what was committed', async () => {
+test.skipIf(!mounted || !hasVectors)('with more room the node continues from the committed blocks', async () => {
   expect(Bun.spawnSync(['mount', '-o', 'remount,size=64m', disk]).success).toBe(true);
   const result = await runProgram(['import', ...place, MIXED_FILE]);
   expect(result).toMatchObject({ status: 0 });

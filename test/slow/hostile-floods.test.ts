@@ -10,10 +10,10 @@ cleanUpAfterTests();
 
 /** Nearly all that may connect. */
 const CROWD = 100;
-/** Of one message. */
+/** Most headers of one message. */
 const MAX_HEADERS = 2000;
 
-describe('from many peers', () => {
+describe('a node with many peers', () => {
   let siege: Siege;
   beforeAll(async () => {
     siege = await Siege.lay(recentChain(400, { bigAt: BIG_BLOCK }));
@@ -24,19 +24,19 @@ describe('from many peers', () => {
     test(name, () => siege.attack(name, () => flood(siege, { peers: 30, messages: 2 })), 300_000);
 
   test(
-    'peers that ask for everything and read nothing',
+    'withstands peers that request everything and read nothing',
     () => siege.attack('deaf peers', () => deaf(siege, { peers: CROWD, messages: 2 })),
     300_000,
   );
 
   test(
-    'messages that never end',
+    'withstands messages that never end',
     () => siege.attack('half messages', () => halfMessages(siege, { peers: CROWD, messages: 1 })),
     300_000,
   );
 
   test(
-    'everything at once',
+    'withstands every flood at once',
     () =>
       siege.attack('everything', () =>
         Promise.all(Object.values(FLOODS).map((flood) => flood(siege, { peers: 2, messages: 2 }))),
@@ -45,7 +45,7 @@ describe('from many peers', () => {
   );
 });
 
-test('headers of low work, message after message: not one is kept', async () => {
+test('no header of a long series of low work is kept', async () => {
   const chain = recentChain(2700);
   await using siege = await Siege.lay(chain);
   const branch = chain.fork(1);

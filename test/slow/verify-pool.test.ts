@@ -18,7 +18,7 @@ describe('verify workers', () => {
   afterAll(() => pool.close());
 
   // No limit of the wire holds for what a transaction spends: a block of 140 kB may spend more than 32 MiB of scripts.
-  test('judge a transaction that spends very long scripts', async () => {
+  test('verify a transaction that spends very long scripts', async () => {
     const drop = concatBytes(pushData(new Uint8Array(520)), Uint8Array.of(0x75));
     const long = concatBytes(...Array<Uint8Array>(19).fill(drop), Uint8Array.of(0x51));
     const chain = new RegtestChain({ to: 'anyone' });

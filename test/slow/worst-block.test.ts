@@ -81,7 +81,7 @@ const submit = (node: NodeProcess, { raw }: TestBlock) =>
     { signal: AbortSignal.timeout(SUBMIT_TIMEOUT_MS) },
   );
 
-describe('a block of full weight that is built to be slow', () => {
+describe('a block of full weight that is slow to validate', () => {
   let base: string;
   let chain: RegtestChain;
   let ordinary: TestBlock;
@@ -133,13 +133,13 @@ describe('a block of full weight that is built to be slow', () => {
         `${answers.length} answers, p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} ms; ${(more / 1e6).toFixed(0)} MB more`,
     );
     expect(more).toBeLessThan(500_000_000);
-    // The figure of the promise is for a quiet machine; this only tells apart from a front that was blocked.
+    // The promised figure is for a quiet machine; this bound only detects a main thread that was blocked.
     expect(answers[Math.floor(answers.length / 2)]!).toBeLessThan(50);
     expect((await node.api.json<{ height: number }>('/api/info')).height).toBe(slow.height);
     expect((await node.stop()).status).toBe(0);
   }, 180_000);
 
-  test('SIGTERM in the middle of it ends the node at once; the next start can take it again', async () => {
+  test('SIGTERM during its validation ends the node at once, and the next start can accept it again', async () => {
     const datadir = copyDatadir(base);
     const node = await startNode({ datadir });
     expect((await submit(node, ordinary)).body).toMatchObject({ result: null });
