@@ -10,7 +10,7 @@ import { measureWorstCase, WORST_CASES } from './worst-cases.ts';
 
 const SEED = 20_260_101;
 
-describe('every target holds for a moment', () => {
+describe('every target holds for a short run', () => {
   for (const target of TARGETS)
     test(target.name, async () => {
       const { failure, cases } = await fuzz(target, { seed: SEED, milliseconds: 100 });
@@ -19,7 +19,7 @@ describe('every target holds for a moment', () => {
     }, 180_000);
 });
 
-describe('the most expensive scripts of before tapscript', () => {
+describe('the most expensive scripts before tapscript', () => {
   for (const worst of WORST_CASES.filter(({ quick }) => quick))
     test(worst.name, () => expect(measureWorstCase(worst).fault).toBeNull());
 });
@@ -33,7 +33,7 @@ describe('fuzz', () => {
   });
   const start = Uint8Array.of(1, 2, 3, 4);
 
-  test('finds what does not hold, the same for the same seed', async () => {
+  test('finds a violated assertion, the same for the same seed', async () => {
     const odd = target((input) => hold(input.length < 9 || input[8] !== 7, 'no seven'), [start]);
     const first = await fuzz(odd, { seed: 1, milliseconds: 20_000 });
     expect(first.failure?.input[8]).toBe(7);
@@ -44,7 +44,7 @@ describe('fuzz', () => {
     expect(third.failure?.input).not.toEqual(first.failure!.input);
   });
 
-  test('finds what rejects later, and what takes too long', async () => {
+  test('finds a rejection after the call, and a case that takes too long', async () => {
     const later = target(async () => hold(false, 'later'));
     expect((await fuzz(later, { seed: 1, milliseconds: 1 })).failure?.error).toBeInstanceOf(Error);
     const slow = target(() => {
@@ -54,7 +54,7 @@ describe('fuzz', () => {
     expect(String(report.failure?.error)).toContain('took');
   });
 
-  test('an input is changed as a copy', () => {
+  test('a mutation changes a copy of the input', () => {
     const random = new Random(5);
     const changed = new Set<string>();
     for (let i = 0; i < 200; i++) changed.add(mutate(start, Uint8Array.of(9, 9, 9), random).toHex());
@@ -62,7 +62,7 @@ describe('fuzz', () => {
     expect(changed.size).toBeGreaterThan(100);
   });
 
-  test('a case that was found is kept in a file', () => {
+  test('a found case is kept in a file', () => {
     const path = writeFailure('made-up', start).split(' ').at(-1)!;
     expect(readFailure(path)).toEqual({ target: 'made-up', input: start });
     rmSync(path);

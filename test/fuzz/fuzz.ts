@@ -9,7 +9,7 @@ export interface FuzzOptions {
   readonly slowMs?: number;
   /** The target has failed when the process has grown by more. */
   readonly memoryBytes?: number;
-  /** Told of each case before it runs. */
+  /** Called with each case before it runs. */
   readonly onCase?: (input: Uint8Array) => void;
 }
 

@@ -7,7 +7,7 @@ const CHECKS = [Op.OP_CHECKSIG, Op.OP_CHECKSIGVERIFY, Op.OP_CHECKSIGADD];
 const LOCKS = [Op.OP_CHECKLOCKTIMEVERIFY, Op.OP_CHECKSEQUENCEVERIFY];
 const CONDITIONS = [Op.OP_IF, Op.OP_NOTIF, Op.OP_ELSE, Op.OP_ENDIF];
 
-/** What signatures and keys of generated scripts are chosen from. */
+/** The signatures and keys that generated scripts contain. */
 export interface ScriptParts {
   readonly signatures: readonly Uint8Array[];
   readonly keys: readonly Uint8Array[];

@@ -17,7 +17,7 @@ export function hold(condition: unknown, what: string): asserts condition {
   if (!condition) throw new Error(`does not hold: ${what}`);
 }
 
-/** What `decode` yields, or null where it throws DecodeError; every other error goes on. */
+/** Returns the value of `decode`, or null where it throws DecodeError; every other error is thrown on. */
 export function decoded<T>(decode: () => T): T | null {
   try {
     return decode();

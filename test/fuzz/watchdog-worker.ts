@@ -11,7 +11,7 @@ interface Start {
   readonly limitMs: number;
 }
 
-// A case that never ends blocks the thread that runs it; only another one can tell of it.
+// A case that never ends blocks the thread that runs it; only another thread can report it.
 self.onmessage = ({ data }: MessageEvent<Start>) => {
   const { shared, limitMs } = data;
   const head = new Int32Array(shared, 0, 2);

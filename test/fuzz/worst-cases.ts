@@ -19,7 +19,7 @@ import { taprootOutput } from './taproot-output.ts';
 /** Something a block may hold that costs as much as its kind can. */
 export interface WorstCase {
   readonly name: string;
-  /** What it must yield, so that it is known to have run to its end. */
+  /** The result it must yield, which shows that it ran to its end. */
   readonly expected: string;
   /** More than this on a slow machine means that something has changed. */
   readonly maxSeconds: number;
@@ -333,7 +333,7 @@ function distinctSignatures(count: number): Uint8Array[] {
 export interface WorstResult {
   readonly seconds: number;
   readonly grownBytes: number;
-  /** What is wrong, else null. */
+  /** The fault that was found, else null. */
   readonly fault: string | null;
 }
 

@@ -72,7 +72,7 @@ function isError(error: ScriptError): boolean {
   return typeof scriptErrorMessage(error) === 'string';
 }
 
-/** The same as the script reader tells, the plain way. */
+/** Returns the operations that the script reader must find, read in the plain way. */
 function plainOperations(script: Uint8Array): { list: { opcode: number; data: Uint8Array }[]; broken: boolean } {
   const list: { opcode: number; data: Uint8Array }[] = [];
   const r = new ByteReader(script);
@@ -233,7 +233,7 @@ const verifyScript: FuzzTarget = {
     const context = new TxContext(tx, spent);
     const error = checkInput(context, index, flags, engine);
     hold(isError(error), 'a known outcome');
-    // What the first run has cached must not change the second.
+    // The cache of the first run must not change the second.
     hold(checkInput(context, index, flags, engine) === error, 'the same answer twice');
     for (let i = 0; i < 2; i++) {
       const change = random.u32() & random.u32();

@@ -281,7 +281,7 @@ const wsMessage: FuzzTarget = {
       };
       const text = textOf(input.subarray(0, MAX_MESSAGE));
       const reply = answerMessage(text, connection as unknown as WsConnection, WORLD);
-      // Those with long lists answer later; what is wrong with them is told then.
+      // Requests with long lists are answered later, and so are their errors.
       if (reply instanceof Promise) continue;
       const { type } = JSON.parse(reply.text) as { type: string };
       hold(type === reply.type && (type === 'error') === reply.failed, 'one reply, of the type it is said to be');
