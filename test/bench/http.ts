@@ -88,7 +88,7 @@ interface Readiness {
   readonly checks: Readonly<Record<string, { readonly status: string }>>;
 }
 
-/** What the node answers to the row, for the bare servers to repeat. */
+/** Records the node's reply to the row, for the bare servers to repeat. */
 async function record(row: Row, port: number): Promise<RecordedReply> {
   const { name, method, path, pattern, status, authorizations, headers, body } = row;
   const [authorization] = authorizations;

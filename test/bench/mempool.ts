@@ -49,7 +49,7 @@ export async function benchMempool(count = 30_000): Promise<void> {
   Bun.gc(true);
   const after = process.memoryUsage();
   const { size, bytes } = mempool.entries.totals;
-  // What is external is part of the heap here.
+  // The heap includes external memory here.
   const memory = after.heapUsed - before.heapUsed;
   const removing = performance.now();
   mempool.removeForBlock(txs.slice(0, BLOCK_TXS), '');

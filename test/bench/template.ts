@@ -82,7 +82,7 @@ function fill(mempool: Mempool, limit: number): Txid {
   let left = 0;
   for (let i = 1; mempool.usage < limit; i++) {
     const raw = form.slice();
-    // Wallets lock to the newest block, so that nobody gains by mining an older one anew.
+    // Wallets lock to the newest block, so that no miner gains by mining an older one anew.
     if (i % 2 === 0) new DataView(raw.buffer).setUint32(raw.length - 4, 1, true);
     if (left === 0) parent = null;
     if (parent) raw.set(parent.txid, at);
@@ -100,7 +100,7 @@ function fill(mempool: Mempool, limit: number): Txid {
     else if (i % 3 === 0) left = i % 20;
     parent = { txid: parsed.txid, slot };
   }
-  // Acceptance looks at every transaction when it comes.
+  // Acceptance checks the limit at every transaction.
   mempool.graph.isOversized();
   return first!;
 }

@@ -175,7 +175,7 @@ async function fill(port: number, datadir: string): Promise<Sample> {
   };
 }
 
-/** Of the payment of this number: no two are equal. */
+/** Returns the amount of the payment of this number: no two are equal. */
 function amount(index: number): string {
   return ((1000 + index) / 1e4).toFixed(4);
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'bun';
 
-/** What one kind of request looks like on the wire. Several texts are sent in turns. */
+/** One kind of request as bytes on the wire. Several texts are sent in rotation. */
 export interface Wire {
   readonly texts: readonly Buffer[];
   readonly status: number;
@@ -10,7 +10,7 @@ export interface Wire {
   readonly atMost: number;
 }
 
-/** What one window of load measured. */
+/** The measurements of one window of load. */
 export interface Window {
   readonly requests: number;
   readonly seconds: number;
