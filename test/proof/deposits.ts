@@ -19,12 +19,12 @@ const DEV = ['--dev', '--dev.interval=86400'];
 const SEED_BLOCKS = 110;
 const KILLED_WITHIN_MS = 60;
 const CATCH_UP_MS = 60_000;
-/** Of a hundred actions, the first of each kind. */
+/** Actions are drawn from a hundred numbers; these are the first of each kind. */
 const FLOOD = 0;
 const KILL_CONSUMER = 80;
 const KILL_NODE = 91;
 
-/** What happened in all runs. */
+/** The events of all runs. */
 class Counts {
   deposits = 0;
   credits = 0;

@@ -14,7 +14,7 @@ const HOSTILE_CONNECTIONS = 150;
 const TRANSACTIONS = 2007;
 const P99_MS = 1000;
 
-/** What the second key saw, and what the hostile one got. */
+/** The replies that the second key and the hostile one received. */
 export interface FairReads {
   readonly statuses: readonly number[];
   /** Milliseconds of pages of 101 to 500 transactions, of pages of up to 1,000, and of the tip, in ascending order. */

@@ -23,7 +23,7 @@ const ENOUGH_MS = 10_000;
 const HOSTILE_ADDRESSES = 20;
 const CALL = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getblockcount' });
 
-/** What the hostile client did, until its last reply came. */
+/** The requests of the hostile client, until its last reply came. */
 interface Guesses {
   readonly replies: readonly Reply[];
   readonly compared: number;

@@ -1,4 +1,4 @@
-/** What a proof measured, and every promise that it saw broken. */
+/** The figures that a proof measured, and every promise that it found broken. */
 export interface ProofResult {
   /** Rows of the printed table: a name and its value. */
   readonly figures: readonly (readonly [name: string, value: string | number])[];
