@@ -13,13 +13,13 @@ export interface AdminRequest {
   readonly entry: RouteEntry | null;
 }
 
-/** Records a REST request of an administrator when it is over; calls of JSON-RPC are recorded where they run. */
+/** Records a REST request of an administrator when it has ended. JSON-RPC calls are recorded where they run. */
 export function recordAdminRequest(
   { audit, clock }: { readonly audit: Pick<AuditLog, 'record'>; readonly clock: Clock },
   { request, requestId, principal, client, entry }: AdminRequest,
   status: number,
 ): void {
-  // A stranger's request is refused before it means anything.
+  // A request without a credential is refused before it has any effect.
   if (principal.kind === 'anonymous') return;
   const method = `${request.method} ${entry!.template}`;
   const call = { time: unixSeconds(clock), who: principal.id, ip: client.ip, requestId, method, wallet: null };

@@ -8,13 +8,13 @@ import type { Gate } from './gate.ts';
 import type { Readiness } from './ops/readiness.ts';
 import { opsRoutes } from './ops/routes.ts';
 
-/** A topic's routes, as a function of what they need. */
+/** Returns the routes of one topic, built from the context that they need. */
 export type RoutePlugin = (context: ServerContext) => AnyElysia;
 
 /** The checks of requests that are hooks of Elysia. */
 export type Admissions = Pick<Gate, 'admit' | 'rejection' | 'upgrade' | 'preflight'>;
 
-/** All routes in one Elysia app, with the checks that stand before them as a hook. */
+/** Returns one Elysia app with all routes. A hook applies the checks of the gate before each of them. */
 export function composeApp(
   context: ServerContext,
   readiness: Readiness,
@@ -32,7 +32,10 @@ export function composeApp(
   return app.compile();
 }
 
-/** Runs before the parameters of a request are validated. A body that Elysia cannot parse fails before: then as well. */
+/**
+ * Runs before the parameters of a request are validated. If Elysia cannot parse a body, it runs before that error is
+ * answered.
+ */
 const admission = (gate: Admissions) =>
   new Elysia({ name: 'admission' })
     .derive({ as: 'global' }, ({ request, route }) => gate.admit(request, route))
@@ -42,8 +45,8 @@ const admission = (gate: Admissions) =>
     );
 
 /**
- * Every path with the methods that it lacks, and every other path: their requests pass the same checks, which reject all
- * of them but preflights.
+ * Adds the missing methods of every path, and all other paths. Their requests pass the same checks, which reject all of
+ * them except preflights.
  */
 function addOtherMethods(app: AnyElysia, gate: Admissions): void {
   app.all(

@@ -9,14 +9,14 @@ interface OriginOptions {
   readonly publicUrl: string | null;
 }
 
-/** Whether a browser page from this origin may use what a browser may use at all. */
+/** Whether a browser page of this origin may use the interface. */
 export function allowedOrigin(origin: string, { corsOrigins, publicUrl }: OriginOptions): boolean {
   return corsOrigins.includes(origin) || (publicUrl !== null && new URL(publicUrl).origin === origin);
 }
 
 /**
- * Answers OPTIONS. Without credentials, since browsers send none with it. `allow` are the methods of the path, null
- * where there is no such path.
+ * Answers OPTIONS without authentication, since browsers send no credentials with a preflight. `allow` lists the
+ * methods of the path, and is null if the path does not exist.
  */
 export function preflight(request: Request, allow: string | null, corsOrigins: readonly string[]): Response {
   if (allow === null) fail('not_found', 'no such route');
@@ -30,7 +30,10 @@ export function preflight(request: Request, allow: string | null, corsOrigins: r
   return new Response(null, { status: 204, headers });
 }
 
-/** Lets pages of the listed origins read the reply. Never with credentials: no cookie is for other origins. */
+/**
+ * Lets pages of the listed origins read the reply. Credentials are never allowed, since no cookie is meant for other
+ * origins.
+ */
 export function corsHeaders(request: Request, headers: Headers, corsOrigins: readonly string[]): void {
   headers.append('vary', 'Origin');
   const origin = request.headers.get('origin');

@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import { ApiError, errorResponse, type FailureCode, shownError } from '../http/errors.ts';
 import type { ServerContext } from './context.ts';
 
-/** Path parameters whose wrong form has a code of its own. */
+/** Path parameters whose invalid values have an error code of their own. */
 const PATH_FAILURES: Readonly<Record<string, FailureCode>> = {
   hash: 'invalid_hash',
   txid: 'invalid_txid',
@@ -11,7 +11,7 @@ const PATH_FAILURES: Readonly<Record<string, FailureCode>> = {
   cursor: 'invalid_cursor',
 };
 
-/** The part of Elysia's validation error that may be shown: which value, and what was expected of it. */
+/** The public part of Elysia's validation error: the name of the value, and the expected form. */
 interface InvalidValue {
   readonly type: string;
   readonly valueError?:
@@ -19,7 +19,10 @@ interface InvalidValue {
     | undefined;
 }
 
-/** Turns whatever a handler throws into an error body; what is no failure of the client's is logged and not shown. */
+/**
+ * Turns every exception of a handler into an error body. Exceptions that the client did not cause are logged and not
+ * shown.
+ */
 export const errorBoundary = ({ log, call }: ServerContext) =>
   new Elysia({ name: 'api.errors' }).onError({ as: 'global' }, ({ code, error, request, path }) => {
     const { requestId } = call(request);
@@ -31,7 +34,8 @@ export const errorBoundary = ({ log, call }: ServerContext) =>
     if (code === 'PARSE') return answer(new ApiError('invalid_request', 'malformed body'));
     if (code === 'VALIDATION') {
       const invalid = error as unknown as InvalidValue;
-      // Elysia raises this for our own malformed replies too; that is our bug, so it falls through.
+      // Elysia also raises this error for a malformed reply of the server. That is a bug of the server, so it falls
+      // through.
       if (invalid.type !== 'response') return answer(invalidValue(invalid));
     }
     log.error('request failed', { requestId, path, error });
@@ -48,7 +52,7 @@ function invalidValue({ type, valueError }: InvalidValue): ApiError {
   }
   const reason = valueError?.message ?? 'invalid value';
   const failure = (type === 'params' && PATH_FAILURES[parameter]) || 'invalid_parameter';
-  // A value that Elysia decodes before it checks has lost its name when it fails.
+  // Elysia loses the name of a value that it decodes before validation.
   const name = parameter || (type === 'property' ? 'value' : type);
   return new ApiError(failure, `${name}: ${reason}`, { parameter: parameter || null, reason });
 }

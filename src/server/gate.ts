@@ -45,34 +45,37 @@ export interface GateDependencies {
   readonly visitors: Visitors;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly replies: ReplyLedger;
-  /** Of those that are answered soon. */
+  /** Limit on requests with short bodies, per principal. */
   readonly parallel: ParallelRequests;
-  /** Of those with a mebibyte or more, or of unknown length, whose bodies are in memory until they are answered. */
+  /**
+   * Limit on requests with bodies of a mebibyte or more, or of unknown length. These bodies stay in memory until the
+   * answer.
+   */
   readonly longBodies: ParallelRequests;
   readonly refusals: RefusalPace;
   phase(): Phase;
   tip(): TipView | null;
   syncing(): boolean;
-  /** Makes a request for /ws a WebSocket. Throws ApiError. */
+  /** Upgrades a request for /ws to a WebSocket. Throws ApiError. */
   upgrade(request: Request, server: Upgrader, call: Call): MaybePromise<undefined>;
 }
 
-/** Elysia, as far as requests pass through it. */
+/** The Elysia app, as the gate calls it. */
 export interface App {
   readonly routes: readonly DeclaredRoute[];
   fetch(request: Request): Response | Promise<Response>;
 }
 
-/** What a hook of Elysia may return: nothing, a reply in place of the route's, or another request for the handler. */
+/** The result of Elysia's hook: nothing, a reply in place of the route's, or another request for the handler. */
 export type Admission = undefined | typeof REJECTED | { readonly request: Request };
 
-/** Ends a request in Elysia; the reply that is sent stands in its visit, so that Elysia need not copy it. */
+/** Ends a request within Elysia. The reply that is sent is kept in the visit, so that Elysia need not copy it. */
 const REJECTED = status(500, '');
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const LONG_BODY = 64 * 1024;
 const MIB = 1024 ** 2;
 const SOCKET_PATH = '/ws';
-/** Probes address a server by whatever name they find it under. */
+/** Probes address a server by any name that they find it under. */
 const ANY_HOST_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /**
@@ -96,20 +99,20 @@ export class Gate {
     this.#publicRates = publicRate && new RateTable(publicRate, deps.clock);
   }
 
-  /** To be called once, with the app whose hook calls `admit`. */
+  /** Sets the app whose hook calls `admit`. Call it once. */
   open(app: App): void {
     this.#app = app;
     this.#rules = new RouteRules(app.routes);
   }
 
-  /** The caller of a request. Throws on one that was not admitted. */
+  /** Returns the caller of a request. Throws if the request was not admitted. */
   call(request: Request): Call {
     const call = this.#visits.get(request)?.call;
     if (!call) throw new Error('a request that was not admitted');
     return call;
   }
 
-  /** Undefined once the connection is a WebSocket. */
+  /** Returns undefined once the connection is a WebSocket. */
   handle(request: Request, server: Upgrader, isRehearsal = false): MaybePromise<Response | undefined> {
     const visit = this.#visit(request, server, isRehearsal);
     let reply: MaybePromise<Response>;
@@ -120,7 +123,7 @@ export class Gate {
     } catch (error) {
       reply = this.#failed(visit, error);
     }
-    // What Elysia makes of a rejection is dropped.
+    // Elysia's own reply to a rejected request is dropped.
     if (visit.rejection) return this.#finished(visit, visit.rejection);
     if (!(reply instanceof Promise)) return this.#finished(visit, reply);
     if (Bun.peek.status(reply) === 'pending')
@@ -132,7 +135,7 @@ export class Gate {
       .then((response) => this.#finished(visit, visit.rejection ?? response));
   }
 
-  /** Makes a request for /ws a WebSocket; the reply is not sent then. Throws ApiError. */
+  /** Upgrades a request for /ws to a WebSocket, after which no reply is sent. Throws ApiError. */
   upgrade(request: Request): MaybePromise<undefined> {
     const visit = this.#visits.get(request)!;
     return whenReady(this.#deps.upgrade(visit.request, visit.server, visit.call!), () => {
@@ -141,7 +144,7 @@ export class Gate {
     });
   }
 
-  /** Answers what only a preflight gets to: a path with a method that has no route. */
+  /** Answers a path with a method that has no route. Only preflights reach it. */
   preflight(request: Request): Response {
     const visit = this.#visits.get(request)!;
     const allow = isSocketPath(visit.path) ? 'GET' : (visit.entry?.allow ?? null);
@@ -165,10 +168,10 @@ export class Gate {
     return REJECTED;
   }
 
-  /** Undefined once the connection is a WebSocket. */
+  /** Returns undefined once the connection is a WebSocket. */
   #finished(visit: Visit, reply: Response): MaybePromise<Response | undefined> {
     visit.release?.();
-    // A route that the hook missed would be open to all.
+    // A route that bypasses the hook would be open to every client.
     if (!visit.checked && reply.ok)
       return this.#finish(visit, this.#failed(visit, new Error('a reply without any check')));
     if (visit.upgraded) {
@@ -178,7 +181,7 @@ export class Gate {
     return reply.status === 429 ? this.#finishRefusal(visit, reply) : this.#finish(visit, reply);
   }
 
-  /** Refusals of requests that were admitted have a pace; wrong credentials have one of their own. */
+  /** Refusals of admitted requests are paced here; wrong credentials have a pace of their own. */
   #finishRefusal(visit: Visit, reply: Response): MaybePromise<Response> {
     if (!visit.call) return this.#finish(visit, reply);
     const pace = this.#deps.refusals.next(ownerOf({ principal: visit.principal, ip: visit.client.ip }));
@@ -187,7 +190,9 @@ export class Gate {
     return pace.then(() => this.#finish(visit, reply));
   }
 
-  /** While a reply takes its time nothing is sent, and the connection would be closed for idling. */
+  /**
+   * The runtime closes a connection that is idle while its reply is prepared, so the idle timeout is off until then.
+   */
   #keptOpen<R>({ request }: Visit, server: Upgrader, reply: Promise<R>): Promise<R> {
     if (Bun.peek.status(reply) !== 'pending') return reply;
     server.timeout?.(request, 0);
@@ -227,7 +232,7 @@ export class Gate {
     };
   }
 
-  /** The reply to a request that the checks reject; undefined where they admit it. */
+  /** Returns the reply to a request that the checks reject; undefined if they admit it. */
   async rejection(request: Request, pattern: string): Promise<Response | undefined> {
     await this.admit(request, pattern);
     return this.#visits.get(request)!.rejection ?? undefined;
@@ -261,16 +266,16 @@ export class Gate {
 
   #checkAuthenticated(visit: Visit, inner: Request, length: string | null): MaybePromise<Admission> {
     const { route, entry, path } = visit;
-    // The node may have begun to stop while a password was checked.
+    // The node may have begun to stop during the password check.
     this.#checkPhase(route);
-    // A public route serves wrong credentials like none.
+    // A public route treats wrong credentials as none.
     if (visit.principal === ANONYMOUS) this.#checkHost(visit);
     this.#limitPublic(visit);
     const call = this.#admit(visit);
     visit.call = call;
     call.charge(1);
     if (!entry) fail('not_found', 'no such route');
-    // GET is there only to send browsers on.
+    // GET on / only redirects browsers.
     const allow = path === '/' ? 'POST' : entry.allow;
     if (!route) throw new ApiError('method_not_allowed', 'method not allowed here', null, { allow });
     this.#checkAllowed(visit, route);
@@ -283,7 +288,7 @@ export class Gate {
     }
     if (mebibytes > 0) this.#hold(visit, this.#deps.longBodies);
     else if (route.access !== 'open' && !route.unlimitedTime) this.#hold(visit, this.#deps.parallel);
-    // Calls of JSON-RPC have no deadline.
+    // JSON-RPC calls have no deadline.
     if (route.access !== 'rpc') {
       visit.admitted = true;
       visit.onAdmitted?.();
@@ -291,7 +296,7 @@ export class Gate {
     return undefined;
   }
 
-  /** Counts the request until its reply is there. Throws ApiError `rate_limited`. */
+  /** Counts the request until its reply is ready. Throws ApiError `rate_limited`. */
   #hold(visit: Visit, running: ParallelRequests): void {
     const { promise, resolve } = Promise.withResolvers<void>();
     void running.run(ownerOf(visit.call!), () => promise);
@@ -309,10 +314,10 @@ export class Gate {
     throw new ApiError('shutting_down', 'the node is stopping', null, { connection: 'close' });
   }
 
-  /** Fills in who asks; returns why not. */
+  /** Sets the principal of the visit. Returns the reason of a refusal, or null. */
   #authenticate(visit: Visit): MaybePromise<AuthRefusal | null> {
     const { request, route, entry, path, client } = visit;
-    // Unknown paths under /api are not told apart from known ones before the credentials are right.
+    // Without valid credentials, unknown paths under /api are answered like known ones.
     const access = route?.access ?? entry?.access ?? null;
     const required = access === null ? path === '/api' || path.startsWith('/api/') : needsKey(access, route !== null);
     const authorization = request.headers.get('authorization');
@@ -361,14 +366,14 @@ export class Gate {
     if (access === 'rpc') {
       const origin = request.headers.get('origin');
       if (origin !== null && !allowedOrigin(origin, this.#deps.options.http)) fail('origin_not_allowed');
-      // Before its body is read.
+      // Refused here, so that the body is not read.
       if (!mayCallAny(principal)) fail('insufficient_scope', 'this credential may call no method');
       return;
     }
     if (access !== 'public' && access !== 'open') requireScope(principal, access);
   }
 
-  /** A body of unknown length is read whole, up to the runtime's own limit, before its handler runs. */
+  /** Reads a body of unknown length whole, up to the runtime's own limit, before its handler runs. */
   async #readChunked(visit: Visit, request: Request, route: Route): Promise<Admission> {
     const body = await request.arrayBuffer();
     if (body.byteLength > route.bodyLimit) tooLarge(route.bodyLimit);
@@ -387,9 +392,9 @@ export class Gate {
     const response = errorResponse(shown ?? new ApiError('internal_error', 'internal error'), requestId, shape);
     if (response.status === 401 && !this.#deps.options.auth.basic)
       response.headers.set('www-authenticate', BEARER_CHALLENGE);
-    // What is left of a long body is not worth waiting for.
+    // The connection closes, since the rest of a long body is not worth reading.
     if (Number(request.headers.get('content-length')) > LONG_BODY) response.headers.set('connection', 'close');
-    // Clients of Bitcoin Core wait where it is said with Core's status, and give up on 503.
+    // Clients of Bitcoin Core wait during warm-up only if the reply has Core's status, and give up on 503.
     if (shape === 'rpc' && shown?.failure === 'warming_up' && isOfCoreClient(request))
       return new Response(response.body, { status: 500, headers: response.headers });
     return response;
@@ -429,7 +434,7 @@ export class Gate {
     );
   }
 
-  /** A body that is not sent is not counted any more. */
+  /** An unsent body no longer counts. */
   #drop(response: Response): void {
     if (this.#deps.replies.unsent > 0) void response.body?.cancel();
   }
@@ -437,7 +442,7 @@ export class Gate {
   #setChainHeaders(headers: Headers): void {
     const tip = this.#deps.tip();
     if (!tip) return;
-    // A reply made from a snapshot has named its tip already.
+    // A reply that was made from a snapshot already names its tip.
     if (!headers.has('x-chain-height')) {
       headers.set('x-chain-height', String(tip.height));
       headers.set('x-chain-hash', tip.hash);
@@ -450,7 +455,7 @@ export class Gate {
     const { request, path, entry, startedAt, visitor, principal } = visit;
     if (visitor) {
       if (principal !== ANONYMOUS) visitor.keyed = true;
-      // A WebSocket goes on.
+      // A WebSocket remains a running request of its connection.
       if (status !== 101) ended(visitor);
     }
     if (visit.route?.access === 'admin') recordAdminRequest(this.#deps, visit, status);
@@ -467,13 +472,13 @@ function isChunked(request: Request, length: string | null): boolean {
   return length === null && request.method !== 'GET' && request.body !== null;
 }
 
-/** Whether there is something to authenticate, right or wrong. Preflights are never authenticated. */
+/** Whether the request carries a credential, valid or not. Preflights are never authenticated. */
 function carriesCredential(request: Request, isSocket: boolean): boolean {
   if (request.method === 'OPTIONS') return false;
   return isSocket ? carriesSocketCredential(request) : request.headers.get('authorization') !== null;
 }
 
-/** A wrong method on an open or a JSON-RPC path is told without credentials: there is nothing to hide. */
+/** A wrong method on an open or a JSON-RPC path is reported without credentials, since its existence is no secret. */
 function needsKey(access: Route['access'], methodKnown: boolean): boolean {
   return access !== 'open' && access !== 'public' && (methodKnown || access !== 'rpc');
 }
@@ -482,7 +487,7 @@ function requireScope({ scopes }: Principal, required: Scope): void {
   if (!hasScope(scopes, required)) fail('insufficient_scope', `this needs the scope ${required}`, { required });
 }
 
-/** One of two values would be taken and the other passed over. */
+/** Handlers read one value per name, so a second one would be ignored silently. */
 function checkQuery(query: string, { query: names }: Route): void {
   if (!query.includes('&') || names.length === 0) return;
   const given = new URLSearchParams(query);
@@ -494,7 +499,7 @@ function tooLarge(limit: number): never {
   fail('payload_too_large', `the body is larger than ${limit} bytes`, { limit });
 }
 
-/** The time begins when the request is admitted; until then it waits for a password to be checked. */
+/** The deadline starts when the request is admitted. Until then the request waits for the password check. */
 function withDeadline(visit: Visit, reply: Promise<Response>, timeoutMs: number): Promise<Response> {
   if (timeoutMs === 0) return reply;
   return new Promise((resolve, reject) => {
@@ -507,7 +512,7 @@ function withDeadline(visit: Visit, reply: Promise<Response>, timeoutMs: number)
   });
 }
 
-/** The request as Elysia routes it: HEAD is answered like GET, and Bun leaves the body out. */
+/** Returns the request as Elysia routes it. HEAD is routed as GET, and Bun omits the body of the reply. */
 function routedRequest({ request, url, target }: Visit): Request {
   if (request.method === 'HEAD')
     return new Request(`http://localhost${target}`, { headers: request.headers, signal: request.signal });

@@ -2,10 +2,12 @@ import { isIP } from 'node:net';
 import type { ListenAddress } from '../http/options.ts';
 import { OperatorError } from '../util/operator-error.ts';
 
-/** Codes of resolvers for an unknown name, and of the system for an address that it does not have. */
+/** Codes of resolvers for an unknown name, and of the system for an address that is not local. */
 const NO_SUCH_ADDRESS = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'ENXIO', 'EAI_AGAIN', 'EAI_NONAME']);
 
-/** The sentence for an operator when a listener cannot be started for a known cause, else the error as it is. */
+/**
+ * Returns a sentence for the operator if a listener failed to start for a known cause, and the error itself otherwise.
+ */
 export function listenProblem(setting: string, { host, port }: ListenAddress, error: unknown): Error {
   if (!(error instanceof Error) || error.name === 'OperatorError') return error as Error;
   const { code = '' } = error as NodeJS.ErrnoException;
@@ -13,7 +15,7 @@ export function listenProblem(setting: string, { host, port }: ListenAddress, er
   if (code === 'EACCES')
     return new OperatorError(`${setting}: no permission to listen on ${host}:${port}: choose a port above 1023`);
   if (code !== 'EADDRINUSE') return error;
-  // Bun reports a name that cannot be resolved in the same way.
+  // Bun reports a name that cannot be resolved with the same code.
   const unresolved = isIP(host) === 0 && host !== 'localhost' ? `, or ${host} cannot be resolved` : '';
   return new OperatorError(
     `${setting}: ${host}:${port} is in use${unresolved}: stop what listens there, or choose another address (--${setting}=127.0.0.1:18500)`,

@@ -7,12 +7,15 @@ import type { Gate } from './gate.ts';
 
 const MAX_BODY = 32 * 1024 ** 2;
 const SOCKET_IDLE_SECONDS = 120;
-/** For TLS 1.2, which has weaker ones: only with forward secrecy and authenticated encryption, as all of TLS 1.3. */
+/**
+ * Cipher suites of TLS 1.2: only those with forward secrecy and authenticated encryption, which all suites of TLS 1.3
+ * have.
+ */
 const TLS_CIPHERS = ['ECDSA', 'RSA']
   .flatMap((key) => ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'].map((c) => `ECDHE-${key}-${c}`))
   .join(':');
 
-/** Opens the listener. Throws what Bun throws when the address is taken. */
+/** Opens the listener. Throws the error of Bun if the address is in use. */
 export function listen(
   { http, limits }: Pick<ApiOptions, 'http' | 'limits'>,
   gate: Gate,
@@ -21,7 +24,7 @@ export function listen(
   return Bun.serve<SocketData>({
     hostname: http.listen.host,
     port: http.listen.port,
-    // Two processes on one port would share the requests silently.
+    // Without this, two processes on one port would share the requests silently.
     reusePort: false,
     development: false,
     maxRequestBodySize: MAX_BODY,
@@ -45,7 +48,7 @@ export function listen(
   });
 }
 
-/** Logs a warning where clear text leaves this host. */
+/** Logs a warning if clear text leaves this host. */
 export function warnAboutExposure({ http }: ApiOptions, log: Log): void {
   if (http.tls || isLocal(http.listen)) return;
   log.warn('HTTP without TLS listens beyond this host; put a proxy with TLS before it', { ...http.listen });

@@ -1,19 +1,19 @@
 import { ApiError } from '../http/errors.ts';
 import type { Owner } from '../http/owner.ts';
 
-/** Counts the requests of each owner that are not answered yet. */
+/** Counts the unanswered requests of each principal. */
 export class ParallelRequests {
   readonly #most: number;
   readonly #what: string;
   readonly #running = new Map<Owner, number>();
 
-  /** `what` is counted, as the refusal names it. */
+  /** `what` names the counted requests in the error text. */
   constructor(most: number, what: string) {
     this.#most = most;
     this.#what = what;
   }
 
-  /** Runs `answer` and counts it until its reply is there. Throws ApiError `rate_limited` at the limit. */
+  /** Runs `answer` and counts it until it has a reply. Throws ApiError `rate_limited` at the limit. */
   run<T>(owner: Owner, answer: () => T | Promise<T>): T | Promise<T> {
     const running = this.#running.get(owner) ?? 0;
     if (running >= this.#most)

@@ -10,7 +10,7 @@ import { runJob } from './run-job.ts';
 
 declare const self: Worker;
 
-/** Time that opening a file waits for a free descriptor. */
+/** Time limit for a free descriptor when a file is opened, milliseconds. */
 const PATIENCE_MS = 2000;
 
 announceStart();
@@ -75,7 +75,10 @@ function faultOf(error: unknown): string | null {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Text becomes bytes here, so that the front only passes them on; an own buffer, since it goes over whole. */
+/**
+ * Encodes text here, so that the main thread only passes bytes on. The buffer is a separate one, since it is
+ * transferred whole.
+ */
 function bytesOf(body: string | Uint8Array): Uint8Array<ArrayBuffer> {
   return typeof body === 'string' ? new TextEncoder().encode(body) : body.slice();
 }

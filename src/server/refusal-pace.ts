@@ -2,17 +2,17 @@ import { RateTable } from '../auth/limits.ts';
 import type { Owner } from '../http/owner.ts';
 import type { Clock } from '../util/clock.ts';
 
-/** Refusals of one owner that are sent at once. */
+/** Refusals of one principal that are sent at once. */
 const PROMPT = { perSecond: 10, burst: 40 } as const;
-/** As long as the shortest Retry-After. */
+/** Delay of a held refusal, milliseconds; equal to the shortest Retry-After. */
 const HOLD_MS = 1000;
 const MAX_HELD = 1024;
 
-/** What becomes of a refusal: it is sent at once, when the promise resolves, or with the end of its connection. */
+/** How a refusal is sent: at once, when the promise resolves, or with the close of its connection. */
 export type Pace = 'at once' | 'and close' | Promise<void>;
 
 /**
- * Holds refusals of clients that repeat a refused request without a pause, so that refusing them costs the front little.
+ * Delays refusals of clients that repeat a refused request without a pause, so that they cost the main thread little.
  */
 export class RefusalPace {
   readonly #prompt: RateTable;
@@ -23,7 +23,7 @@ export class RefusalPace {
     this.#prompt = new RateTable(PROMPT, clock);
   }
 
-  /** To be called once for each refusal. */
+  /** Returns the pace of one refusal. Call it once for each. */
   next(owner: Owner): Pace {
     if (this.#stopped || this.#prompt.bucket(owner).take(1)) return 'at once';
     if (this.#held.size >= MAX_HELD) return 'and close';
@@ -38,7 +38,7 @@ export class RefusalPace {
     });
   }
 
-  /** Sends what is held; from now on nothing is. */
+  /** Sends all held refusals, and holds none afterwards. */
   stop(): void {
     this.#stopped = true;
     for (const send of this.#held) send();

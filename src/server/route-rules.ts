@@ -1,16 +1,16 @@
 import type { Access, RouteAccess } from '../http/route-access.ts';
 
-/** What is checked before a route answers. */
+/** The properties of a route that the gate checks. */
 export interface Route {
   readonly method: string;
   /** `/api/block/{hash}`: the `route` of metrics. */
   readonly template: string;
   readonly access: Access;
-  /** Bytes of a request body. */
+  /** Limit of the request body, bytes. */
   readonly bodyLimit: number;
   readonly whileStarting: boolean;
   readonly unlimitedTime: boolean;
-  /** Names of the parameters that its query may have. */
+  /** Names of its query parameters. */
   readonly query: readonly string[];
 }
 
@@ -18,13 +18,13 @@ export interface Route {
 export interface RouteEntry {
   readonly template: string;
   readonly methods: ReadonlyMap<string, Route>;
-  /** Of its first method; for a request with one that is not there. */
+  /** Access of the first method, used for a request with an unknown method. */
   readonly access: Access;
   /** For the `Allow` header. */
   readonly allow: string;
 }
 
-/** The part of Elysia's list of routes that is read here. */
+/** The members of Elysia's list of routes that are read here. */
 export interface DeclaredRoute {
   readonly method: string;
   readonly path: string;
@@ -43,7 +43,7 @@ export class RouteRules {
     this.#entries = new Map([...groups].map(([path, some]) => [path, routeEntry(path, some)]));
   }
 
-  /** null for a request that no route fits. */
+  /** Returns null if no route matches the request. */
   entry(pattern: string): RouteEntry | null {
     return this.#entries.get(pattern) ?? this.#entries.get(withoutSlash(pattern)) ?? null;
   }

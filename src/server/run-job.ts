@@ -15,7 +15,7 @@ import { spentTxids } from '../rpc/methods/rawtransactions/spent-outputs.ts';
 import { systemClock } from '../util/clock.ts';
 import type { WalletReads } from '../wallet/store/wallet-reads.ts';
 
-/** Does one job on one snapshot. Throws only what neither the caller nor the chain can be blamed for. */
+/** Runs one job on one snapshot. Throws only on internal errors; other errors are part of the result. */
 export function runJob(base: Omit<ReadBase, 'mirror'>, job: ReaderJob, checkpoint: () => void): ReaderResult {
   try {
     const mirror = job.mempool ? MempoolMirror.of(job.mempool, systemClock) : null;

@@ -55,11 +55,11 @@ export interface ApiDependencies {
   /** State of the other threads, for metrics. */
   readonly threads?: GaugeSources['threads'];
   readonly clock?: Clock;
-  /** The settings that replies depend on; defaults of the network where absent. */
+  /** Settings that replies depend on; the defaults of the network if absent. */
   readonly sources?: ReadSources;
   /** Called when an operator asks the program to stop. */
   readonly shutDown?: () => void;
-  /** The routes that are served beside those of operations. */
+  /** Routes beside those of operations. */
   readonly plugins?: readonly RoutePlugin[];
 }
 
@@ -76,7 +76,7 @@ export function startApi(deps: ApiDependencies): ApiServer {
   return new ApiServer(deps);
 }
 
-/** The HTTP server with everything behind it, built in the order in which its parts need one another. */
+/** The HTTP server with everything behind it, built in the order of the dependencies. */
 export class ApiServer {
   readonly url: string;
   readonly port: number;
@@ -109,12 +109,12 @@ export class ApiServer {
   #stopped: Promise<void> | null = null;
 
   /**
-   * Opens the HTTP listener. Until `attach` only liveness, health and readiness are answered. Throws OperatorError on
-   * unusable credentials in the options, and what Bun throws when the address is taken.
+   * Opens the HTTP listener. Only liveness, health and readiness are answered until `attach`. Throws OperatorError on
+   * unusable credentials in the options, and the error of Bun if the address is in use.
    */
   constructor(deps: ApiDependencies) {
     const { options, params, log, startedAt, clock = systemClock } = deps;
-    // Credentials follow the clock of the host, never the mock time of a test network.
+    // Credentials follow the host clock, never the mock time of a test network.
     const host = deps.clock ?? hostClock;
     const { limits } = options;
     this.#options = options;
@@ -283,7 +283,7 @@ export class ApiServer {
     deps.signal?.addEventListener('abort', () => void this.stop('aborted'), { once: true });
   }
 
-  /** Serves everything from now on. Returns the file of a first key, if one was written. */
+  /** Serves all routes from now on. Returns the file of a first key, if one was written. */
   attach(attachment: Attachment): { initialKeyFile: string } | null {
     const { node, reads } = attachment;
     const initialKey = this.auth.open();
@@ -302,18 +302,18 @@ export class ApiServer {
     return initialKey;
   }
 
-  /** Stops accepting, closes the WebSockets and waits a bounded time for running requests. */
+  /** Stops accepting requests, closes the WebSockets and waits a bounded time for running requests. */
   stop(reason: string): Promise<void> {
     this.#stopped ??= this.#stop(reason);
     return this.#stopped;
   }
 
-  /** The way of an update begins here: the mirror of the mempool applies it, a little at a time. */
+  /** The mempool mirror is the first to apply an update, in slices. */
   #onNodeUpdate(update: NodeUpdate): void {
     this.#mempool.take(update);
   }
 
-  /** The mirror shows these changes now. */
+  /** The mirror contains these changes now. */
   #onMempoolChanges(changes: readonly SeenChange[]): void {
     for (const change of changes)
       if (change.kind === 'added') this.#metrics.mempoolChange('added', '');
@@ -328,7 +328,7 @@ export class ApiServer {
     this.#hub.committed(lastSeq);
   }
 
-  /** Sends `feeUpdate` where a rate has changed. */
+  /** Sends `feeUpdate` if a rate has changed. */
   #announceFees(report: FeeReport): void {
     if (!this.#tip) return;
     const { height, hash } = this.#tip;
@@ -344,7 +344,7 @@ export class ApiServer {
     return this.#attachment;
   }
 
-  /** Data of `syncStatus`; null before the node is attached. */
+  /** Returns the data of `syncStatus`; null before the node is attached. */
   #syncStatus(): SyncStatus | null {
     if (!this.#attachment || !this.#tip) return null;
     const { headers, sync, verificationProgress } = this.#attachment.node.status();
@@ -353,7 +353,7 @@ export class ApiServer {
     return { state, height: this.#tip.height, headers, progress: verificationProgress, phase, presynced };
   }
 
-  /** What the gauges read of the parts of the server, once it runs. */
+  /** Returns the sources of the gauges that belong to a running server. */
   #gauges(): Omit<GaugeSources, 'cacheReady' | 'threads' | 'uptimeSeconds'> {
     return {
       chain: () => this.#attachment && chainGauges(this.#attachment),
@@ -383,7 +383,7 @@ export class ApiServer {
     this.#hub.stop();
     this.auth.stopWaiting();
     this.#refusals.stop();
-    // `stop` refuses new connections at once and resolves when the open ones are done.
+    // `stop` refuses new connections at once and resolves when the open ones have ended.
     await Promise.race([this.#server.stop(), Bun.sleep(MAX_DRAIN_MS)]);
     await this.#server.stop(true);
     await this.#opsServer?.stop(true);
@@ -397,7 +397,7 @@ export class ApiServer {
   }
 }
 
-/** Answers a request of our own, so that the first request of a client finds everything compiled. */
+/** Answers a request of the server's own, so that the first request of a client finds compiled code. */
 function rehearse(gate: Gate): void {
   void gate.handle(new Request('http://localhost/healthz'), { requestIP: () => null, upgrade: () => false }, true);
 }

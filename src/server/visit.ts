@@ -13,37 +13,37 @@ export type Upgrader = Pick<Server<SocketData>, 'requestIP' | 'upgrade'> & Parti
 /** State of one request from its arrival to its reply. */
 export interface Visit {
   readonly request: Request;
-  /** By which it is routed; not always what the request says of itself. */
+  /** URL that routes the request; it may differ from the URL of the request itself. */
   readonly url: string;
   /** Path and query. */
   readonly target: string;
   readonly path: string;
   readonly requestId: string;
   readonly client: Client;
-  /** null until Elysia has found it, and where there is none. */
+  /** null until Elysia has found the route, and if no route matches. */
   entry: RouteEntry | null;
   route: Route | null;
   readonly shape: 'rest' | 'rpc';
   readonly startedAt: number;
-  /** The checks before the parameters have seen it. */
+  /** Whether the checks before the parameters have run. */
   checked: boolean;
-  /** The reply of the checks to a request that they do not admit. */
+  /** The reply to a request that the checks reject; null if they admit it. */
   rejection: Response | null;
   /** The server that received it. */
   readonly server: Upgrader;
-  /** null until the caller is known to be entitled to call something. */
+  /** null until the caller is authenticated and allowed to call a method. */
   call: Call | null;
-  /** It passed all checks, and its route answers. */
+  /** Whether the request passed all checks and its route answers. */
   admitted: boolean;
   onAdmitted: (() => void) | null;
-  /** The connection has become a WebSocket. */
+  /** Whether the connection has become a WebSocket. */
   upgraded: boolean;
-  /** Sent by nobody, so that it is not counted. */
+  /** Whether the server itself made the request, so that it is not counted. */
   readonly isRehearsal: boolean;
-  /** Called when the reply is there. */
+  /** Called when the reply is ready. */
   release: (() => void) | null;
   principal: Principal;
   bucket: TokenBucket | null;
-  /** Its connection; null where no connection is known. */
+  /** The connection of the request; null if it is not known. */
   readonly visitor: Visitor | null;
 }

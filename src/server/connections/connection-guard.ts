@@ -7,11 +7,11 @@ import { type Census, type CountedSocket, SocketCensus } from './socket-census.t
 import type { Visitors } from './visitors.ts';
 
 interface ConnectionLimits {
-  /** Connections of all HTTP listeners together. */
+  /** Limit on the connections of all HTTP listeners together. */
   readonly total: number;
-  /** Of one address, or one /64 of IPv6. */
+  /** Limit on the connections of one address, or of one /64 of IPv6. */
   readonly perAddress: number;
-  /** Descriptors that the process may have open, and how many of them connections must leave free. */
+  /** Limit on the open descriptors of the process, and the number of them that connections must leave free. */
   readonly descriptors: number;
   readonly headroom: number;
 }
@@ -21,41 +21,41 @@ export interface GuardParts {
   readonly census: SocketCensus;
   readonly visitors: Visitors;
   readonly log: Log;
-  /** Addresses that are held to the bound of all alone: loopback, and proxies. */
+  /** Whether only the total limit applies to an address, as for loopback and proxies. */
   readonly isExempt: (address: string) => boolean;
 }
 
-/** Interval between two checks of the number of descriptors. */
+/** Interval between two checks of the number of descriptors, milliseconds. */
 const TICK_MS = 100;
-/** Connections are counted in each tick where there are more descriptors than this share of the bound. */
+/** Connections are counted in every tick while the process has more descriptors than this share of their limit. */
 const WATCHED_SHARE = 0.5;
-/** What has been closed is logged at most this often. */
+/** Minimum interval between two log lines about closed connections, milliseconds. */
 const LOG_MS = 10_000;
-/** Connections that stay, however little room there is. */
+/** Number of connections that stay open, however few descriptors are free. */
 const LEAST = 16;
-/** Entries of connections that are gone, at which the list is cleaned. */
+/** The list is cleaned when it holds this many entries of closed connections. */
 const STALE_VISITORS = 1000;
 
-/** Who goes first, from 0 up. */
+/** Order in which connections are closed, lowest rank first. */
 const RANK = { silent: 0, anonymousIdle: 1, newcomer: 2, anonymousRunning: 3, keyedIdle: 4, keyedRunning: 5 } as const;
 
 interface Candidate {
   readonly socket: CountedSocket;
   readonly rank: number;
-  /** Connections of the same address. */
+  /** Number of connections of the same address. */
   readonly crowd: number;
   readonly at: number;
 }
 
 /**
- * Holds the connections of the HTTP listeners to their limits. The runtime accepts whatever comes, so connections beyond a
- * limit are closed shortly afterwards: first those that have sent nothing, last those of keys with a request that runs.
+ * Holds the connections of the HTTP listeners to their limits. The runtime accepts every connection, so those beyond a
+ * limit are closed shortly afterwards: first those that have sent nothing, last those of keys with a running request.
  */
 export class ConnectionGuard {
   readonly #parts: GuardParts;
   readonly #timer: ReturnType<typeof setInterval>;
   #counting = false;
-  /** Of the last census. */
+  /** Clients that the last census found. */
   #known: ReadonlySet<string> = new Set();
   #closed = 0;
   #loggedAt = Number.NEGATIVE_INFINITY;
@@ -68,7 +68,7 @@ export class ConnectionGuard {
     this.#timer.unref();
   }
 
-  /** Connections when they were last counted. */
+  /** Number of connections at the last count. */
   get connections(): number {
     return this.#connections;
   }
@@ -84,14 +84,14 @@ export class ConnectionGuard {
     if (!this.#counting && this.#isDue()) void this.#hold();
   }
 
-  /** Connections are descriptors: where these are few there is nothing to count. */
+  /** Every connection is a descriptor, so a process with few descriptors needs no count. */
   #isDue(): boolean {
     const { census, limits, visitors } = this.#parts;
     const bound = Math.min(limits.perAddress, this.#room(census.descriptors() - this.#connections));
     return census.descriptors() > bound * WATCHED_SHARE || visitors.size > STALE_VISITORS + 2 * this.#connections;
   }
 
-  /** How many connections there may be beside `others` descriptors. */
+  /** Returns the number of connections that are allowed beside `others` descriptors. */
   #room(others: number): number {
     const { total, descriptors, headroom } = this.#parts.limits;
     return Math.max(LEAST, Math.min(total, descriptors - headroom - others));
@@ -117,7 +117,7 @@ export class ConnectionGuard {
     }
   }
 
-  /** The connections that have to go. */
+  /** Returns the connections to close. */
   #excess({ descriptors, sockets }: Census): readonly CountedSocket[] {
     const { limits, isExempt } = this.#parts;
     const room = this.#room(descriptors - sockets.length);
@@ -177,12 +177,12 @@ export class ConnectionGuard {
   }
 }
 
-/** Within a rank the largest crowd goes first, and in it what has been idle longest. */
+/** Within a rank the connections of the largest crowd come first, and among them those that have been idle longest. */
 function byOrder(a: Candidate, b: Candidate): number {
   return a.rank - b.rank || b.crowd - a.crowd || a.at - b.at;
 }
 
-/** Guards the listeners on these ports; null on a system where connections cannot be counted. */
+/** Guards the listeners on these ports. Returns null on a system where connections cannot be counted. */
 export function startGuard(
   { limits, descriptors }: ApiOptions,
   {

@@ -6,32 +6,32 @@ const AF_INET = 2;
 const AF_INET6 = 10;
 const SHUT_RDWR = 2;
 const SEEK_SET = 0;
-/** Of a linux_dirent64: its length, and where its name begins. */
+/** Offsets in a linux_dirent64: its length, and the beginning of its name. */
 const ENTRY_LENGTH = 16;
 const ENTRY_NAME = 19;
 const LISTING_BYTES = 64 * 1024;
 const ADDRESS_BYTES = 128;
-/** How long it looks at descriptors before requests get their turn. */
+/** Time limit of one slice, milliseconds; requests are served between two slices. */
 const SLICE_MS = 1;
 
 /** A connection that was accepted on one of our ports. */
 export interface CountedSocket {
   readonly fd: number;
-  /** Names the client's end as `peerName` does. */
+  /** Identifies the client's end in the form of `peerName`. */
   readonly peer: string;
   readonly address: string;
 }
 
 export interface Census {
-  /** Descriptors of the process, of whatever kind. */
+  /** Number of open descriptors of the process, of every kind. */
   readonly descriptors: number;
   readonly sockets: readonly CountedSocket[];
 }
 
 /**
- * Counts the connections of listeners by looking at the descriptors of this process, since the runtime reports nothing of a
- * connection before its first request. To be used on the thread that accepts them and on no other: there no descriptor
- * becomes another one's between two calls.
+ * Counts the connections of listeners by inspecting the descriptors of this process, since the runtime reports nothing
+ * about a connection before its first request. Use it only on the thread that accepts the connections: no descriptor is
+ * reused there between two calls.
  */
 export class SocketCensus {
   readonly #libc: Libc;
@@ -48,25 +48,25 @@ export class SocketCensus {
     this.#ports = ports;
   }
 
-  /** Null on a system where descriptors cannot be listed. */
+  /** Returns null on a system where descriptors cannot be listed. */
   static open(ports: Iterable<number>): SocketCensus | null {
     const libc = openSockets();
     if (libc === null) return null;
     try {
-      // It stays open: when there are no descriptors left it is needed most.
+      // The directory stays open, because a census is needed most when no descriptors are left.
       return new SocketCensus(libc, openSync('/proc/self/fd', 'r'), new Set(ports));
     } catch {
       return null;
     }
   }
 
-  /** How many descriptors the process has open. */
+  /** Returns the number of open descriptors of the process. */
   descriptors(): number {
-    // Linux reports the number since 6.2; before that it is 0.
+    // Linux reports the number since 6.2, and 0 before that.
     return fstatSync(this.#listing).size || this.#list().length;
   }
 
-  /** Looks at all descriptors, a few at a time. */
+  /** Inspects all descriptors in slices. */
   async take(): Promise<Census> {
     const pause = turns(SLICE_MS);
     const descriptors = this.#list();
@@ -79,7 +79,7 @@ export class SocketCensus {
     return { descriptors: descriptors.length, sockets };
   }
 
-  /** Ends a connection if it is still the one that was counted; the runtime closes it as if the client had left. */
+  /** Closes a connection if it is still the counted one. The runtime handles it as if the client had disconnected. */
   end({ fd, peer }: CountedSocket): boolean {
     return this.#socketOf(fd)?.peer === peer && this.#libc.shutdown(fd, SHUT_RDWR) === 0;
   }
@@ -101,7 +101,7 @@ export class SocketCensus {
     }
   }
 
-  /** Null where the name is `.` or `..`. */
+  /** Returns null if the name is `.` or `..`. */
   #numberAt(at: number): number | null {
     let number = 0;
     for (let i = at; this.#entries[i] !== 0; i++) {
@@ -117,13 +117,13 @@ export class SocketCensus {
     this.#length[0] = ADDRESS_BYTES;
     if (getsockname(fd, this.#address, this.#length) !== 0 || !this.#ports.has(this.#port())) return null;
     this.#length[0] = ADDRESS_BYTES;
-    // The listener has no other end.
+    // A listening socket has no peer.
     if (getpeername(fd, this.#address, this.#length) !== 0) return null;
     const address = this.#host();
     return address === null ? null : { fd, address, peer: peerName(address, this.#port()) };
   }
 
-  /** Null where it is not a socket of IP. */
+  /** Returns null if the socket is not an IP socket. */
   #family(): number | null {
     const family = this.#address[0]! | (this.#address[1]! << 8);
     return family === AF_INET || family === AF_INET6 ? family : null;
@@ -141,12 +141,12 @@ export class SocketCensus {
   }
 }
 
-/** Names one end of a connection; the address in the form that `hostOf` gives. */
+/** Returns the name of one end of a connection, with the address in the form of `hostOf`. */
 export function peerName(address: string, port: number): string {
   return `${address} ${port}`;
 }
 
-/** One spelling for each address: IPv4 with dots, IPv6 as eight groups of four digits. */
+/** Returns the one spelling of an address: IPv4 with dots, IPv6 as eight groups of four digits. */
 export function hostOf(bytes: Uint8Array): string {
   const isMapped = bytes.subarray(0, 10).every((byte) => byte === 0) && bytes[10] === 0xff && bytes[11] === 0xff;
   return isMapped ? bytes.subarray(12).join('.') : bytes.toHex().replace(/.{4}(?=.)/g, '$&:');

@@ -3,11 +3,11 @@ import { hostOf, peerName } from './socket-census.ts';
 
 /** A connection that has sent a request. */
 export interface Visitor {
-  /** A request with a valid credential came over it. */
+  /** Whether a request with a valid credential came over this connection. */
   keyed: boolean;
-  /** Requests without an answer yet, and the WebSocket that it has become. */
+  /** Number of requests without an answer, plus one for an upgraded WebSocket. */
   running: number;
-  /** Milliseconds of `performance.now` when the last request began or ended. */
+  /** Time at which the last request began or ended, milliseconds of `performance.now`. */
   at: number;
 }
 
@@ -19,7 +19,7 @@ export class Visitors {
     return this.#byPeer.size;
   }
 
-  /** Notes a request that begins. */
+  /** Records the beginning of a request. */
   began(address: string, port: number): Visitor {
     const peer = peerName(addressName(address), port);
     let visitor = this.#byPeer.get(peer);
@@ -33,13 +33,13 @@ export class Visitors {
     return this.#byPeer.get(peer) ?? null;
   }
 
-  /** Forgets connections that are not among these, unless a request came after `since`. */
+  /** Removes the connections that are not in `peers`, except those with a request after `since`. */
   keep(peers: ReadonlySet<string>, since: number): void {
     for (const [peer, { at }] of this.#byPeer) if (at < since && !peers.has(peer)) this.#byPeer.delete(peer);
   }
 }
 
-/** Notes that a request has its answer. */
+/** Records that a request has been answered. */
 export function ended(visitor: Visitor): void {
   visitor.running--;
   visitor.at = performance.now();

@@ -22,7 +22,7 @@ const SECURITY_SCHEMES = {
   basic: { type: 'http', scheme: 'basic', description: 'The cookie file, or a user of rpcauth' },
 };
 
-/** The OpenAPI 3.1 document of all routes of an app, as JSON text. */
+/** Returns the OpenAPI 3.1 document of all routes of an app as JSON text. */
 export function openApiDocument(app: AnyElysia, version: string): string {
   const { paths } = toOpenAPISchema(app);
   const schemas: Json = {};
@@ -45,8 +45,8 @@ export function openApiDocument(app: AnyElysia, version: string): string {
 }
 
 /**
- * Copies a part of the document: schemas with a name move to the components, a parameter that stands for something else
- * than text says so, and its description stands where clients look for it.
+ * Copies a part of the document. Named schemas move to the components, and parameters that are decoded from text show
+ * their decoded type and put their description where clients expect it.
  */
 function finish(value: unknown, schemas: Json): unknown {
   if (Array.isArray(value)) return value.map((each) => finish(each, schemas));
@@ -58,13 +58,13 @@ function finish(value: unknown, schemas: Json): unknown {
   }
   const plain = isErrorMember(value as Json) ? { ...rest, error: _ } : rest;
   const copy = Object.fromEntries(Object.entries(plain).map(([key, member]) => [key, finish(member, schemas)]));
-  // TypeBox writes a record as a pattern that every name fits.
+  // TypeBox represents a record as a pattern that matches every name.
   if (patternProperties) copy.additionalProperties = finish(Object.values(patternProperties as Json)[0], schemas);
   if (typeof copy.in === 'string') return finishedParameter(copy, schemas);
   return documented === undefined ? copy : { ...copy, documented };
 }
 
-/** A member of the name `error` is a schema; the text of that name is what Elysia says of a wrong value. */
+/** A schema under `error` is a member of that name; a text under `error` is Elysia's message for an invalid value. */
 function isErrorMember({ error }: Json): boolean {
   return typeof error === 'object';
 }

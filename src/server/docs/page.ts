@@ -62,7 +62,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Names exactly the style and script of the page, and no other place than this server. */
+/** Allows only the page's own style and script by their hashes, and requests to this server. */
 const POLICY = [
   "default-src 'none'",
   `style-src ${hashSource(STYLE)}`,
@@ -73,7 +73,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The page at /docs: it lists the routes of /docs/openapi.json and requests nothing from other servers. */
+/** Returns the page at /docs. It lists the routes of /docs/openapi.json and requests nothing from other servers. */
 export function docsPage(): Response {
   return new Response(PAGE, {
     headers: {

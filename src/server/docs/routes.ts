@@ -6,7 +6,10 @@ import { docsPage } from './page.ts';
 
 const HIDDEN = { detail: { hide: true, ...access('open') } };
 
-/** The description of the interface for people and, under two names, for machines. `app` is asked when all routes are there. */
+/**
+ * Serves the description of the interface as a page and, under two names, as a document. `app` is called once all
+ * routes are registered.
+ */
 export function docsRoutes(version: string, app: () => AnyElysia): AnyElysia {
   let text: string | null = null;
   const document = () => {

@@ -6,7 +6,7 @@ export class DurationSeries {
   readonly labels: string;
   readonly #own = new DurationCounts();
   #shown: DurationTotals = this.#own;
-  /** All of each line but its number. */
+  /** Each line without its number. */
   readonly #lines: readonly string[];
   readonly #end: readonly [sum: string, count: string];
 
@@ -24,7 +24,7 @@ export class DurationSeries {
     this.#own.observe(seconds);
   }
 
-  /** Shows what another thread has counted, from now on and in place of what is observed here. */
+  /** From now on, shows the totals that another thread has counted instead of observations. */
   show(totals: DurationTotals): void {
     this.#shown = totals;
   }
@@ -40,8 +40,8 @@ export class DurationSeries {
 }
 
 /**
- * A histogram of durations. There are thousands of lines, and prom-client would make each of them anew whenever somebody
- * asks, which takes the front longer than it may stand still; here their text is made once.
+ * A histogram of durations. It has thousands of lines, and prom-client would format each of them on every request,
+ * which blocks the main thread for too long; here their text is formatted once.
  */
 export class DurationHistogram {
   readonly #name: string;
@@ -68,7 +68,7 @@ export class DurationHistogram {
   }
 }
 
-/** A metric in the text format of Prometheus. */
+/** Returns a metric in the text format of Prometheus. */
 export function metricText(name: string, help: string, type: 'counter' | 'histogram', lines: string): string {
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines}`;
 }

@@ -14,7 +14,7 @@ interface OpsDependencies {
   readonly readiness: Readiness;
 }
 
-/** The second listener, for probes and scrapers that hold no key: three paths and nothing else. */
+/** Opens the second listener, which serves three paths to probes and scrapers without a key. */
 export function startOpsListener(
   { host, port }: ListenAddress,
   { options, metrics, readiness }: OpsDependencies,

@@ -7,8 +7,8 @@ import { type NodeMetricSources, NodeMetrics } from './node-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
 
 /**
- * Refused by promtool for a `_total` that is no counter, or wrong in this runtime; the heap spaces, nearly all zero here,
- * take longer to collect than the front may stand still.
+ * Default metrics that are left out: promtool rejects a `_total` that is no counter, some values are wrong in this
+ * runtime, and the heap spaces, nearly all zero here, take too long to collect.
  */
 const UNUSABLE_DEFAULTS = [
   'nodejs_active_handles_total',
@@ -20,7 +20,7 @@ const UNUSABLE_DEFAULTS = [
   'nodejs_heap_space_size_available_bytes',
 ];
 
-/** What the gauges read when they are collected; null leaves a gauge out. */
+/** Sources of the gauges, read on every collection; null omits a gauge. */
 export interface GaugeSources extends NodeMetricSources {
   chain(): {
     readonly height: number;
@@ -36,22 +36,22 @@ export interface GaugeSources extends NodeMetricSources {
   } | null;
   mempool(): Pick<MempoolTotals, 'count' | 'vsize' | 'usage' | 'minFeerate'> | null;
   eventsSeq(): number | null;
-  /** Bytes by file, `name` being `chain`, `node`, `auth` or `watches`. */
+  /** Sizes in bytes by file; `name` is `chain`, `node`, `auth` or `watches`. */
   databases(): Promise<readonly { readonly name: string; readonly bytes: number; readonly walBytes: number }[]>;
   /** Loaded wallets. */
   wallets(): readonly Pick<WalletState, 'name' | 'unlockedUntil' | 'unencrypted'>[];
-  /** Satoshis that could be spent, by wallet; null where balances are not to be shown. */
+  /** Spendable satoshis by wallet; null if balances are not shown. */
   walletBalances: (() => Promise<ReadonlyMap<string, number>>) | null;
   wsConnections(): number;
   wsBackpressured(): number;
-  /** Items by who watches them: a connection, or a key for all of its. */
+  /** Number of watched items by their subscriber: a connection, or a key with all its connections. */
   wsWatched(): { readonly connection: number; readonly key: number };
   auditWritable(): boolean;
-  /** Whether initial.key is there. */
+  /** Whether initial.key exists. */
   initialKeyFile(): boolean;
   cacheReady(): boolean;
   uptimeSeconds(): number;
-  /** By thread: seconds since it was last seen to get on, and the longest that its timers were late. */
+  /** By thread: seconds since its last sign of progress, and the longest delay of its timers. */
   threads(): readonly { readonly name: string; readonly idle: number; readonly longestStall: number }[];
 }
 
@@ -62,7 +62,7 @@ export interface MetricsOptions {
   readonly startedAt: number;
 }
 
-/** All metrics of one server, in a registry of its own. Recording is a map look-up and an addition. */
+/** All metrics of one server, in a registry of its own. Recording costs a map lookup and an addition. */
 export class ApiMetrics implements AuthCounters {
   readonly #registry = new Registry();
   readonly #requests: RequestMetrics;
@@ -165,7 +165,7 @@ export class ApiMetrics implements AuthCounters {
     this.#rateLimited.inc({ scope });
   }
 
-  /** `method` must be one the node knows; `code` is 0 on success. */
+  /** Counts a call. `method` must be known to the node; `code` is 0 on success. */
   rpc(method: string, code: number, seconds: number): void {
     this.#rpcTotal.inc({ method, code: String(code) });
     let series = this.#rpcByMethod.get(method);
@@ -173,18 +173,18 @@ export class ApiMetrics implements AuthCounters {
     series.observe(seconds);
   }
 
-  /** What became of a transaction that was handed in. */
+  /** Counts a submitted transaction by its result. */
   txBroadcast(result: 'accepted' | 'already_in_mempool' | 'already_confirmed' | 'rejected'): void {
     this.#txBroadcast.inc({ result });
   }
 
-  /** A step of the mempool. */
+  /** Counts one change of the mempool. */
   mempoolChange(kind: 'added' | 'removed', reason: string): void {
     if (kind === 'added') this.#mempoolAccepted.inc();
     else this.#mempoolRemoved.inc({ reason });
   }
 
-  /** One that a client handed in; those of peers are counted by the node. */
+  /** Counts a rejected transaction of a client; the node counts those of peers. */
   mempoolRejected(reason: string): void {
     this.#node.mempoolRejected(reason);
   }
@@ -205,7 +205,7 @@ export class ApiMetrics implements AuthCounters {
     this.#wsClosed.inc({ code: String(code) });
   }
 
-  /** An event of the log, `data` as JSON text. */
+  /** Counts an event of the log; `data` is JSON text. */
   event(type: string, data: string): void {
     if (type === 'newBlock') {
       const { size = 0 } = JSON.parse(data) as { size?: number };
@@ -222,7 +222,7 @@ export class ApiMetrics implements AuthCounters {
   async render(): Promise<string> {
     const parts = [await this.#registry.metrics()];
     for (const source of [this.#requests, this.#rpcSeconds, this.#node]) {
-      // In between others have their turn.
+      // Other tasks of the thread run between two metrics.
       await new Promise((resolve) => setImmediate(resolve));
       parts.push(source.text());
     }
@@ -280,7 +280,7 @@ function addGauges(registry: Registry, sources: GaugeSources): void {
     registers,
     collect() {
       const now = sources.chain();
-      // Both are written in the commit of each block.
+      // Both indexes are written in the commit of each block.
       if (now) for (const index of ['tx', 'address']) this.set({ index }, now.height);
     },
   });

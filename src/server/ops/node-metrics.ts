@@ -4,12 +4,12 @@ import type { NodeCounters, P2pCounters } from '../../port/node-port.ts';
 import { DurationHistogram, type DurationSeries } from './durations.ts';
 
 export interface NodeMetricSources {
-  /** What the node thread has counted; null before it has told. */
+  /** Counters of the node thread; null before its first report. */
   counters(): NodeCounters | null;
   fees(): FeeReport | null;
 }
 
-/** Metrics of what the node thread counts: shown as it last told, about a second ago. */
+/** Metrics of the node thread's counters, as of its last report about a second ago. */
 export class NodeMetrics {
   readonly #sources: NodeMetricSources;
   readonly #stages = new DurationHistogram(
@@ -18,7 +18,7 @@ export class NodeMetrics {
   );
   readonly #commits = new DurationHistogram('obverse_db_commit_seconds', 'Time of commits, by database.');
   readonly #series = new Map<string, DurationSeries>();
-  /** Refused when a client handed them in. */
+  /** Rejected transactions of clients, by class. */
   readonly #rejected = new Map<string, number>();
 
   constructor(registry: Registry, sources: NodeMetricSources) {
@@ -65,7 +65,7 @@ export class NodeMetrics {
     this.#rejected.set(reason, (this.#rejected.get(reason) ?? 0) + 1);
   }
 
-  /** The histograms, which prom-client does not hold. */
+  /** Returns the histograms, which prom-client does not hold. */
   text(): string {
     const counters = this.#sources.counters();
     if (counters) {
@@ -87,7 +87,7 @@ export class NodeMetrics {
 type Labels = Readonly<Record<string, string>>;
 type Samples = readonly (readonly [labels: Labels, value: number])[];
 
-/** None of them has samples where there is no network of peers. */
+/** Without a peer network none of these metrics has samples. */
 function addP2pMetrics(registry: Registry, p2p: () => P2pCounters | null): void {
   const samplesOf = (of: (counters: P2pCounters) => Samples): Samples => {
     const counters = p2p();
@@ -111,7 +111,7 @@ function addP2pMetrics(registry: Registry, p2p: () => P2pCounters | null): void 
       labelNames,
       registers: [registry],
       collect() {
-        // Reset, one without labels would be shown as 0.
+        // After a reset, prom-client would show a metric without labels as 0.
         if (labelNames.length === 0) this.remove();
         else this.reset();
         for (const [labels, value] of samplesOf(of)) this.set(labels, value);

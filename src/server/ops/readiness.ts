@@ -24,14 +24,14 @@ export interface ReadinessReport {
   readonly checks: Readonly<Record<string, CheckResult>>;
 }
 
-/** What the checks look at; null until the node is attached. */
+/** Sources of the checks; null until the node is attached. */
 export interface ReadinessSources {
   phase(): 'starting' | 'live' | 'stopping';
   attached(): { readonly node: NodePort; readonly reads: ChainReads } | null;
   rpcProbe(): (() => Promise<unknown>) | null;
-  /** What the mempool last said of itself; null before it has. */
+  /** Returns the last reported state of the mempool; null before the first report. */
   mempool(): { readonly loaded: boolean; readonly count: number } | null;
-  /** Number of the newest event that was handed to the WebSocket connections. */
+  /** Returns the number of the newest event that was passed to the WebSocket connections. */
   sentSeq(): number;
   auditWritable(): boolean;
 }
@@ -42,13 +42,13 @@ const BUDGET_MS = 2000;
 const SLOW_MS = 500;
 const MAX_WAL_BYTES = 1024 ** 3;
 const MAX_EVENT_LAG = 1000;
-/** Seconds that the clock may differ from those of peers. Blocks are refused that are two hours ahead of it. */
+/** Seconds that the clock may differ from that of the peers. A block two hours ahead of the clock is rejected. */
 const CLOCK_DEGRADED_S = 70;
 const CLOCK_FAIL_S = 2 * 3600;
-/** `/api/health` shows a result of at most 10 s. */
+/** Interval between two runs, milliseconds; `/api/health` shows a result of at most 10 s. */
 const BACKGROUND_MS = 5000;
 
-/** Runs the readiness checks: in parallel, each with its own time, and once for all who ask at the same moment. */
+/** Runs the readiness checks: in parallel, each with its own time limit, and once for all simultaneous requests. */
 export class Readiness {
   readonly #options: ApiOptions;
   readonly #sources: ReadinessSources;
@@ -57,7 +57,7 @@ export class Readiness {
   readonly #timer: ReturnType<typeof setInterval>;
   #running: Promise<ReadinessReport> | null = null;
   #lastStatus: CheckStatus = 'fail';
-  /** Checks that threw when they last ran. */
+  /** Checks that threw in their last run. */
   readonly #broken = new Set<string>();
 
   constructor(options: ApiOptions, sources: ReadinessSources, log: Log, clock: Clock) {
@@ -69,7 +69,7 @@ export class Readiness {
     this.#timer.unref();
   }
 
-  /** Whether the last run, not older than 10 s, found everything in order. */
+  /** Whether the last run, at most 10 s ago, found no fault. */
   get ready(): boolean {
     return this.#sources.phase() === 'live' && this.#lastStatus === 'ok';
   }
@@ -104,7 +104,7 @@ export class Readiness {
       result = await withBudget(async () => check());
       this.#broken.delete(name);
     } catch (error) {
-      // It runs every few seconds, and the same fault is news once.
+      // The checks run every few seconds, and a repeated fault is logged once.
       if (!this.#broken.has(name)) this.#log.warn('readiness check failed', { check: name, error });
       this.#broken.add(name);
       result = { status: 'fail', message: error instanceof BudgetError ? 'no answer in time' : 'error' };
@@ -127,7 +127,7 @@ export class Readiness {
       database: () => this.#database(node, reads),
       rpc: () => this.#rpc(node),
       chain: () => this.#chain(node, reads),
-      // A test network may well be one node alone.
+      // A node of a regression test network may have no peers.
       ...(network && this.#options.network !== 'regtest' && { peers: () => checkPeers(peers) }),
       ...(mempool && { mempool: () => this.#mempool(node, mempool) }),
       indexes: () => checkIndexes(reads),
@@ -160,7 +160,7 @@ export class Readiness {
   async #rpc(node: NodePort): Promise<CheckResult> {
     const startedAt = this.#clock.monotonicMs();
     await this.#sources.rpcProbe()?.();
-    // While a block is connected the node thread answers late, and that is no fault.
+    // While a block is connected the node thread answers late, which is no fault.
     if (node.status().connectingBlock) return { status: 'ok' };
     await Promise.race([node.call('echo'), busyWithin(node, BUDGET_MS)]);
     const slow = this.#clock.monotonicMs() - startedAt > SLOW_MS && !node.status().connectingBlock;
@@ -184,7 +184,7 @@ export class Readiness {
   }
 
   #mempool(node: NodePort, { loaded, count }: { readonly loaded: boolean; readonly count: number }): CheckResult {
-    // In initial sync nothing is expected of it, and the chain says so already.
+    // During initial block download the mempool may be empty, and the chain check reports that state.
     if (loaded || node.status().initialBlockDownload) return { status: 'ok', loaded, count };
     return { status: 'degraded', message: 'saved transactions are still being read back', loaded, count };
   }
@@ -202,7 +202,7 @@ export class Readiness {
     if (wallets.some(({ integrity }) => integrity === 'tampered'))
       return { status: 'fail', message: 'a wallet fails its integrity check', loaded };
     if (walletsMissing.length > 0) return { status: 'fail', message: 'the file of a wallet is missing', loaded };
-    // In initial sync they catch up now and then.
+    // During initial block download wallets catch up only from time to time.
     const behind = !initialBlockDownload && wallets.some(({ height }) => reads.tip().height - height > MAX_WALLET_LAG);
     if (behind) return { status: 'degraded', message: 'a wallet is behind', loaded };
     if (wallets.some(({ integrity }) => integrity === 'unverified'))
@@ -212,7 +212,7 @@ export class Readiness {
 
   async #disk(): Promise<CheckResult> {
     const { networkDir, chainDir, ready } = this.#options;
-    // The chain may be a link to another disk.
+    // The chain may be on another disk.
     const free = await Promise.all([networkDir, chainDir].map(freeBytesOf));
     const freeBytes = Math.min(...free);
     if (freeBytes < ready.diskFailBytes) return { status: 'fail', message: 'the disk is full', freeBytes };
@@ -226,7 +226,7 @@ async function freeBytesOf(dir: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** Those that came to us may all be one, so they show nothing. */
+/** Inbound peers may all be one attacker, so they prove nothing. */
 function checkPeers({ inbound, outbound }: NodeStatus['peers']): CheckResult {
   const details = { count: inbound + outbound, outbound };
   return outbound < 1 ? { status: 'degraded', message: 'no outbound peers', ...details } : { status: 'ok', ...details };
@@ -238,7 +238,7 @@ function checkClock(offset: number): CheckResult {
   return Math.abs(offset) > CLOCK_DEGRADED_S ? { status: 'degraded', message, offset } : { status: 'ok', offset };
 }
 
-/** All indexes are written in the commit of a block, so they lack nothing where the tip's coinbase is there. */
+/** All indexes are written in the commit of a block, so they are complete if they hold the coinbase of the tip. */
 function checkIndexes(reads: ChainReads): CheckResult {
   return reads.snapshot(() =>
     reads.txs.byPosition(txPosition(reads.tip().height, 0)) === null
@@ -247,7 +247,7 @@ function checkIndexes(reads: ChainReads): CheckResult {
   );
 }
 
-/** Blocks that a wallet may lag behind. */
+/** Number of blocks that a wallet may lag behind. */
 const MAX_WALLET_LAG = 2;
 
 class BudgetError extends Error {}
@@ -262,7 +262,7 @@ async function withBudget<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Resolves just before the budget ends if by then the node connects a block; otherwise never. */
+/** Resolves just before the budget ends if the node is connecting a block by then; otherwise never. */
 function busyWithin(node: NodePort, budgetMs: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(() => node.status().connectingBlock && resolve(), budgetMs - 100).unref();
@@ -274,7 +274,7 @@ function worst(statuses: readonly CheckStatus[]): CheckStatus {
   return statuses.includes('degraded') ? 'degraded' : 'ok';
 }
 
-/** Bytes; 0 where there is no such file. */
+/** Returns the size in bytes; 0 if the file does not exist. */
 export async function fileSize(path: string): Promise<number> {
   try {
     return (await stat(path)).size;

@@ -2,7 +2,7 @@ import { DurationHistogram, type DurationSeries, metricText } from './durations.
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS', 'PUT', 'PATCH']);
 
-/** `http_requests_total` and `http_request_duration_seconds`. Every request passes here. */
+/** `http_requests_total` and `http_request_duration_seconds`, which count every request. */
 export class RequestMetrics {
   readonly #service: string;
   readonly #durations = new DurationHistogram('http_request_duration_seconds', 'Time from a request to its answer.');

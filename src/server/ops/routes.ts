@@ -8,7 +8,7 @@ import type { Readiness, ReadinessReport } from './readiness.ts';
 
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Body of /healthz: exactly these two members, whatever else happens. */
+/** Returns the body of /healthz, which always has exactly these two members. */
 export function healthzBody(service: string): string {
   return JSON.stringify({ status: 'ok', service });
 }
@@ -32,7 +32,7 @@ export function healthzResponse(body: string): Response {
 
 const WALLET_LABEL = /[{,]wallet="((?:[^"\\]|\\.)*)"/;
 
-/** A key that is bound to wallets does not see the others, not even their names. */
+/** A key that is bound to wallets does not see other wallets or their names. */
 function ofWallets(text: string, { principal: { wallets } }: Call): string {
   if (wallets === null) return text;
   const visible = new Set([...wallets].map((name) => name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')));
@@ -45,7 +45,7 @@ function ofWallets(text: string, { principal: { wallets } }: Call): string {
     .join('\n');
 }
 
-/** Liveness, readiness, metrics and the public health reply. */
+/** Serves liveness, readiness, metrics and the public health reply. */
 export const opsRoutes = ({ options, metrics, startedAt, call }: ServerContext, readiness: Readiness) => {
   const healthz = healthzBody(options.service);
   return new Elysia({ name: 'api.ops' })

@@ -2,10 +2,13 @@ import { walletBalancesEndpoint } from '../../feed/wallet-balances.ts';
 import { nameOf } from '../../feed/wallet-event-lines.ts';
 import type { ServerContext } from '../context.ts';
 
-/** Whoever collects metrics does not wait for long. */
+/** Time limit, milliseconds, so that a scraper does not time out. */
 const LONGEST_MS = 2000;
 
-/** Satoshis by name of the wallet, worked out by a reader worker. Empty where that cannot be had now. */
+/**
+ * Resolves to the spendable satoshis by wallet name, computed by a reader worker. The map is empty if they are not
+ * available now.
+ */
 export async function collectWalletBalances(
   ctx: Pick<ServerContext, 'wallets' | 'queries' | 'stopping' | 'log'>,
 ): Promise<ReadonlyMap<string, number>> {
@@ -19,7 +22,7 @@ export async function collectWalletBalances(
     const { body } = result.reply;
     return new Map(JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)) as [string, number][]);
   } catch (error) {
-    // Before the node is there, or while a wallet is being unloaded; all other metrics are shown.
+    // This happens before the node is attached, or while a wallet is unloaded. All other metrics are still shown.
     ctx.log.debug('balances of wallets cannot be shown', { error });
     return new Map();
   }
