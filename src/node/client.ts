@@ -9,21 +9,21 @@ import type { FromNode, ToNode } from './protocol.ts';
 interface PendingCall {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
-  /** What its arguments hold. */
+  /** Size of the arguments of the call. */
   readonly bytes: number;
 }
 
-/** Calls that may wait for an answer, and bytes that they may hold; who brings more is told that the node is overloaded. */
+/** Limits on unanswered calls and on their bytes; calls beyond them fail as overloaded. */
 const PENDING_LIMIT = 10_000;
 const PENDING_BYTES = 64 * 1024 ** 2;
 
-/** The node thread as the front sees it: commands go over, answers, status and commits come back. */
+/** The node thread as the main thread uses it: commands are sent to it; answers, status and commits come back. */
 export class NodeClient implements NodePort {
   readonly #worker: Worker;
   readonly #pending = new Map<number, PendingCall>();
   readonly #updateListeners = new Set<(update: NodeUpdate) => void>();
   readonly #peerListeners = new Set<(change: PeerChange) => void>();
-  /** What came before anybody listened. */
+  /** Updates that arrived before the first observer. */
   #earlyUpdates: NodeUpdate[] | null = [];
   readonly #opened = Promise.withResolvers<void>();
   readonly #closed = Promise.withResolvers<void>();
@@ -37,13 +37,13 @@ export class NodeClient implements NodePort {
 
   /** Starts the thread, and opens the chain on it. */
   constructor(config: Config) {
-    // Whoever waits hears of it; nobody has to.
+    // A caller that awaits these promises gets the error; with no caller they must not count as unhandled rejections.
     this.#failed.promise.catch(() => {});
     this.#opened.promise.catch(() => {});
     this.#worker = startWorker(new URL('./node-worker.ts', import.meta.url), 'node');
     this.#worker.onmessage = ({ data }: MessageEvent<FromNode>) => this.#receive(data);
     this.#worker.onerror = ({ message }) => this.#fail(new Error(`the node thread failed: ${message}`));
-    // A thread that has ended can say nothing more, and nobody must wait for it.
+    // A thread that has ended sends no answer, so all waiting calls are rejected.
     this.#worker.addEventListener('close', () => {
       this.#fail(new Error('the node thread has ended'));
       this.#closed.resolve();
@@ -51,12 +51,12 @@ export class NodeClient implements NodePort {
     this.#send({ type: 'open', config });
   }
 
-  /** Resolves when the chain is open; rejects with an OperatorError where it cannot be. */
+  /** Resolves when the chain is open; rejects with an OperatorError if it cannot be opened. */
   opened(): Promise<void> {
     return this.#opened.promise;
   }
 
-  /** Rejects when a part of the node fails for good; never resolves. */
+  /** Rejects when a part of the node fails permanently; never resolves. */
   failed(): Promise<never> {
     return this.#failed.promise;
   }
@@ -178,7 +178,7 @@ function bytesIn(args: readonly unknown[]): number {
   return bytes;
 }
 
-/** What those are told whose calls the stop cuts short. */
+/** Returns the error of calls that the stop interrupts. */
 function stopping(): ApiError {
   return new ApiError('shutting_down', 'the node is stopping');
 }

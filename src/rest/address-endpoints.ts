@@ -27,7 +27,7 @@ export const balanceEndpoint = readEndpoint({
   run: (env, input) => jsonAnswer(balanceView(env, input)),
 });
 
-/** The balance, and what kind of address it is. */
+/** The balance and the type of an address. */
 export const addressEndpoint = readEndpoint({
   name: 'address',
   path: '/api/address/:address',
@@ -68,7 +68,7 @@ function balanceView({ reads, tip, params, mempool }: ReadEnv, { address, script
   };
 }
 
-/** What can be said of an address, also where it is none. */
+/** Validation result of a text that may be an address. */
 export const validateEndpoint = readEndpoint({
   name: 'validate',
   path: '/api/validate/:address',

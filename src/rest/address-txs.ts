@@ -17,7 +17,7 @@ import { readEndpoint } from './endpoint.ts';
 import { ADDRESS, CURSOR, choice, flag, LIMIT, wholeNumber } from './parameters.ts';
 import { ADDRESS_TXS_PAGE } from './schemas/addresses.ts';
 
-/** Microseconds to read one transaction with what it spent. */
+/** Time to read one transaction with its spent outputs, microseconds. */
 const TX_US = 80;
 /** Above every position. */
 const END: TxPosition = txPosition(2 ** 31, 0);
@@ -27,7 +27,7 @@ export interface AddressTxsInput extends PageInput, ScriptInput {
   readonly fromHeight: number | null;
   readonly toHeight: number | null;
   readonly minConfirmations: number;
-  /** The mempool is left out. */
+  /** Whether the mempool is left out. */
   readonly confirmed: boolean;
   readonly full: boolean;
 }
@@ -36,7 +36,7 @@ export interface AddressTxsInput extends PageInput, ScriptInput {
 const FILTERS = ['order', 'fromHeight', 'toHeight', 'confirmed', 'minConfirmations', 'details'];
 const MAX_COUNT = 2 ** 31 - 1;
 
-/** Where an entry of the list is found. */
+/** Where an entry of the list is stored: in the chain, or in the mempool. */
 type Entry = { readonly position: TxPosition } | { readonly slot: number };
 
 export const addressTxsEndpoint = readEndpoint({
@@ -82,7 +82,7 @@ export const addressTxsEndpoint = readEndpoint({
     const pending = env.mempool.scriptSums(input.script);
     const { limit, full } = input;
     env.expectWork(Math.min(limit, (totals?.txs ?? 0) + pending.txs) * (full ? TX_US * 3 : TX_US));
-    // One more than asked for tells whether there is another page.
+    // One entry more than requested shows whether there is another page.
     const found = entriesOf(env, input, totals?.id ?? null, end);
     const page = found.slice(0, limit);
     const last = found.length > limit ? page.at(-1)! : null;
@@ -112,14 +112,17 @@ export const addressTxsEndpoint = readEndpoint({
   },
 });
 
-/** Entries behind `end`, one more than a page has: newest first with the mempool before the chain, or the other way round. */
+/**
+ * Returns the entries behind `end`, one more than a page holds: newest first with the mempool before the chain, or the
+ * reverse.
+ */
 function entriesOf(env: ReadEnv, input: AddressTxsInput, scriptId: number | null, end: PageEnd | null): Entry[] {
   const wanted = input.limit + 1;
   if (input.order === 'asc') {
     const confirmed = confirmedEntries(env, input, scriptId, end, wanted);
     return [...confirmed, ...waitingEntries(env, input, end).slice(0, wanted - confirmed.length)];
   }
-  // Whoever has got to the chain is through with the mempool.
+  // A cursor in the chain is past the mempool part.
   const waiting = end && end.seq === 0 ? [] : waitingEntries(env, input, end).reverse().slice(0, wanted);
   const inChain = end && end.seq > 0 ? null : end;
   return [...waiting, ...confirmedEntries(env, input, scriptId, inChain, wanted - waiting.length)];
@@ -137,11 +140,11 @@ function confirmedEntries(
   return reads.scripts.history(scriptId, { above, below, order: input.order, limit });
 }
 
-/** Entries of the mempool behind `end`, the oldest first. */
+/** Returns the mempool entries behind `end`, oldest first. */
 function waitingEntries({ mempool }: ReadEnv, input: AddressTxsInput, end: PageEnd | null): Entry[] {
   if (input.confirmed || input.minConfirmations > 0 || input.toHeight !== null) return [];
   const slots = mempool.slotsOfScript(input.script);
-  // After a restart events have other numbers: then all are shown again rather than some left out.
+  // Events have other numbers after a restart. All entries are then shown again, so that none is left out.
   const seq = end && end.seq >= (mempool.firstSeq ?? 0) ? end.seq : 0;
   const order = (slot: number) => mempool.entries.order(slot);
   const behind =
@@ -161,7 +164,7 @@ function factsOf(env: ReadEnv, entry: Entry): TxFacts {
     : txFacts(env, env.reads.txs.byPosition(entry.position)!);
 }
 
-/** The positions strictly between which the entries of a page lie. */
+/** Returns the exclusive bounds of the positions of a page. */
 function range(
   { order, fromHeight, toHeight, minConfirmations }: AddressTxsInput,
   tipHeight: number,
@@ -175,7 +178,7 @@ function range(
   return { above, below };
 }
 
-/** AddressTx: a transaction seen from one script. */
+/** Returns an AddressTx: a transaction from the perspective of one script. */
 export function addressTxView(
   env: ReadEnv,
   { script, full }: Pick<AddressTxsInput, 'script' | 'full'>,

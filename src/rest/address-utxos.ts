@@ -17,13 +17,13 @@ import { ADDRESS, CURSOR, flag, LIMIT } from './parameters.ts';
 import { UTXOS_PAGE } from './schemas/addresses.ts';
 
 const UTXO_US = 12;
-/** To look through a transaction of the mempool. */
+/** Time to scan one transaction of the mempool, microseconds. */
 const WAITING_US = 20;
-/** Coins read from the database at a time, of which the mempool may spend some. */
+/** Number of coins per database read; the mempool may spend some of them. */
 const BATCH = 200;
 
 export interface AddressUtxosInput extends PageInput, ScriptInput {
-  /** The UTXO set alone, with what of it the mempool spends. */
+  /** Whether to show the UTXO set alone, with the spends of the mempool marked. */
   readonly confirmed: boolean;
 }
 
@@ -34,9 +34,9 @@ interface Utxo {
   readonly value: number;
   /** Null in the mempool. */
   readonly position: TxPosition | null;
-  /** Number of the event that brought it; 0 in the chain. */
+  /** Number of the event that announced the output; 0 in the chain. */
   readonly seq: number;
-  /** What spends it in the mempool. */
+  /** The transaction of the mempool that spends the output. */
   readonly spentBy: Txid | null;
 }
 
@@ -75,18 +75,18 @@ export const addressUtxosEndpoint = readEndpoint({
     const total = confirmed
       ? { count: totals?.utxos ?? 0, value: sat(inChain) }
       : {
-          // Whatever the mempool spends is either in the chain or among what the mempool makes.
+          // The mempool spends only outputs of the chain and of the mempool.
           count: (totals?.utxos ?? 0) + pending.outputs - pending.inputs,
           value: sat(inChain + BigInt(pending.received - pending.sent)),
         };
     const items = page.map(view);
     return jsonAnswer({ address: input.address, tip: tipView(tip), total, items, nextCursor: cursor, next }, next);
   },
-  // What spends a coin of this script touches the script.
+  // A transaction that spends a coin of this script touches the script.
   mempoolPart: ({ mempool }, { script }) => mempool.slotsOfScript(script),
 });
 
-/** Those behind `end`: of the chain in its order, then of the mempool in the order of arrival. */
+/** Yields the outputs behind `end`: those of the chain in its order, then those of the mempool in order of arrival. */
 function* utxosBehind(
   env: ReadEnv,
   { script, confirmed }: AddressUtxosInput,
@@ -120,7 +120,7 @@ function* confirmedUtxos(
 }
 
 function* waitingUtxos({ mempool }: ReadEnv, script: Uint8Array, end: PageEnd | null): Generator<Utxo> {
-  // After a restart events have other numbers: then all are shown again rather than some left out.
+  // Events have other numbers after a restart. All outputs are then shown again, so that none is left out.
   const begin = end && end.seq >= (mempool.firstSeq ?? 0) ? end.seq : 0;
   for (const slot of mempool.slotsOfScript(script)) {
     const seq = mempool.entries.order(slot);
@@ -139,7 +139,7 @@ function endAt(env: ReadEnv, { position, vout, seq }: Utxo): PageEnd {
   return { position, sub: vout, seq: 0, blockHash: env.reads.headers.byHeight(positionHeight(position))!.hash };
 }
 
-/** Shows outputs of one script; neighbours often stand in the same block. */
+/** Formats outputs of one script. The view keeps the last block, since neighbours are often in the same one. */
 function utxoViews({ reads, tip }: ReadEnv, { script, confirmed }: AddressUtxosInput) {
   const hex = script.toHex();
   let block: { height: number; hex: string } | null = null;

@@ -9,7 +9,7 @@ import { AUDIT_PAGE } from './schemas/audit.ts';
 const PATH = '/api/audit';
 const TIME = /^(?:0|[1-9][0-9]{0,11})$/;
 
-/** Who did what, newest first. */
+/** Rows of the audit log, newest first. */
 export const auditEndpoint = endpoint({
   name: 'audit',
   path: PATH,
@@ -53,7 +53,7 @@ async function pageOf(ctx: RestContext, query: Query): Promise<Response> {
   });
 }
 
-/** The log has nothing to do with blocks, so the cursor names none. */
+/** The log does not depend on blocks, so its cursor names none. */
 function cursorBehind(bound: string, id: number): string {
   return encodeCursor(bound, { position: 0, sub: 0, seq: id, blockHash: new Uint8Array(32) });
 }

@@ -26,7 +26,7 @@ import { readEndpoint } from './endpoint.ts';
 import { BLOCK_HASH, CURSOR, choice, HEIGHT, LIMIT, wholeNumber } from './parameters.ts';
 import { BLOCK, BLOCK_STATUS, BLOCK_TIP, BLOCK_TXS_PAGE, BLOCKS_PAGE, HEADERS_PAGE, TXIDS } from './schemas/blocks.ts';
 
-/** Microseconds to read one transaction of average shape and write it as JSON with what it spent. */
+/** Time to read one average transaction and to format it as JSON with its spent outputs, microseconds. */
 const TX_JSON_US = 200;
 const BLOCK_JSON_US = 200;
 const READ_US_PER_MB = 800;
@@ -86,7 +86,7 @@ export const blocksEndpoint = readEndpoint({
     const bound = boundTo(input);
     const end = input.cursor === null ? null : decodeCursor(bound, input.cursor);
     const newest = Math.min(tip.height, (end?.position ?? input.before ?? Number.MAX_SAFE_INTEGER) - 1);
-    // Here a cursor's position is a height.
+    // The position of this cursor is a height.
     if (end) checkStillActive(env, end.position, end.blockHash);
     const oldest = Math.max(0, newest - input.limit + 1);
     const count = Math.max(0, newest - oldest + 1);

@@ -6,7 +6,7 @@ import type { RestContext } from './context.ts';
 import { endpoint } from './endpoint.ts';
 import { BROADCAST, PACKAGE_RESULT, TEST_RESULTS, TX_BODY, TXS_LIST } from './schemas/broadcast.ts';
 
-/** Bound of what a package may cost by mistake, satoshis per 1,000 virtual bytes; the same as for one transaction. */
+/** Default fee limits of a package, satoshis per 1,000 virtual bytes; the same as for one transaction. */
 const PACKAGE_LIMITS = { maxFeerate: 10_000_000, maxBurn: 0 };
 
 export const broadcastEndpoint = endpoint({

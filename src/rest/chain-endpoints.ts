@@ -11,7 +11,7 @@ import { StoredEntry } from '../queries/stored-entry.ts';
 import { readEndpoint } from './endpoint.ts';
 import { DIFFICULTY, SUPPLY } from './schemas/chain.ts';
 
-/** One number of coins, for services that read nothing else. */
+/** Returns an endpoint that answers with one number of coins, for services that read nothing else. */
 const supplyEndpoint = (kind: keyof Supply | 'total', summary: string) =>
   readEndpoint({
     name: `supply-${kind}`,
@@ -34,7 +34,7 @@ export const maxEndpoint = supplyEndpoint('max', 'Supply: coins that there can e
 
 const HISTORY_PERIODS = 12;
 
-/** The difficulty now, what it would become at the pace of this period so far, and what it was. */
+/** The current difficulty, the next one at the pace of this period, and the previous one. */
 export const difficultyEndpoint = readEndpoint({
   name: 'difficulty',
   path: '/api/difficulty',
@@ -51,7 +51,7 @@ export const difficultyEndpoint = readEndpoint({
     const first = entry.ancestor(nextHeight - interval)!;
     const done = tip.height - first.height;
     const pace = done > 0 ? Math.max(1, (tipTime() - first.time) / done) : consensus.powTargetSpacing;
-    // As if the rest of the period came at the pace of what is there of it.
+    // Assumes that the rest of the period continues at its average pace.
     const projected = { bits: entry.bits, time: Math.round(first.time + pace * (interval - 1)) };
     const estimate = difficultyOf(
       consensus.noRetargeting

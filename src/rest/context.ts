@@ -6,14 +6,14 @@ import type { StoredWatches } from '../feed/stored-watches.ts';
 import type { Principal } from '../http/principal.ts';
 import type { ApiContext } from '../queries/api-context.ts';
 
-/** Everything that the REST endpoints answer from. */
+/** Dependencies of the REST endpoints. */
 export interface RestContext extends ApiContext {
   /** All events, of the chain and of the mempool. */
   readonly events: EventLog;
-  /** The subscriptions that keys have stored, and the messages that events mean to them. */
+  /** Stored subscriptions of the keys, and the messages that these receive for an event. */
   readonly watches: StoredWatches;
   readonly matcher: Matcher;
   readonly audit: AuditLog;
-  /** A ticket for one WebSocket. Throws ApiError where too many are open. */
+  /** Issues a ticket for one WebSocket. Throws ApiError if too many are open. */
   issueTicket(principal: Principal): IssuedTicket;
 }

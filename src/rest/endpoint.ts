@@ -20,20 +20,20 @@ type Serve<P extends Properties, Q extends Properties> = (
 ) => Response | object | Promise<Response | object>;
 
 interface Declared<P extends Properties, Q extends Properties> extends Omit<RouteDescription, 'limits'> {
-  /** GET unless given. */
+  /** GET by default. */
   readonly method?: 'GET' | 'POST' | 'DELETE';
-  /** As a pattern of Elysia. */
+  /** Path as a pattern of Elysia. */
   readonly path: string;
   readonly params?: P;
-  /** Of its parameters those that are given twice are rejected; unknown ones are ignored. */
+  /** A listed parameter that is given twice is rejected; unknown parameters are ignored. */
   readonly query?: Q;
-  /** Bytes of a request body. */
+  /** Limit of the request body, bytes. */
   readonly bodyLimit?: number | ((options: ApiOptions) => number);
-  /** Sets no limit on the time of the reply. */
+  /** Whether the reply has no deadline. */
   readonly unlimitedTime?: boolean;
 }
 
-/** A route of the REST interface: its one declaration, which Elysia checks, documents and serves. */
+/** A route of the REST interface. Elysia validates, documents and serves it from this one declaration. */
 export interface Endpoint {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
@@ -43,7 +43,7 @@ export interface Endpoint {
   serve(ctx: RestContext, service: ReadService): Serve<Properties, Properties>;
 }
 
-/** A route that does more than read, or reads what is no part of the chain. */
+/** Returns an endpoint that does more than read, or that reads data outside of the chain. */
 export function endpoint<P extends Properties = Record<never, never>, Q extends Properties = Record<never, never>>(
   declared: Declared<P, Q> & { serve(ctx: RestContext, service: ReadService): Serve<P, Q> },
 ): Endpoint {
@@ -67,17 +67,17 @@ export function endpoint<P extends Properties = Record<never, never>, Q extends 
   };
 }
 
-/** What an endpoint that reads may know to understand a request. */
+/** Data that an endpoint may use to read a request. */
 export interface InputContext {
   readonly options: ApiOptions;
   readonly params: NetworkParams;
-  /** Takes `cost` more from the caller's allowance. Throws ApiError `rate_limited`. */
+  /** Charges `cost` more to the caller's rate limit. Throws ApiError `rate_limited`. */
   charge(cost: number): void;
 }
 
 /**
- * A route that only reads the chain and the mempool. `input` makes plain data of the request, so that `run` gives the
- * same answer on the main thread and in a reader worker, which knows it by its name.
+ * Returns an endpoint that only reads the chain and the mempool. `input` turns the request into plain data, so that
+ * `run` gives the same answer on the main thread and in a reader worker, which finds it by its name.
  */
 export function readEndpoint<
   I,

@@ -51,7 +51,7 @@ import {
   watchesEndpoint,
 } from './watch-endpoints.ts';
 
-/** Routes that only read the chain and the mempool, which reader workers can answer as well. */
+/** Routes that only read the chain and the mempool. Reader workers can answer them as well. */
 export const READ_ROUTES = [
   blockEndpoint,
   blockByHeightEndpoint,
@@ -83,7 +83,7 @@ export const READ_ROUTES = [
   maxEndpoint,
 ];
 
-/** Every route of the REST interface, in the order of its description. */
+/** Every route of the REST interface, in the order of the documentation. */
 export const ENDPOINTS: readonly Endpoint[] = [
   ...READ_ROUTES,
   broadcastEndpoint,

@@ -6,13 +6,13 @@ import { ApiError } from '../http/errors.ts';
 import { turns } from '../http/turns.ts';
 import type { RestContext } from './context.ts';
 
-/** What is wanted of a page of events. */
+/** The request for a page of events. */
 export interface PageWish {
   readonly limit: number;
-  /** Whether the client can go on within an event, since it names where by a cursor. */
+  /** Whether the client resumes by a cursor, which can point within an event. */
   readonly byCursor: boolean;
   readonly types: ReadonlySet<string>;
-  /** What the client is told of beside the events themselves. */
+  /** Watched items that derived events depend on. */
   readonly watches: Watched;
   /** Wallets whose transactions the client may see; null for all. */
   readonly wallets: ReadonlySet<string> | null;
@@ -21,26 +21,26 @@ export interface PageWish {
 }
 
 export interface EventPage {
-  /** JSON texts. */
+  /** Events as JSON texts. */
   readonly items: readonly string[];
-  /** Go on behind this. */
+  /** Position behind which the next page begins. */
   readonly end: EventPosition;
 }
 
 type Sources = Pick<RestContext, 'events' | 'matcher' | 'log'>;
 
-/** A page ends where its items take more. */
+/** Limit of a page, bytes; a page ends at the item that exceeds it. */
 const MAX_BODY = 4 * 1024 ** 2;
-/** One turn of looking for events; then others have theirs. */
+/** Time limit of one slice, milliseconds; the thread yields between two slices. */
 const SLICE_MS = 1.5;
 const SCAN = 200;
-/** Events that others are derived from. */
+/** Types of events that others are derived from. */
 const CAUSES = ['newBlock', 'blockDisconnected', 'newTransaction', 'transactionRemoved', 'walletAbandoned'];
 const DERIVED = ['addressTransaction', 'confirmation', 'walletTransaction'];
 
 /**
- * What there is behind a position, up to a page. For a client that goes on behind a number an event and what is derived
- * from it are never parted, since they have one number: its page may hold a few more than the limit.
+ * Reads the events behind a position, up to a page. A client that resumes behind a number gets an event together with
+ * its derived events, since they share one number: its page may exceed the limit by a few.
  */
 export async function readEventPage(sources: Sources, from: EventPosition, wish: PageWish): Promise<EventPage> {
   const { events } = sources;
@@ -85,8 +85,8 @@ interface Room {
 const UNBOUNDED: Room = { items: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
 
 /**
- * An event and what is derived from it, as far as they are wanted, from behind a place on; as many as there is room for,
- * but at least one. Null where that cannot be worked out now.
+ * Returns an event and its derived events behind a position, as far as they are requested: as many as fit, but at least
+ * one. Returns null if they cannot be derived now.
  */
 async function readEntry(
   entry: LogEntry,

@@ -22,10 +22,10 @@ const TYPES = [
   'transactionRemoved',
   'walletTransaction',
 ] as const;
-/** The first five, of which the last two only tell of what the key watches. */
+/** The first five types. The last two of them report only items that the key watches. */
 const DEFAULT_TYPES: ReadonlySet<string> = new Set(TYPES.slice(0, 5));
 const MAX_WAIT_SECONDS = 60;
-/** How long what keys watch is waited for. */
+/** Time limit for loading the watches of keys, milliseconds. */
 const LOAD_MS = 5000;
 const SEQ = /^(?:0|[1-9][0-9]{0,15})$/;
 const NUMBER = /^-?[0-9.]+$/;
@@ -39,7 +39,7 @@ interface Asked {
   readonly waitMs: number;
 }
 
-/** The log as a list, for clients that poll rather than keep a WebSocket open. */
+/** The log as a list, for clients that poll instead of using a WebSocket. */
 export const eventsEndpoint = endpoint({
   name: 'events',
   path: '/api/events',
@@ -75,12 +75,12 @@ async function eventsReply(ctx: RestContext, waits: Waits, query: Query, request
   const { signal } = request;
   const wish = { ...asked, signal, watches: watches.of(call.principal.id), wallets: call.principal.wallets };
   let page = await readEventPage(ctx, startBehind(from, known), wish);
-  // What is missing is told at once.
+  // A gap is reported at once.
   if (page.items.length === 0 && known.length === 0 && waitMs > 0)
     page = await waits.for(request, { ms: waitMs, scope: scopeOf(asked.types) }, (until) =>
       nextPage(ctx, page, wish, until),
     );
-  // Some may have been dropped in the meantime.
+  // Some events may have been dropped in the meantime.
   const gaps = known.length > 0 ? known : events.gapsBehind(from);
   const end = endOf(page, gaps, events);
   const body =
@@ -89,12 +89,15 @@ async function eventsReply(ctx: RestContext, waits: Waits, query: Query, request
   return new Response(body, { headers: { 'content-type': 'application/json', 'cache-control': 'no-store' } });
 }
 
-/** All types need `read`, which the route asks for; one needs more. */
+/** Returns the scope that the types require. The route requires `read`, and one type requires more. */
 function scopeOf(types: ReadonlySet<string>): Scope {
   return types.has('walletTransaction') ? 'wallet.read' : 'read';
 }
 
-/** Where the client goes on: behind the page, and, where that is the end of the log, behind the gap as well. */
+/**
+ * Returns the position where the client resumes: behind the page, and behind the gap if the page ends at the end of the
+ * log.
+ */
 function endOf({ end }: EventPage, gaps: readonly Gap[], events: EventLog): EventPosition {
   const missingTo = gaps.at(-1)?.toSeq ?? 0;
   return completeUpTo(end) >= events.seq && missingTo >= end.seq ? { seq: missingTo, within: WHOLE } : end;
@@ -124,7 +127,7 @@ function pointFor(after: string | undefined, events: EventLog): Pick<Asked, 'fro
   return fail('invalid_cursor', CURSOR_FAULTS[found], { parameter: 'after', reason: found });
 }
 
-/** The first page that holds something; an empty one when `until` aborts or the log is closed. */
+/** Resolves with the first page that is not empty; with an empty one when `until` aborts or the log closes. */
 async function nextPage(ctx: RestContext, empty: EventPage, wish: PageWish, until: AbortSignal): Promise<EventPage> {
   const { events } = ctx;
   let page = empty;
@@ -149,7 +152,7 @@ function grown(events: EventLog, until: AbortSignal): Promise<void> {
   });
 }
 
-/** Requests that wait, counted: each holds a connection and some memory. */
+/** Counts waiting requests, since each holds a connection and memory. */
 class Waits {
   readonly #ctx: RestContext;
   readonly #byKey = new Map<string, number>();
@@ -160,8 +163,8 @@ class Waits {
   }
 
   /**
-   * Runs `wait` with a signal that aborts after a time, or when the client leaves. Throws ApiError where too many wait,
-   * and when the key loses the right to this.
+   * Runs `wait` with a signal that aborts after a time or when the client disconnects. Throws ApiError if too many
+   * requests wait, or when the key loses the required scope.
    */
   async for<T>(
     request: Request,

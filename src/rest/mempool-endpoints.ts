@@ -21,7 +21,7 @@ import { MEMPOOL_ADDRESS_PAGE } from './schemas/addresses.ts';
 import { FEES, MEMPOOL, MEMPOOL_TXIDS_PAGE, PROJECTED_BLOCKS, RECENT_TXS } from './schemas/mempool.ts';
 
 const RECENT = 20;
-/** Microseconds to show one transaction; and to name one. */
+/** Time to format one transaction, and one id, microseconds. */
 const TX_US = 80;
 const TXID_US = 1;
 
@@ -62,7 +62,7 @@ function mempoolAnswer(env: ReadEnv): Answer {
   });
 }
 
-/** What of a script waits in the mempool, newest first. */
+/** Unconfirmed transactions of a script, newest first. */
 export const mempoolAddressEndpoint = readEndpoint({
   name: 'mempool-address',
   path: '/api/mempool/address/:address',
@@ -128,7 +128,7 @@ export const mempoolTxidsEndpoint = endpoint({
     },
 });
 
-/** The ids of all, in the order of arrival. */
+/** Returns the ids of all transactions, in order of arrival. */
 function mempoolTxidsAnswer(env: ReadEnv, input: PageInput): Answer {
   const { mempool, tip } = env;
   const { limit, cursor } = input;
@@ -164,7 +164,7 @@ export const mempoolRecentEndpoint = endpoint({
       service.reply(mempoolRecentAnswer, request),
 });
 
-/** The last that came. */
+/** Returns the last accepted transactions. */
 function mempoolRecentAnswer({ mempool }: ReadEnv): Answer {
   const items = [];
   for (const slot of mempool.before(Number.MAX_SAFE_INTEGER)) {
@@ -176,7 +176,7 @@ function mempoolRecentAnswer({ mempool }: ReadEnv): Answer {
   return jsonAnswer(items);
 }
 
-/** After a restart events have other numbers: then a list begins again. */
+/** Events have other numbers after a restart, so the list begins again. */
 function knownSeq({ firstSeq }: MempoolMirror, seq: number): number | null {
   return firstSeq !== null && seq >= firstSeq ? seq : null;
 }

@@ -95,7 +95,7 @@ export const peersEndpoint = endpoint({
 
 async function peersReply({ node }: RestContext) {
   const all = await node().call('peers');
-  // Those whose handshake goes on may not be nodes at all.
+  // A connection whose handshake is not complete may not belong to a node.
   const items = all.flatMap(({ details, ...peer }) => (details.established ? [peer] : []));
   const inbound = items.filter((peer) => peer.inbound).length;
   return { count: items.length, inbound, outbound: items.length - inbound, items };

@@ -1,15 +1,16 @@
 import { t } from 'elysia';
 
-/** What the description says of a text that stands for something else. */
+/** Documentation of a parameter whose text encodes another type. */
 interface Documented {
   readonly documented: object;
 }
 
-/** A parameter of the query that may be left out. */
+/** Returns the schema of an optional query parameter. */
 export const text = (description: string) => t.Optional(t.String({ description }));
 
 /**
- * A whole number. Its bounds may be settings, so `numberInput` checks them; a text of digits is what Elysia knows of it.
+ * Returns the schema of a whole number. Its bounds may be settings, so `numberInput` checks them; Elysia checks only
+ * that the text has digits.
  */
 export const wholeNumber = (
   description: string,
@@ -19,7 +20,10 @@ export const wholeNumber = (
 type Words<W> = ReturnType<typeof t.Unsafe<W>>;
 type Described = Documented & { readonly description: string };
 
-/** One of a few words; the first stands for none. Elysia checks it, and `error` is what is wrong with any other. */
+/**
+ * Returns the schema of one of a few words; the first is the default. Elysia checks it, and `error` is its message for
+ * any other word.
+ */
 export function choice<const W extends readonly [string, ...string[]]>(words: W, description: string) {
   const schema = t.String({
     description,
@@ -30,7 +34,7 @@ export function choice<const W extends readonly [string, ...string[]]>(words: W,
   return t.Optional(schema as unknown as Words<W[number]>);
 }
 
-/** `true` or `false`, which stands for none. */
+/** Returns the schema of `true` or `false`; `false` is the default. */
 export function flag(description: string) {
   const schema = t.String({
     description,

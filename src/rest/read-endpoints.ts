@@ -15,7 +15,7 @@ const EVENT_READS = [
   walletTxEndpoint,
 ];
 
-/** Everything that a reader worker can answer, by the name it knows it by. */
+/** Endpoints that a reader worker can run, by name. */
 export const READ_ENDPOINTS: ReadonlyMap<string, ReadEndpoint<unknown>> = new Map(
   [...READ_ROUTES, ...EVENT_READS].map((read) => [read.name, read as ReadEndpoint<unknown>]),
 );

@@ -10,14 +10,17 @@ export function restRoutes(ctx: RestContext): AnyElysia {
   return app;
 }
 
-/** Elysia reads which parts of a request a handler uses from its parameters, so only those that exist are named. */
+/**
+ * Adds one route. Elysia derives from a handler's parameters which parts of a request it reads, so only existing parts
+ * are named.
+ */
 function addRoute(app: AnyElysia, endpoint: Endpoint, ctx: RestContext): void {
   const { method, path, params, query } = endpoint;
   const serve = endpoint.serve(ctx, ctx.queries);
   const hook = {
     ...(params && { params }),
     ...(query && { query }),
-    // Bodies are read by handlers, which bound how much of them is parsed.
+    // Handlers read the bodies, since they limit how much of them is parsed.
     ...(method !== 'GET' && { parse: 'none' as const }),
     detail: endpoint.detail(ctx.options),
   };

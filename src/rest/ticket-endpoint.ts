@@ -2,7 +2,7 @@ import { json } from '../http/route-description.ts';
 import { endpoint } from './endpoint.ts';
 import { TICKET } from './schemas/events.ts';
 
-/** A ticket lets a page open one WebSocket with the rights of its owner, and never see the key. */
+/** A ticket lets a page open one WebSocket with the rights of the key, without seeing the key. */
 export const ticketEndpoint = endpoint({
   name: 'ws-ticket',
   method: 'POST',

@@ -21,13 +21,13 @@ import { flag, TXID } from './parameters.ts';
 import { TX, TX_PROOF, TXS_STATUS } from './schemas/txs.ts';
 import { readTxids, TXIDS_BODY } from './txids-body.ts';
 
-/** Microseconds for one input or output as JSON. */
+/** Time to format one input or output as JSON, microseconds. */
 const PART_US = 12;
-/** To find one transaction and its block. */
+/** Time to find one transaction and its block, microseconds. */
 const STATUS_US = 40;
-/** Bytes an input or output has at least. */
+/** Minimum size of an input or output, bytes. */
 const PART_BYTES = 31;
-/** Microseconds a transaction in a merkle tree takes. */
+/** Time per transaction of a merkle tree, microseconds. */
 const LEAF_US = 4;
 
 const txidOf = ({ params }: { readonly params: { readonly txid: string } }) => ({ txid: params.txid.toLowerCase() });
@@ -56,7 +56,7 @@ export const txEndpoint = readEndpoint({
   },
 });
 
-/** The size without reading it. */
+/** Returns the size without reading the transaction. */
 function sizeOf({ reads }: ReadEnv, { position, offset }: TxRecord): number {
   const end = reads.txs.nextOffset(position) ?? reads.headers.byHeight(positionHeight(position))!.body!.size;
   return end - offset;
@@ -74,7 +74,7 @@ export const txStatusEndpoint = readEndpoint({
   run: (env, { txid }) => jsonAnswer(statusOf(env, txid) ?? statusOfRecord(env, txByTxid(env, txid))),
 });
 
-/** Where many transactions stand; null for those that are not known. */
+/** Status of many transactions; null for unknown ones. */
 export const txsStatusEndpoint = readEndpoint({
   name: 'txs-status',
   method: 'POST',
@@ -91,14 +91,14 @@ export const txsStatusEndpoint = readEndpoint({
     const entries = txids.map((txid) => {
       return [txid, statusOf(env, txid)] as const;
     });
-    // It is asked for by POST, whose replies are not kept.
+    // The request is a POST, whose replies are not cached.
     return { ...jsonAnswer(Object.fromEntries(entries)), freshness: 'none' };
   },
   mempoolPart: ({ mempool }, { txids }) =>
     txids.map((txid) => mempool.entries.find(hashFromHex<Txid>(txid))).filter((slot) => slot >= 0),
 });
 
-/** Null where it is neither in the mempool nor in the chain. */
+/** Returns null if the transaction is neither in the mempool nor in the chain. */
 function statusOf(env: ReadEnv, txid: string) {
   if (env.mempool.has(hashFromHex<Txid>(txid))) return statusView(env, null);
   const record = findTx(env, txid);
@@ -145,7 +145,9 @@ function rawTxOf(env: ReadEnv, txid: string) {
   return { raw, freshness: { revalidated: hashToHex(parseTransaction(raw).wtxid) } };
 }
 
-/** That a transaction is in a block: its branch of the merkle tree, and the same as Core's `merkleblock`. */
+/**
+ * Proof that a transaction is in a block: its branch of the merkle tree, and the same proof as Core's `merkleblock`.
+ */
 export const txProofEndpoint = readEndpoint({
   name: 'tx-proof',
   path: '/api/tx/:txid/proof',
@@ -191,6 +193,6 @@ export const txProofEndpoint = readEndpoint({
       return { txid: hashToHex(first.txid), hex: reads.rawTx(first).raw.toHex(), merkle: branch(0) };
     }
   },
-  // A transaction that is in the mempool needs no worker to say so.
+  // The mempool holds no proofs, so a worker need not see it.
   mempoolPart: () => [],
 });

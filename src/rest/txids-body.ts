@@ -3,12 +3,12 @@ import { checkValues, hashInput, invalid } from '../http/input.ts';
 import { mediaType } from '../http/media-type.ts';
 
 const MAX_TXIDS = 1000;
-/** Bytes of that many ids, however they are indented. */
+/** Limit of the body, bytes: the maximum number of ids, with any indentation. */
 export const TXIDS_BODY = 256 * 1024;
-/** Text as well: it is what fetch calls a string. */
+/** Text is included, because fetch sends strings with that type. */
 const JSON_TYPES: readonly string[] = ['application/json', 'text/plain'];
 
-/** The ids of a body `{"txids":[…]}`, in lower case. Throws ApiError. */
+/** Returns the ids of a body `{"txids":[…]}` in lower case. Throws ApiError. */
 export async function readTxids(request: Request): Promise<string[]> {
   const type = mediaType(request);
   if (type !== '' && !JSON_TYPES.includes(type))

@@ -6,28 +6,31 @@ import { mediaType } from '../http/media-type.ts';
 import { turns } from '../http/turns.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 
-/** Watches, or ids, of one request. */
+/** Maximum number of watches, or ids, of one request. */
 export const MAX_BULK = 1000;
-/** Bytes of that many, with room for long labels. */
+/** Limit of the body, bytes: the maximum number of watches with long labels. */
 export const WATCHES_BODY = 1024 ** 2;
-/** What that many may hold, with their numbers of confirmations. */
+/** Maximum number of JSON values of that many watches with their numbers of confirmations. */
 const MAX_VALUES = 30_000;
 const MAX_LABEL = 200;
 const WATCH_ID = /^[a-z2-7]{16}$/;
-/** One turn of reading; addresses take microseconds each to check. */
+/** Time limit of one slice, milliseconds; the check of an address takes microseconds. */
 const SLICE_MS = 1.5;
-/** Text is what fetch calls a string, and the last is what curl calls all it is given. */
+/** The text type is that of strings in fetch, and the last type is the default of curl. */
 const JSON_TYPES: readonly string[] = ['application/json', 'text/plain', 'application/x-www-form-urlencoded'];
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What is to be watched: one watch, or all of a list. */
+/** The watches of a request: one watch, or a list. */
 export interface WatchesBody {
   readonly wishes: readonly WatchWish[];
   readonly isList: boolean;
 }
 
-/** The body of `POST /api/watches`: a watch, or `{"watches":[…]}`. Throws ApiError, which names the bad one of a list. */
+/**
+ * Reads the body of `POST /api/watches`: a watch, or `{"watches":[…]}`. Throws ApiError, which names the invalid watch
+ * of a list.
+ */
 export async function readWatches(request: Request, params: NetworkParams): Promise<WatchesBody> {
   const body = await readObject(request);
   if (!('watches' in body)) return { wishes: [readWatch(body, '', null, params)], isList: false };
@@ -47,7 +50,7 @@ export async function readWatches(request: Request, params: NetworkParams): Prom
   return { wishes, isList: true };
 }
 
-/** The ids of a `DELETE /api/watches`, null for all of them: from its query, or from its body. Throws ApiError. */
+/** Returns the ids of a `DELETE /api/watches` from its query or its body; null for all watches. Throws ApiError. */
 export async function readRemoval(
   request: Request,
   query: { readonly ids?: string | undefined; readonly all?: string | undefined },
@@ -67,7 +70,7 @@ export function isWatchId(id: unknown): id is string {
   return typeof id === 'string' && WATCH_ID.test(id);
 }
 
-/** What is neither true nor false stays as it is. */
+/** Returns the boolean of `true` and `false`, and any other text unchanged. */
 function flag(text: string | undefined): unknown {
   return text === 'true' ? true : text === 'false' ? false : text;
 }

@@ -23,13 +23,13 @@ import {
 import { isWatchId, MAX_BULK, readRemoval, readWatches, WATCHES_BODY } from './watch-body.ts';
 
 const PATH = '/api/watches';
-/** Watches of one request that cost one call. */
+/** Number of watches of one request that cost as much as one call. */
 const PER_CALL = 100;
 const WATCH_ID = t.String({ description: 'id of a watch' });
 
 const ownerOf = (ctx: RestContext, request: Request) => ctx.call(request).principal.id;
 
-/** What a key watches on all its connections, and across restarts. */
+/** The items that a key watches on all its connections, and across restarts. */
 export const watchesEndpoint = endpoint({
   name: 'watches',
   path: PATH,
@@ -155,7 +155,7 @@ function listAnswer(ctx: RestContext, env: ReadEnv, owner: string, query: Query)
   const next = nextCursor && nextPage(page, nextCursor);
   const total = ctx.watches.of(owner).size;
   const body = { tip: tipView(env.tip), total, items: items.map(watchView), nextCursor, next };
-  // It changes without the chain.
+  // The watches change without the chain.
   return { ...jsonAnswer(body, next), freshness: 'none' };
 }
 
@@ -163,7 +163,7 @@ function cursorOf(env: ReadEnv, page: PageInput, seq: number): string {
   return encodeCursor(boundTo(page), { ...endOfChain(env), sub: 0, seq });
 }
 
-/** All that the text may name: hex can be a script and an id. */
+/** Returns all targets that the text may name, since hex can be a script or an id. */
 function targetsOf({ params }: RestContext, value: string): string[] {
   const targets = new Set<string>();
   for (const kind of WATCH_KINDS)
@@ -187,7 +187,7 @@ function unknown(): never {
   return fail('not_found', 'this key has no such watch');
 }
 
-/** Not to be kept by anybody. */
+/** Returns a reply that no cache may store. */
 function fresh(body: object): Response {
   return new Response(JSON.stringify(body), {
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },

@@ -27,7 +27,7 @@ describe('the address of a client', () => {
 
   test.each([
     ['198.51.100.7', '198.51.100.7'],
-    // What stands before the last address that is no proxy was written by the client.
+    // The client wrote every entry before the last address that is no proxy.
     ['127.0.0.1, 198.51.100.7', '198.51.100.7'],
     ['1.1.1.1, 198.51.100.7, 10.9.9.9, 127.0.0.1', '198.51.100.7'],
     ['garbage, 198.51.100.7', '198.51.100.7'],

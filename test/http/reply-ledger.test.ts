@@ -45,7 +45,7 @@ test('clients that do not read cost their key its room and no other key', async 
   const idle = [await ask('/slow')];
   await poll('an unread reply', () => ledger.unsent > 4 * MIB);
   expect(ledger.hasRoom('/slow')).toBe(false);
-  // What is being made at that moment is still sent.
+  // A reply that is being prepared at that moment is still sent.
   idle.push(await ask('/slow'));
   await poll('another unread reply', () => ledger.unsent > 16 * MIB);
   expect(await (await fetch(`${server.url}slow`)).text()).toBe('rate_limited');

@@ -51,7 +51,7 @@ test('no change of a byte before the tree’s flags goes unnoticed', () => {
     } catch {
       // Ends early.
     }
-    // Another count of transactions may have a tree of the same shape; whoever asks compares it with the block's.
+    // A tree of the same shape may have another number of transactions; the caller compares it with that of the block.
     if (shown?.txCount !== 7) continue;
     expect(shown.matches.map((txid) => txid.toHex())).not.toContain(txidAt(3).toHex());
   }

@@ -18,7 +18,7 @@ function spendingChain(): RegtestChain {
   return chain;
 }
 
-/** What each level finds of the last `count` blocks. */
+/** Returns the result of each level for the last `count` blocks. */
 function verdicts(node: TestNode, count = 3): boolean[] {
   return [0, 1, 2, 3, 4].map((level) =>
     node.read((reads) =>
@@ -59,7 +59,7 @@ test('a damaged header is found by reading, a damaged transaction by checking', 
   flipBit(node, 'blk00000.dat', offset + 70);
   flipBit(node, 'blk00000.dat', offset + 81);
   expect(verdicts(node)).toEqual([true, false, false, false, false]);
-  // What is behind it is not looked at.
+  // Bytes behind it are not checked.
   expect(verdicts(node, 0)).toEqual([true, true, true, true, true]);
 });
 

@@ -453,7 +453,7 @@ describeWithVectors('REST on a chain that Bitcoin Core has judged', () => {
     ]) {
       const first = await api.get(path);
       const etag = first.headers.get('etag')!;
-      // What shows the mempool changes with it as well.
+      // A reply that shows the mempool also changes with it.
       const state = path === `/api/block/${expected.tip}` ? '' : '-1000000';
       expect(etag).toBe(`W/"${expected.tip.slice(-16)}${state}"`);
       expect([first.headers.get('x-chain-height'), first.headers.get('x-chain-hash')]).toEqual(['160', expected.tip]);

@@ -31,7 +31,7 @@ describe('POST /api/watches', () => {
       } as never,
     });
     const same = { ...first.body, created: false };
-    // What is left out stays as it is.
+    // Members that are left out keep their values.
     expect((await post(it, { kind: 'address', value: address })).body).toEqual(same);
     expect((await post(it, { kind: 'address', value: address, confirmations: [3] })).body).toEqual({
       ...same,
@@ -140,7 +140,7 @@ describe('POST /api/watches', () => {
     expect([over.status, over.body.error.code]).toEqual([409, 'limit_exceeded']);
     expect(over.body.error.details).toEqual({ limit: 1200, watched: 1000, added: 201 });
     expect((await post(it, { watches: txs(900, 300) })).body).toMatchObject({ createdCount: 200, total: 1200 });
-    // What is watched already may change at the bound.
+    // A watched item may still change at the limit.
     expect((await post(it, { kind: 'tx', value: txid(5), label: 'x' })).status).toBe(200);
     expect((await post(it, { kind: 'tx', value: txid(9999) })).status).toBe(409);
     const other = keyOf(it).key;
@@ -148,7 +148,7 @@ describe('POST /api/watches', () => {
     expect((await post(it, { watches: txs(0, 100) }, other)).body.total).toBe(100);
     await ask(it, 'DELETE', '/api/watches?all=true');
     expect((await post(it, { watches: txs(0, 101) }, other)).body.total).toBe(101);
-    // Each different number of confirmations is one more block to look at.
+    // Each different number of confirmations requires one more block to be checked.
     const thresholds = Array.from({ length: 3 }, (_, i) => ({
       kind: 'tx',
       value: txid(i),

@@ -77,7 +77,7 @@ describe('while the node starts', () => {
 
   test('clients of Bitcoin Core are told so with its status and type, by which they know to wait', async () => {
     await using it = startTestApi({ plugins: [sample], attached: false });
-    // What bitcoin-cli sends with the cookie of the last start, and before there is one.
+    // bitcoin-cli sends these with the cookie of the last start, and before a cookie exists.
     for (const authorization of [`Basic ${btoa('__cookie__:old')}`, 'Basic ']) {
       for (const path of ['/', '/wallet/default', '/wallet/']) {
         const reply = await it.get(path, { method: 'POST', body: '{}', headers: { authorization } });
@@ -92,7 +92,7 @@ describe('while the node starts', () => {
     await using it = startTestApi({ plugins: [sample], attached: false });
     const post = (calls: unknown, init: Record<string, string> = { authorization: 'Basic ' }) =>
       it.get('/', { method: 'POST', body: typeof calls === 'string' ? calls : JSON.stringify(calls), headers: init });
-    // What bitcoin-cli -getinfo sends.
+    // bitcoin-cli -getinfo sends this batch.
     const calls = [0, 1].map((id) => ({ method: 'getnetworkinfo', params: [], id }));
     const reply = await post([
       ...calls,
@@ -110,7 +110,7 @@ describe('while the node starts', () => {
     ]);
     expect((await post([])).status).toBe(200);
     expect((await post([{ jsonrpc: '2.0', method: 'x' }])).status).toBe(204);
-    // Neither what is no JSON, nor long, nor from others is read.
+    // Bodies that are no JSON, are long, or come from other clients are not read.
     for (const body of ['[', `[${' '.repeat(20_000)}]`]) expect((await post(body)).status).toBe(500);
     expect((await post(calls, {})).status).toBe(503);
   });

@@ -16,7 +16,7 @@ describe('clients that leave', () => {
   const head = (length: string) =>
     `POST / HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${STATIC_KEY}\r\n${length}\r\n\r\n`;
 
-  /** Sends the beginning of a request and goes. */
+  /** Sends the beginning of a request and disconnects. */
   const leaveAfter = async (text: string): Promise<void> => {
     const socket = await Bun.connect({ hostname: '127.0.0.1', port: fixture.api.port, socket: { data: () => {} } });
     socket.write(text);
@@ -88,7 +88,7 @@ describe('the subprotocol of /ws', () => {
       ].join('\r\n'),
     );
 
-  // Bun takes the first that is offered unless it is told something else, and that may be the key.
+  // Bun selects the first subprotocol that is offered unless it is set, and that may be the key.
   test('is never the key', async () => {
     for (const protocols of [`bearer.${STATIC_KEY}`, `bearer.${STATIC_KEY}, other`]) {
       const reply = await answer(protocols);

@@ -142,7 +142,7 @@ describe('readiness', () => {
   for (const [cause, check, status, breakIt] of cases)
     test(`${cause}: ${check} is ${status}`, async () => {
       await using it = startTestApi({ overrides: RECENT_TIP });
-      // The first run begins by itself, and who asks meanwhile shares it.
+      // The first run begins by itself, and simultaneous requests share it.
       await readyz(it);
       breakIt(it);
       const { http, report } = await readyz(it);
@@ -279,7 +279,7 @@ describe('metrics', () => {
     it.node.emit('blockDisconnected', {});
     it.node.emit('blockDisconnected', {});
     it.node.emit('reorg', { depth: 2 });
-    // One turn, in which the log is read.
+    // The log is read in this slice.
     await it.get('/healthz');
     const reply = await it.get('/metrics', { headers: BEARER });
     expect(reply.headers.get('content-type')).toStartWith('text/plain; version=0.0.4');
@@ -340,7 +340,7 @@ describe('metrics', () => {
     };
     it.api.context.metrics.mempoolRejected('fee');
     it.api.context.metrics.mempoolRejected('policy');
-    // Twice: what is counted elsewhere is shown, not added.
+    // The page is read twice, because counters of another thread are shown, not added.
     await page();
     const text = await page();
     for (const line of [
@@ -369,7 +369,7 @@ describe('metrics', () => {
     await using it = startTestApi({ overrides: { cache: { enabled: false } } });
     const text = await (await it.get('/metrics', { headers: BEARER })).text();
     expect(text).toContain('\nprocess_apcu_available{service="obverse"} 0\n');
-    // What is rehearsed before the listener opens is nobody's request.
+    // The rehearsal before the listener opens does not count as a request.
     expect(text).not.toContain('route="/healthz"');
   });
 

@@ -3,7 +3,7 @@ import { makeKey } from '../../src/auth/key.ts';
 import { restRoutes } from '../../src/rest/routes.ts';
 import { BEARER, STATIC_KEY, startTestApi, type TestApi } from '../lib/api-fixture.ts';
 
-/** Of a refusal, with what a timer may be early. */
+/** Minimum delay of a refusal, milliseconds, allowing for early timers. */
 const DELAY_MS = 245;
 
 const start = () => startTestApi({ plugins: [(ctx) => restRoutes(ctx)] });
@@ -34,7 +34,7 @@ test('the static key opens a WebSocket, also when it is used for the first time'
 
 test('a wrong key is held back on public routes, too', async () => {
   await using it = start();
-  // With the right one the limit of the address does not hold, so it would tell.
+  // The limit of the address does not apply to the right key, so a fast refusal would reveal it.
   const wrong = await timed(it, '/api/health', 'Bearer wrong');
   expect(wrong.status).toBe(200);
   expect(wrong.ms).toBeGreaterThan(DELAY_MS);

@@ -9,7 +9,7 @@ const GAP = named('EventGap', {
   cursor: t.String({ description: 'where to continue behind the gap' }),
 });
 
-/** The data of each type is described in docs/events.md. */
+/** docs/events.md describes the data of each type. */
 const EVENT = named('Event', {
   type: t.String(),
   data: t.Object(

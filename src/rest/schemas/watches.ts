@@ -46,7 +46,7 @@ const STORED_WATCH = named('StoredWatch', {
 
 export const WATCHES_PAGE = page('WatchesPage', WATCH, { total: count('watches of this key') });
 
-/** One watch for one; a list for a list. */
+/** One watch if one was sent; a list if a list was sent. */
 export const STORED_WATCHES = t.Union([
   STORED_WATCH,
   named('StoredWatches', { items: t.Array(STORED_WATCH), createdCount: count(), total: count('watches of this key') }),
