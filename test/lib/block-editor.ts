@@ -17,7 +17,7 @@ export interface BlockEdit {
   readonly keepNonce?: boolean;
 }
 
-/** A block with something changed, and all that commits to it made anew: only the deeper rule is broken. */
+/** Returns a block with the edit, its commitments and proof of work renewed: only the deeper rule is broken. */
 export function editBlock(raw: Uint8Array, edit: BlockEdit): Uint8Array {
   const parsed = parseBlock(raw);
   let txs: readonly Transaction[] = parsed.txs.map(({ tx }) => tx);
@@ -38,12 +38,12 @@ function recommit(txs: readonly Transaction[]): readonly Transaction[] {
   return [{ ...coinbase, outputs }, ...txs.slice(1)];
 }
 
-/** Puts one transaction in the place of another. */
+/** Replaces one transaction by another. */
 export function withTx(index: number, change: (tx: Transaction) => Transaction): NonNullable<BlockEdit['txs']> {
   return (txs) => txs.map((tx, i) => (i === index ? change(tx) : tx));
 }
 
-/** A chain that goes on from blocks that came from elsewhere; they begin at height 1. */
+/** Returns a chain that continues from the blocks of another source; they begin at height 1. */
 export function chainFrom(blocks: readonly Uint8Array[]): RegtestChain {
   const chain = new RegtestChain();
   for (const raw of blocks) {

@@ -119,7 +119,7 @@ const absent = () => Promise.reject(new Error('not in this test'));
 /** Answers of a node of a test to calls. */
 export type CallAnswers = Partial<{ [N in NodeCallName]: (...args: CallArgs<N>) => CallResult<N> }>;
 
-/** A node that does nothing but say how it is. */
+/** A node that only reports its state. */
 export function idleNode(
   status: Partial<NodeStatus> = {},
   peers: readonly PeerView[] = [],

@@ -29,11 +29,14 @@ export interface ChainOptions {
   readonly startTime?: number;
   /** Seconds from block to block. */
   readonly spacing?: number;
-  /** Where coinbases go when the block does not say. */
+  /** Destination of coinbases unless the block names its own. */
   readonly to?: Destination;
 }
 
-/** How a block differs from a good one. What commits to the changed part is made anew, so that only its own rule breaks. */
+/**
+ * The differences of a block from a valid one. Commitments to the changed part are renewed, so that only its own rule
+ * breaks.
+ */
 export interface BlockOptions {
   readonly txs?: readonly Transaction[];
   /** Where the coinbase pays. */
@@ -44,7 +47,7 @@ export interface BlockOptions {
   /** Instead of subsidy and fees. */
   readonly coinbaseValue?: Amount;
   readonly coinbaseScriptSig?: Uint8Array;
-  /** Any other change of the coinbase; what it does to the commitment is made good again, unless `commitment` says no. */
+  /** Any other change of the coinbase; the witness commitment is renewed afterwards, unless `commitment` forbids it. */
   readonly coinbase?: (coinbase: Transaction) => Transaction;
   /** Changes the list, coinbase included: leave it out, list it twice, repeat the end. */
   readonly list?: (txs: readonly Transaction[]) => readonly Transaction[];
@@ -58,7 +61,7 @@ export interface BlockOptions {
   readonly work?: boolean;
 }
 
-/** A block in its place in a chain; also what rules read of its ancestors. */
+/** A block at its position in a chain, with the ancestors' values that rules read. */
 export class TestBlock implements HeaderEntry {
   readonly hash: BlockHash;
   readonly height: number;
@@ -197,7 +200,7 @@ export class RegtestChain {
     return new TestBlock({ header: withWork(header, options.work ?? true), transactions }, parent);
   }
 
-  /** Takes a block that was built on the tip. */
+  /** Appends a block that was built on the tip. */
   append(block: TestBlock): void {
     if (block.parent !== this.tip) throw new Error('block was not built on the tip');
     this.#blocks.push(block);

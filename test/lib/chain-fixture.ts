@@ -120,7 +120,7 @@ export class TestNode implements AsyncDisposable {
     return hashToHex(this.#chain.tip.hash);
   }
 
-  /** Hands blocks in without waiting for their scripts; throws where one is refused at once. */
+  /** Submits blocks without waiting for their scripts; throws where one is rejected at once. */
   async accept(blocks: Iterable<BlockBytes>): Promise<void> {
     for (const block of blocks) expectTaken(await this.#chain.acceptBlock(rawOf(block)));
   }

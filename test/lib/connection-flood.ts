@@ -9,7 +9,7 @@ export interface FloodTarget {
   readonly persistent?: boolean;
 }
 
-/** Longest time between two attempts of a persistent client that finds no place. */
+/** Longest time between two attempts of a persistent client that finds no free slot, milliseconds. */
 const RETRY_MS = 50;
 
 /** Many connections to one loopback port from this process; they never read more than the system does by itself. */

@@ -21,7 +21,9 @@ interface FloodSize {
   readonly messages: number;
 }
 
-/** Something that peers send as fast as it is taken. Rejects where the node treats them other than it should. */
+/**
+ * Messages that peers send as fast as the node accepts them. Rejects where the node treats them other than it should.
+ */
 export type Flood = (siege: Siege, size: FloodSize) => Promise<void>;
 
 const randomBytes = (size: number) => crypto.getRandomValues(new Uint8Array(size));
@@ -53,7 +55,7 @@ async function crowd(
   act: (peer: TestPeer) => Promise<unknown>,
   introduction?: Introduction,
 ): Promise<void> {
-  // There is room for half as many who want transactions.
+  // Half as many peers may relay transactions.
   const relay = (i: number) => ({ relay: i < MAX_RELAYING, ...introduction });
   const peers = await Promise.all(Array.from({ length: count }, (_, i) => siege.join(relay(i))));
   // Received messages would fill the memory of the test.
@@ -182,7 +184,7 @@ export const deaf: Flood = async (siege, { peers, messages }) => {
     for (let i = 0; i < messages; i++) peer.send('getdata', { items });
     peer.sendPayload('x', new Uint8Array(3_900_000));
   }
-  // As much as the node is willing to take.
+  // As much as the node accepts.
   let before = -1;
   const left = () => all.reduce((sum, { unsent }) => sum + unsent, 0);
   for (let now = left(); now !== before; now = left()) {

@@ -250,7 +250,7 @@ export async function feedRandomTree(options: {
   }
   await node.chain.settle();
   checkState();
-  // It must also be what a start finds, and what the chain goes on from.
+  // A restart must find the same state, and the chain must continue from it.
   await node.restart();
   node.chain.filters!.buildMissing(1, node.clock);
   arrived.push(tree.grow());

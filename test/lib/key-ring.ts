@@ -24,7 +24,7 @@ export interface TaprootOutput {
   readonly leaf: TaprootLeaf | null;
 }
 
-/** Keys and scripts in memory, found by what scriptPubKeys say of them. */
+/** Keys and scripts in memory, found by their scriptPubKeys. */
 export class KeyRing {
   readonly #byHash = new Map<string, KeyPair>();
   readonly #byXOnlyKey = new Map<string, KeyPair>();

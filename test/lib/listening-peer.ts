@@ -19,7 +19,7 @@ interface Known {
 export class ListeningPeer implements Disposable {
   /** `127.0.0.1:port` */
   readonly address: string;
-  /** Blocks that it was asked for. */
+  /** Number of blocks that were requested from it. */
   asked = 0;
   readonly #server = listenAsPeer('v2');
   readonly #headers: readonly BlockHeader[];
@@ -33,7 +33,7 @@ export class ListeningPeer implements Disposable {
     void this.#server.next().then((peer) => this.#speak(peer));
   }
 
-  /** Its connection is over. */
+  /** Whether its connection has ended. */
   get gone(): boolean {
     return this.#peer?.isClosed ?? false;
   }

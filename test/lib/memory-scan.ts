@@ -47,7 +47,7 @@ export function scanMemory(pid: number, needles: ReadonlyMap<string, Uint8Array>
   return { counts, bytes };
 }
 
-/** The first two bytes at a place. */
+/** Returns the first two bytes at an offset. */
 function startOf(bytes: Uint8Array, at: number): number {
   return bytes[at]! | (bytes[at + 1]! << 8);
 }

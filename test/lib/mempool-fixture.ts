@@ -55,7 +55,7 @@ export class TestMempool implements AsyncDisposable {
     });
   }
 
-  /** On a node that has taken the whole chain. */
+  /** Opens a node that has connected the whole chain. */
   static async on(chain: RegtestChain, options: Partial<RelayOptions> = {}): Promise<TestMempool> {
     const node = new TestNode({ params: chain.params });
     await node.take(chain.blocks.slice(1));

@@ -32,7 +32,7 @@ export interface RejectedDetails {
 export const hexOf = (tx: Transaction): string => transactionBytes(tx).toHex();
 export const idOf = (tx: Transaction): string => hashToHex(txidOf(tx));
 
-/** A node that has taken a chain of the last hours, and so is not in its initial sync. */
+/** Starts a node that has connected a chain of the last hours, and so is not in initial block download. */
 export async function nodeWith(chain: RegtestChain, args: readonly string[] = []): Promise<NodeProcess> {
   const file = join(tempDir(), 'chain.dat');
   chain.writeBootstrap(file, 1);

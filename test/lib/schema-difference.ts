@@ -41,7 +41,7 @@ function itemDifferences(ours: JsonSchema, cores: JsonSchema, path: string): str
 }
 
 function objectDifferences(ours: JsonSchema, cores: JsonSchema, path: string): string[] {
-  // An object of which nothing more is said.
+  // An object whose members are not declared.
   if (cores.properties === undefined && cores.additionalProperties === undefined) return [];
   if (isSchema(ours.additionalProperties) || isSchema(cores.additionalProperties)) {
     if (!isSchema(ours.additionalProperties) || !isSchema(cores.additionalProperties))

@@ -8,7 +8,7 @@ interface WatchOrder {
   readonly pid: number;
   /** `/healthz` of the node. */
   readonly health: string;
-  /** Where it takes peers. */
+  /** Address at which the node accepts peers. */
   readonly peers: string;
 }
 

@@ -100,7 +100,7 @@ export class Siege implements AsyncDisposable {
     return this.hub.node;
   }
 
-  /** A bad peer that has introduced itself; gone with the attack. */
+  /** Connects a hostile peer that has introduced itself; the end of the attack closes it. */
   async join(introduction?: Introduction, protocol?: TestProtocol): Promise<TestPeer> {
     return this.#enlisted(await TestPeer.join(this.hub.address, introduction, protocol));
   }
@@ -127,7 +127,10 @@ export class Siege implements AsyncDisposable {
     return figures;
   }
 
-  /** The good peers are there, the tip is right, and goes on when the friend finds a block. */
+  /**
+   * Checks that the good peers are connected, that the tip is right, and that it advances when the friend finds a
+   * block.
+   */
   async stands(): Promise<void> {
     const peers = await this.node.api.rpc<GoodPeer[]>('getpeerinfo');
     const lost = this.#friends.filter((id) => !peers.some((peer) => peer.id === id));
@@ -145,7 +148,7 @@ export class Siege implements AsyncDisposable {
     return block;
   }
 
-  /** The friend gets a block of the chain that others keep from the node, and so the node has it. */
+  /** Delivers a block through the friend that the other peers withhold, and waits until the node has it. */
   async give(block: TestBlock): Promise<void> {
     await submit(this.friend.node.api, block);
     await sameTip([this.node, this.friend.node], hashOfTip(this.chain), 20_000);

@@ -133,7 +133,7 @@ function multisigStack({ ring }: Signing, solutions: Stack, sign: (key: KeyPair)
     const signature = key && sign(key);
     if (signature) signatures.push(signature);
   }
-  // BIP-147: the item that OP_CHECKMULTISIG takes too many is empty.
+  // BIP-147: the extra item that OP_CHECKMULTISIG consumes is empty.
   return signatures.length === required ? [EMPTY, ...signatures] : null;
 }
 

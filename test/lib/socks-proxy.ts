@@ -89,7 +89,7 @@ function reply(code: number): Uint8Array {
   return Uint8Array.of(VERSION, code, 0, IPV4, 0, 0, 0, 0, 0, 0);
 }
 
-/** Reads so many bytes, and leaves what comes behind them to others. */
+/** Returns a function that reads the given number of bytes, and leaves the bytes behind them to others. */
 function reader(socket: Socket): (count: number) => Promise<Uint8Array> {
   return async (count) => {
     for (;;) {

@@ -26,7 +26,7 @@ export interface Introduction {
   readonly receiver?: NetService;
   /** Announces and asks for transactions by wtxid (BIP-339). */
   readonly wtxid?: boolean;
-  /** Understands compact blocks (BIP-152); `announce` asks for them unasked. */
+  /** Understands compact blocks (BIP-152); `announce` requests them without an announcement. */
   readonly compact?: 'no' | 'yes' | 'announce';
 }
 
@@ -40,7 +40,7 @@ const DEADLINE_MS = 20_000;
 
 /** A peer that sends the messages of a test, over a real socket. By itself it only answers pings. */
 export class TestPeer {
-  /** Resolves with the types of what came before the other side hung up. */
+  /** Resolves with the types of the messages that came before the other side disconnected. */
   readonly closed: Promise<readonly string[]>;
   readonly #wire: RawPeer;
   readonly #waiting = new Set<() => void>();
@@ -89,7 +89,7 @@ export class TestPeer {
     return this.#wire.received;
   }
 
-  /** Bytes the other side has not taken yet. */
+  /** Bytes that the other side has not received yet. */
   get unsent(): number {
     return this.#wire.waiting;
   }
@@ -190,12 +190,12 @@ export class TestPeer {
     return performance.now() - from;
   }
 
-  /** Waits until the other side has taken all that was sent. */
+  /** Waits until the other side has received everything that was sent. */
   flushed(timeoutMs = DEADLINE_MS): Promise<void> {
     return this.#when('room to send', () => this.unsent === 0, timeoutMs);
   }
 
-  /** Waits until the other side has hung up. */
+  /** Waits until the other side has disconnected. */
   async end(timeoutMs = DEADLINE_MS): Promise<readonly string[]> {
     const state = { over: false };
     void this.closed.then(() => (state.over = true));
@@ -225,7 +225,7 @@ export class TestPeer {
   }
 }
 
-/** Listens on loopback, to be dialled by a node; `peers` get everybody who comes, before any handshake. */
+/** Listens on loopback, to be dialled by a node; `peers` receives every connection, before any handshake. */
 export function listenAsPeer(protocol: TestProtocol = 'v1') {
   const peers: TestPeer[] = [];
   const waiting: ((peer: TestPeer) => void)[] = [];
@@ -241,7 +241,7 @@ export function listenAsPeer(protocol: TestProtocol = 'v1') {
   });
   return {
     address: `127.0.0.1:${server.port}`,
-    /** The next one who connects. */
+    /** Resolves with the next peer that connects. */
     next: (): Promise<TestPeer> => {
       const peer = peers.shift();
       return peer ? Promise.resolve(peer) : new Promise((resolve) => waiting.push(resolve));
