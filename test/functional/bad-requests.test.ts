@@ -146,7 +146,7 @@ describe('malformed requests', () => {
 
   test('empty, foreign, truncated, changed and overlong cursors are refused', async () => {
     const { nextCursor } = await api.json<Page<unknown>>(`/api/address/${owner}/txs?limit=2`);
-    // Another list; a changed end would be a place in another chain.
+    // Another list; a changed end would be a position in another chain.
     const changed = `${nextCursor!.slice(0, 3)}${nextCursor![3] === 'A' ? 'B' : 'A'}${nextCursor!.slice(4)}`;
     for (const cursor of [
       'x',
@@ -214,7 +214,7 @@ describe('malformed requests', () => {
       }
       for (const path of ['/healthz', '/api/health', '/api/info', '/api/supply/circulating', '/docs/json'])
         expect([path, (await api.request(path, { headers: { authorization } })).status]).toEqual([path, 200]);
-      // Which says how the node is doing, and a busy machine may be behind.
+      // /readyz reports the state of the node, and a busy machine may be behind.
       expect([200, 503]).toContain((await api.request('/readyz', { headers: { authorization } })).status);
     }
     expect((await api.request('/api/peers', { headers: { authorization: `bearer ${TEST_KEY}` } })).status).toBe(200);

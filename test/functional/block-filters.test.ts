@@ -46,7 +46,7 @@ class Client {
     this.#socket!.write(this.#transport.encode(type, encodeMessage(type, value)));
   }
 
-  /** Waits for so many messages of a type. */
+  /** Waits for `count` messages of a type. */
   async all<K extends MessageType>(type: K, count: number): Promise<ValueOf<K>[]> {
     const found = await poll(`${count} ${type}`, () => {
       const messages = this.#received.filter((message) => message.type === type);

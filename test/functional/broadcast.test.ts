@@ -20,7 +20,7 @@ import { coinOf, spend, sweep, type TestCoin, withBadSignature } from '../lib/tx
 
 cleanUpAfterTests();
 
-/** The first blocks' coinbases; each test takes some that no other does. */
+/** Coinbases of the first blocks; each test spends coins that no other test spends. */
 class Purse {
   #next = 1;
   constructor(readonly chain: RegtestChain) {}
@@ -55,7 +55,7 @@ describe('submitting transactions', () => {
       relayedTo: 0,
     });
     expect(await broadcast(api, tx)).toEqual({ ...taken, status: 'already_in_mempool' });
-    // Three ways to say the same.
+    // Three forms of the same request.
     for (const [body, type] of [
       [hexOf(tx), 'text/plain'],
       [transactionBytes(tx), 'application/octet-stream'],

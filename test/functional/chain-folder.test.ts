@@ -65,12 +65,12 @@ test('a removed chain folder is synced again: the wallet is as before, and no ev
   });
   expect(await walletState(node.api)).toEqual(before);
 
-  // Blocks that come again come under new numbers, behind a gap that names all that is gone.
+  // Blocks that are connected again have new numbers, behind a gap that names every lost number.
   const { items, gap } = await eventsAfter(node.api, lastSeq);
   expect(gap).toMatchObject({ scope: 'all', fromSeq: lastSeq + 1, toSeq: items[0]!.data.seq! - 1 });
   expect(items.length).toBeGreaterThan(100);
   for (const { data } of items) expect(data.seq!).toBeGreaterThan(lastSeq);
-  // A cursor is of one log alone, and never goes on silently in another.
+  // A cursor belongs to one log alone, and never resumes silently in another.
   const stale = await node.api.request<ErrorBody>(`/api/events?after=${lastCursor}`);
   expect([stale.status, stale.body.error.code]).toEqual([400, 'invalid_cursor']);
   await node.stop();

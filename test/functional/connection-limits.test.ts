@@ -34,7 +34,7 @@ test('connections that use up the descriptors never end the node', async () => {
   };
   for (const [name, target] of Object.entries(waves)) {
     const flood = await ConnectionFlood.start({ ...target, persistent: true }, 500);
-    // Also while the flood goes on, and for longer than the timers of both threads need to find no room.
+    // The node serves during the flood, for longer than the timers of both threads need to find no free descriptor.
     const until = performance.now() + 1200;
     do await serves(node);
     while (performance.now() < until);

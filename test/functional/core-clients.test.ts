@@ -342,7 +342,7 @@ describe('the npm client bitcoin-core', () => {
     await mine(5);
     expect(await exchange.getTransaction(txid)).toMatchObject({ confirmations: -6, walletconflicts: [other] });
     expect(await exchange.getReceivedByAddress(address, 0)).toBe(0.5);
-    // Who asks from the block that is gone learns of both.
+    // A list from the disconnected block on contains both.
     const since = await exchange.listSinceBlock(gone);
     expect(since.removed).toMatchObject([{ txid, confirmations: -6 }]);
     expect(since.transactions.map((each) => [each.txid, each.confirmations])).toContainEqual([other, 6]);

@@ -44,7 +44,7 @@ function onlyComplaint(stderr: string): string {
   return lines[0]!;
 }
 
-/** Neither command takes the directory, and both say the same. */
+/** Checks that both commands refuse the directory with the same message, and returns that. */
 async function refused(datadir: string, network: string, prefix: readonly string[] = []): Promise<string> {
   const imported = await runProgram(importArgs(datadir, network), { prefix, timeoutMs: 30_000 });
   const started = await runProgram(startArgs(datadir, network), { prefix, timeoutMs: 30_000 });

@@ -167,7 +167,7 @@ describe('hostile clients', () => {
       ).toMatchObject({
         error: { code: -22 },
       });
-    // One who asks the same of the mempool a thousand times over.
+    // A client that sends the same request about the mempool a thousand times.
     const ids = Array.from({ length: 200 }, () => post(api, '/api/tx', { tx: '00' }));
     expect((await Promise.all(ids)).every(({ status }) => status === 400)).toBe(true);
 

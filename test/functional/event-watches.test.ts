@@ -39,7 +39,7 @@ async function newKey(node: NodeProcess, scopes: string[] = ['read']): Promise<{
   const { key, record } = issueKey(store, { label: '', scopes }, 1);
   store.close();
   const api = new ApiClient(node.api.url, key);
-  // It is seen within two seconds; asked much more often, the node would take this for guessing.
+  // The key is known within two seconds; the node would take more frequent requests for guesses.
   const isKnown = async () => (await api.request('/api/watches')).status === 200;
   await node.until('the key', isKnown, 10_000, 500);
   return { api, id: record.id };

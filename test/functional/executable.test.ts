@@ -21,7 +21,7 @@ const root = join(import.meta.dir, '../..');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 /** `npm test` has built it; a run of this file alone builds one. */
 const built = process.env.TEST_EXECUTABLE ?? join(tempDir('build'), 'obverse');
-/** Alone in its folder; a home and a place for temporary files that are empty. */
+/** The executable is alone in its folder, with an empty home and an empty folder for temporary files. */
 const folder = tempDir('alone');
 const executable = join(folder, 'obverse');
 const home = join(folder, 'home');

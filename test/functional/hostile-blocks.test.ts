@@ -64,7 +64,7 @@ async function refused(bad: TestBlock): Promise<void> {
   await asked.end();
   const unasked = await siege.join();
   unasked.send('block', { raw: bad.raw });
-  // An inbound peer may repeat what was found invalid: it may follow another chain.
+  // An inbound peer may repeat a block that was found invalid: it may follow another chain.
   await Promise.race([unasked.settled(), unasked.closed]);
 }
 

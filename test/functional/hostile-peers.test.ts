@@ -12,7 +12,7 @@ cleanUpAfterTests();
 
 /** For inbound peers. */
 const PLACES = 114;
-/** More than the largest message takes. */
+/** Larger than the largest message, bytes. */
 const MAX_FRAME = 4_200_000;
 
 let siege: Siege;
@@ -37,7 +37,7 @@ const times = <T>(count: number, make: (i: number) => Promise<T>) =>
 
 test('random bytes that are no messages end the connection', () =>
   siege.attack('garbage', async () => {
-    // Taken for the key of v2, behind which no terminator comes.
+    // The bytes are read as a key of v2, behind which no terminator comes.
     await times(20, async () => {
       const peer = await siege.dial();
       peer.sendRaw(randomBytes(64 + 5000));
@@ -122,7 +122,7 @@ test('when established peers hold every slot, the oldest stay and newcomers are 
 
 test('early, repeated and late messages of the handshake are ignored or end the connection', () =>
   siege.attack('version spam', async () => {
-    // With v1 nothing else can be said first: it would be taken for v2.
+    // With v1 no other message can come first: it would be read as v2.
     const early = await siege.dial('v2');
     await early.ready();
     const before: MessageType[] = ['verack', 'getaddr', 'mempool', 'sendheaders', 'wtxidrelay', 'filterclear'];

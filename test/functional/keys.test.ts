@@ -183,7 +183,7 @@ describe('open connections follow their key', () => {
       { code: 4001, reason: 'the key is no longer valid' },
       { code: 4001, reason: 'the key is no longer valid' },
     ]);
-    // The new secret goes on.
+    // The new secret continues to work.
     fresh.send({ type: 'ping', id: 7 });
     await fresh.until('pong', ({ type }) => type === 'pong');
     fresh.close();

@@ -81,7 +81,7 @@ describe.skipIf(!hasVectors)('start --import', () => {
     expect([...live.failures, ...informed.failures, ...ready.failures]).toEqual([]);
     for (const { status, text } of live.samples)
       expect([status, text]).toEqual([200, '{"status":"ok","service":"obverse"}']);
-    // Until the data is open there is nothing to say; from then on there always is.
+    // Until the data is open there is nothing to report; from then on there always is.
     const statuses = informed.samples.map(({ status }) => status);
     expect(new Set(statuses).difference(new Set([200, 503]))).toEqual(new Set());
     expect(statuses.lastIndexOf(503)).toBeLessThan(statuses.indexOf(200));

@@ -295,7 +295,7 @@ describe.skipIf(!hasVectors)('the mixed regtest chain matches Bitcoin Core', () 
       expect(await node.api.rpc<string[]>('verifytxoutproof', [merkleBlock])).toEqual([txid]);
     }
     const txids = expected.transactions.map(({ txid }) => txid);
-    // Every place of a tree whose levels are odd here and there: 295 leaves, 148, 74, 37, 19, 10, 5, 3, 2.
+    // Every position of a tree with odd levels: 295 leaves, 148, 74, 37, 19, 10, 5, 3, 2.
     txids.push(...expected.blocks[160]!.tx);
     for (const txid of txids) {
       const proof = await node.api.json<Proof>(`/api/tx/${txid}/proof`);

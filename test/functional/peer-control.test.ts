@@ -112,7 +112,7 @@ test('a banned subnet is disconnected and refused, until the ban is lifted', asy
       message: 'Error: IP/Subnet already banned',
     });
   const [mined] = await generate(a, 1);
-  // It goes on dialling, and is sent away each time.
+  // It continues to dial, and is refused each time.
   await a.until('a refused connection', () => a.stderr.includes('"reason":"banned"'));
   expect(await tipOf(b)).not.toBe(mined!);
   expect(await peerInfo(a)).toEqual([]);

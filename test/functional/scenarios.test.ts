@@ -65,7 +65,7 @@ describe('a reorg', () => {
     expect(result.disconnected[1]).toBe(mined!);
     expect(result.connected).toHaveLength(3);
     expect(await tip()).toBe(result.connected[2]!);
-    // The sandbox may have gone on to pay.
+    // The sandbox may have made further payments.
     expect(await mempool()).toEqual(expect.arrayContaining(waiting));
     const reorgs = events.filter(({ type }) => type === 'reorg');
     expect(reorgs.map(({ data }) => data)).toMatchObject([{ forkHeight: 109, depth: 2 }]);

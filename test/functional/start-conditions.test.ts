@@ -12,7 +12,7 @@ const startArgs = (...args: string[]) => [
   ...['--http.listen', '127.0.0.1:0', '--p2p.enabled=false', ...args],
 ];
 
-/** How a start ends that is refused: its status and the one line that says why. */
+/** Returns the status of a refused start and the one line with the reason. */
 async function refusal(args: readonly string[], env: Record<string, string | undefined> = {}) {
   const { status, stderr } = await runProgram(args, { env, timeoutMs: 30_000 });
   expect(stderr).not.toMatch(/^\s+at /m);

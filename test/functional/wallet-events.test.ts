@@ -55,7 +55,7 @@ describe('walletTransaction', () => {
     return parsed.script;
   }
 
-  /** The messages that have come since the last call, once there are so many. */
+  /** Returns the messages since the last call, once there are `count` of them. */
   async function messages(count: number): Promise<WsMessage[]> {
     const ours = () => socket.of('walletTransaction');
     await socket.until(`${seen + count} messages`, () => ours().length >= seen + count);

@@ -134,7 +134,7 @@ describe('further methods of wallets', () => {
     expect(await texts('watching')).toEqual(await texts('default'));
     expect(await on('watching', 'listtransactions')).toEqual(await on('default', 'listtransactions'));
     expect(await on('watching', 'listlabels')).toEqual(await on('default', 'listlabels'));
-    // Both go on alike.
+    // Both continue alike.
     for (const type of ['legacy', 'p2sh-segwit', 'bech32', 'bech32m'])
       expect(await on('watching', 'getnewaddress', ['', type])).toBe(await on('default', 'getnewaddress', ['', type]));
     expect(await failure('watching', 'gethdkeys', [{ private: true }])).toEqual([undefined, undefined]);
@@ -165,7 +165,7 @@ describe('further methods of wallets', () => {
     const proof = await on<string>('default', 'gettxoutproof', [[payment]]);
     await on('watching', 'removeprunedfunds', [payment]);
     expect((await failure('watching', 'gettransaction', [payment]))[0]).toBe(-5);
-    // Its inputs are unspent again, its change is gone, and what spent that has spent nothing.
+    // Its inputs are unspent again, its change is removed, and the transaction that spent the change spends nothing.
     expect(await on('watching', 'getbalances')).not.toEqual(before);
     expect(await failure('watching', 'removeprunedfunds', [payment])).toEqual([
       -4,

@@ -46,7 +46,7 @@ describe('the file of an encrypted wallet', () => {
   const walletCheck = async () =>
     (await api.request<{ checks: Record<string, { status: string; message?: string }> }>('/readyz')).body.checks.wallet;
 
-  /** Puts the descriptors of change of the attacker in the place of those of the victim, with their ids. */
+  /** Replaces the victim's descriptors of change by those of the attacker, with the same ids. */
   const replaceChange = () => {
     const db = new Database(pathOf('victim'));
     db.query('ATTACH DATABASE ? AS theirs').run(pathOf('attacker'));

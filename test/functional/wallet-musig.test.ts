@@ -51,7 +51,7 @@ interface Case {
   readonly partials: number;
   readonly witness: number;
   readonly sighash?: string;
-  /** Who knows the descriptor; else all who sign. */
+  /** The participants that import the descriptor; by default all signers. */
   readonly importers?: readonly number[];
 }
 

@@ -26,7 +26,7 @@ function scriptOf(address: string): Uint8Array {
   return parsed.script;
 }
 
-/** Everything that the wallet says of itself. */
+/** Returns the whole state of the wallet. */
 async function stateOf(api: ApiClient) {
   const all = { label: '*', count: 10_000 };
   const [balances, unspent, txs, list] = await Promise.all([
@@ -90,7 +90,8 @@ describe('a wallet that was unloaded', () => {
     expect(await isOwn(far)).toBe(false);
     const waiting = sweep(coin(), scriptOf(far));
     await broadcast(api, waiting);
-    // More blocks in one move than the wallet is handed: it has to look them up. The payment brings the other into reach.
+    // More blocks in one move than the wallet is notified of: it has to read them. The payment brings the other into
+    // reach.
     const branch = chain.fork();
     const payment = sweep(coin(), scriptOf(near));
     for (let i = 0; i < 9; i++) await submit(api, chain.mine(1));

@@ -131,7 +131,7 @@ describe('a wallet with coins', () => {
     expect(
       await api.rpc<string>('sendmany', { amounts: { [MINING_ADDRESS]: 0.1 }, request_id: 'withdrawal 4711' }),
     ).toBe(txid);
-    // Another payment is not taken for this one.
+    // Another payment is not confused with this one.
     const used = [-8, `request_id was used for another payment, ${txid}`];
     expect(await failure('sendtoaddress', { ...request, amount: 0.2 })).toEqual(used);
     expect(await failure('sendtoaddress', { ...request, address: await api.rpc('getnewaddress') })).toEqual(used);

@@ -7,7 +7,7 @@ import { cleanUpAfterTests, type NodeProcess, startNode, tempDir } from '../lib/
 
 cleanUpAfterTests();
 
-/** Addresses that take some seconds to derive, and some tenths of one to look up. */
+/** Number of addresses that take some seconds to derive, and some tenths of a second to look up. */
 const RANGE = 12_000;
 const STOP_MS = 5000;
 const XPUB = formatExtendedPublicKey(ExtendedPrivateKey.fromSeed(new Uint8Array(32).fill(3)).neuter(), regtest.bip32);
@@ -23,7 +23,7 @@ async function stopped(node: NodeProcess): Promise<void> {
   expect(ms).toBeLessThan(STOP_MS);
 }
 
-/** Starts a rescan until one is seen that goes on, and leaves it. */
+/** Starts rescans until one is found running, and leaves it. */
 async function rescanning(api: ApiClient): Promise<void> {
   for (;;) {
     let done = false;

@@ -142,7 +142,7 @@ describe('the first wallet of a node', () => {
     ]);
     expect(since.transactions.map(({ txid }) => txid)).toEqual([idOf(payment)]);
     expect(since.lastblock).toBe(hashToHex(confirmed.hash));
-    // Two blocks without it take the place of the one that had it.
+    // Two blocks without it replace the one that had it.
     const other: RegtestChain = chain.fork(before.height);
     for (let i = 0; i < 2; i++) await submit(api, other.mine(1));
     const after = await api.rpc<{ transactions: Entry[]; removed: Entry[] }>('listsinceblock', [since.lastblock]);
@@ -158,7 +158,7 @@ describe('the first wallet of a node', () => {
       confirmations: 1,
       blockhash: hashToHex(again.hash),
     });
-    // The tests after this one go on from there.
+    // The following tests continue from there.
     branch = other;
   });
   let branch: RegtestChain = chain;
