@@ -61,7 +61,7 @@ export class MempoolFeed {
     const any = AbortSignal.any([signal, late]);
     any.addEventListener('abort', () => ended.resolve(), { once: true });
     if (!any.aborted) await Promise.race([this.#moved.promise, ended.promise]);
-    if (signal.aborted) throw new ApiError('overloaded', 'the answer took too long');
+    if (signal.aborted) throw new ApiError('overloaded', 'the request timed out');
   }
 
   /** Resolves when all received updates are applied. */

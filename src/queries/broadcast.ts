@@ -24,7 +24,7 @@ export async function readBroadcast(request: Request): Promise<Broadcast> {
   const type = mediaType(request);
   if (type === 'application/octet-stream') return { tx: decode(bytes), maxFeeRate: DEFAULT_MAX_FEE_RATE, maxBurn: 0 };
   if (type !== '' && !ACCEPTED.includes(type))
-    throw new ApiError('unsupported_media_type', `${type} is not taken here`, { accepted: ACCEPTED });
+    throw new ApiError('unsupported_media_type', `unsupported media type ${type}`, { accepted: ACCEPTED });
   const text = new TextDecoder().decode(bytes).trim();
   // Without a media type the first character decides.
   if (type === 'application/json' || (type === '' && text.startsWith('{'))) {
@@ -46,8 +46,9 @@ function fromJson(text: string): Broadcast {
   const { tx, hex, rawtx, maxFeeRate = DEFAULT_MAX_FEE_RATE, maxBurn = 0 } = body as Record<string, unknown>;
   const encoded = tx ?? hex ?? rawtx;
   if (typeof encoded !== 'string') return invalid('tx', 'must be the hex of a transaction');
-  if (typeof maxFeeRate !== 'number' || maxFeeRate < 0) return invalid('maxFeeRate', 'must be a number from 0');
-  if (!Number.isSafeInteger(maxBurn) || (maxBurn as number) < 0) return invalid('maxBurn', 'must be satoshis from 0');
+  if (typeof maxFeeRate !== 'number' || maxFeeRate < 0) return invalid('maxFeeRate', 'must be a number of at least 0');
+  if (!Number.isSafeInteger(maxBurn) || (maxBurn as number) < 0)
+    return invalid('maxBurn', 'must be a number of satoshis of at least 0');
   return { tx: decodeHex(encoded), maxFeeRate, maxBurn: maxBurn as number };
 }
 
@@ -71,7 +72,7 @@ function decode(bytes: Uint8Array): ParsedTransaction {
 
 function undecodable(error: unknown): never {
   if (!(error instanceof DecodeError)) throw error;
-  return fail('tx_decode_failed', `this is no transaction: ${error.message}`, { reason: error.message });
+  return fail('tx_decode_failed', `invalid transaction: ${error.message}`, { reason: error.message });
 }
 
 /** Throws `syncing` during initial block download, but not on regtest, where blocks may be old. */
@@ -81,7 +82,7 @@ export function checkNotSyncing(
   height: number,
 ): void {
   if (!status.initialBlockDownload || network === 'regtest') return;
-  fail('syncing', 'the node is still in its initial sync', { height, headers: status.headers });
+  fail('syncing', 'the node is still in initial block download', { height, headers: status.headers });
 }
 
 /** Maximum number of transactions in one request. */
@@ -93,7 +94,7 @@ export const TXS_BODY = 4 * 1024 ** 2;
 export async function readTxs(request: Request): Promise<ParsedTransaction[]> {
   const type = mediaType(request);
   if (type !== '' && type !== 'application/json' && type !== 'text/plain')
-    fail('unsupported_media_type', `${type} is not taken here`, { accepted: ['application/json'] });
+    fail('unsupported_media_type', `unsupported media type ${type}`, { accepted: ['application/json'] });
   const bytes = new Uint8Array(await request.arrayBuffer());
   await checkValues(bytes, MAX_VALUES);
   let body: unknown;
@@ -105,5 +106,7 @@ export async function readTxs(request: Request): Promise<ParsedTransaction[]> {
   const txs = typeof body === 'object' && body !== null && 'txs' in body ? body.txs : null;
   if (!Array.isArray(txs) || txs.length === 0 || txs.length > MAX_TXS)
     return invalid('txs', `must be a list of 1 to ${MAX_TXS} transactions`);
-  return txs.map((hex: unknown) => (typeof hex === 'string' ? decodeHex(hex) : invalid('txs', 'must hold hex texts')));
+  return txs.map((hex: unknown) =>
+    typeof hex === 'string' ? decodeHex(hex) : invalid('txs', 'must be a list of hex texts'),
+  );
 }

@@ -41,14 +41,15 @@ export function encodeCursor(bound: string, { position, sub, seq, blockHash }: P
 /** Throws `invalid_cursor` for a malformed text, and for a cursor of another path or of other filters. */
 export function decodeCursor(bound: string, text: string): PageEnd {
   const bytes = TEXT.test(text) ? fromBase64(text) : null;
-  if (bytes?.length !== SIZE || bytes[0] !== VERSION) return fail('invalid_cursor', 'this is no cursor of this node');
+  if (bytes?.length !== SIZE || bytes[0] !== VERSION)
+    return fail('invalid_cursor', 'invalid cursor: not issued by this node');
   if (!equalBytes(bytes.subarray(1, 1 + BINDING_SIZE), bindingOf(bound)))
     return fail('invalid_cursor', 'the cursor belongs to another path or other filters');
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const position = view.getFloat64(1 + BINDING_SIZE);
   const seq = view.getFloat64(1 + BINDING_SIZE + 12);
   if (!Number.isSafeInteger(position) || position < 0 || !Number.isSafeInteger(seq) || seq < 0)
-    return fail('invalid_cursor', 'this is no cursor of this node');
+    return fail('invalid_cursor', 'invalid cursor: not issued by this node');
   const blockHash = bytes.slice(1 + BINDING_SIZE + 20);
   return { position, sub: view.getUint32(1 + BINDING_SIZE + 8), seq, blockHash };
 }

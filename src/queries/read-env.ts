@@ -76,8 +76,8 @@ export function withSnapshot<T>(
       tip,
       expectWork,
       get mempool() {
-        if (!mirror) throw new Error('this answer was made without the mempool');
-        if (mirror.tip !== hashToHex(tip.hash)) throw new MempoolBehind('the mempool stands on another block');
+        if (!mirror) throw new Error('this request runs without the mempool');
+        if (mirror.tip !== hashToHex(tip.hash)) throw new MempoolBehind('the mempool mirror is at another block');
         used = true;
         return mirror;
       },
@@ -93,6 +93,6 @@ export function frontBudget(): (microseconds: number) => void {
   let left = FRONT_BUDGET_US;
   return (microseconds) => {
     left -= microseconds;
-    if (left < 0) throw new NeedsWorker('too much work for the front');
+    if (left < 0) throw new NeedsWorker('too much work for the main thread');
   };
 }

@@ -147,7 +147,7 @@ export class ReaderPool {
       return true;
     }
     waiting.reject(
-      enqueued.full === 'key' ? tooMany() : new ApiError('overloaded', 'too many long answers are waiting'),
+      enqueued.full === 'key' ? tooMany() : new ApiError('overloaded', 'too many long requests are waiting'),
     );
     return false;
   }
@@ -231,7 +231,7 @@ export class ReaderPool {
       if (!waiting.done) this.#queue.requeue(waiting.owner, waiting);
     } else if (result) waiting.resolve(result);
     else {
-      if (error) this.#options.log.error('a long answer failed', { error });
+      if (error) this.#options.log.error('a request failed in a reader worker', { error });
       waiting.reject(new ApiError('internal_error'));
     }
     this.dispatch();
@@ -281,11 +281,11 @@ async function closeThread({ worker, idle }: Reader): Promise<void> {
 
 /** The time limit has passed, or the client has disconnected and receives no reply. */
 function givenUp(): ApiError {
-  return new ApiError('overloaded', 'the answer took too long');
+  return new ApiError('overloaded', 'the request timed out');
 }
 
 function tooMany(): ApiError {
-  return new ApiError('rate_limited', 'too many long answers of this key are waiting', {
+  return new ApiError('rate_limited', 'too many long requests of this key are waiting', {
     scope: 'reads',
     retryAfter: 1,
   });

@@ -123,7 +123,7 @@ class CoinsBack {
   }
 
   #set(outpoint: Outpoint, coin: Coin | null): void {
-    if (this.#changed.size >= MAX_COINS) throw new Damage('too many to look at');
+    if (this.#changed.size >= MAX_COINS) throw new Damage('too many coins to check');
     this.#changed.set(keyOf(outpoint), coin);
   }
 }

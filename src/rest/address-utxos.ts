@@ -46,7 +46,7 @@ export const addressUtxosEndpoint = readEndpoint({
   tag: 'addresses',
   summary: 'Unspent outputs of an address',
   params: { address: ADDRESS },
-  query: { limit: LIMIT, cursor: CURSOR, confirmed: flag('true: the UTXO set alone') },
+  query: { limit: LIMIT, cursor: CURSOR, confirmed: flag('true shows the UTXO set alone') },
   response: json(UTXOS_PAGE),
   errors: ['invalid_address', 'invalid_cursor', 'cursor_reorged'],
   input({ params, query }, { options, params: network }): AddressUtxosInput {

@@ -131,7 +131,7 @@ export const blockTxsEndpoint = readEndpoint({
   run(env, input) {
     const { reads, tip } = env;
     const block = blockByHash(env, input.hash);
-    if (!block.stats) return fail('block_not_found', 'the body of this block is not there', { tipHeight: tip.height });
+    if (!block.stats) return fail('block_not_found', 'the body of this block is not stored', { tipHeight: tip.height });
     const bound = boundTo(input);
     const from = input.cursor === null ? 0 : decodeCursor(bound, input.cursor).position + 1;
     const to = Math.min(from + input.limit, block.stats.txCount);

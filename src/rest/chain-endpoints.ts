@@ -29,8 +29,8 @@ const supplyEndpoint = (kind: keyof Supply | 'total', summary: string) =>
 
 export const circulatingEndpoint = supplyEndpoint('circulating', 'Supply: coins in the UTXO set');
 export const issuedEndpoint = supplyEndpoint('issued', 'Supply: coins issued by the schedule');
-export const totalEndpoint = supplyEndpoint('total', 'Supply: the same as circulating');
-export const maxEndpoint = supplyEndpoint('max', 'Supply: coins that there can ever be');
+export const totalEndpoint = supplyEndpoint('total', 'Supply: same as circulating');
+export const maxEndpoint = supplyEndpoint('max', 'Supply: maximum number of coins');
 
 const HISTORY_PERIODS = 12;
 

@@ -108,12 +108,12 @@ async function readEntry(
       await turn();
     }
   } catch (error) {
-    log.warn('an event could not be worked out', { error });
+    log.warn('events could not be derived', { error });
     return null;
   }
   return { texts, bytes, within: WHOLE };
 }
 
 function cannot(): never {
-  throw new ApiError('overloaded', 'what these events mean to this key cannot be worked out now');
+  throw new ApiError('overloaded', 'the derived events of this key are not available now');
 }

@@ -48,11 +48,11 @@ export const eventsEndpoint = endpoint({
   query: {
     after: text(
       'lastCursor of the page before, or data.cursor of an event: the page begins right behind it. Or lastSeq of the ' +
-        'page before. Without it there is nothing older than now',
+        'page before. Without it the page begins at the current end of the log',
     ),
     limit: wholeNumber('entries on a page; behind a seq, those of one more event may come with them', { minimum: 1 }),
-    types: text('types of events, by comma'),
-    wait: wholeNumber('seconds to wait where there is none', { maximum: MAX_WAIT_SECONDS, default: 0 }),
+    types: text('types of events, separated by commas'),
+    wait: wholeNumber('seconds to wait if there is no event', { maximum: MAX_WAIT_SECONDS, default: 0 }),
   },
   unlimitedTime: true,
   response: json(EVENTS_PAGE),
@@ -71,7 +71,7 @@ async function eventsReply(ctx: RestContext, waits: Waits, query: Query, request
   call.require(scopeOf(asked.types));
   const known = events.gapsBehind(from);
   if (!watches.isLoaded) await Promise.race([watches.loaded, Bun.sleep(LOAD_MS)]);
-  if (!watches.isLoaded) fail('warming_up', 'what keys watch is still being read');
+  if (!watches.isLoaded) fail('warming_up', 'the watches of keys are still loading');
   const { signal } = request;
   const wish = { ...asked, signal, watches: watches.of(call.principal.id), wallets: call.principal.wallets };
   let page = await readEventPage(ctx, startBehind(from, known), wish);
@@ -175,8 +175,8 @@ class Waits {
     const call = this.#ctx.call(request);
     const { id } = call.principal;
     const mine = this.#byKey.get(id) ?? 0;
-    if (this.#total >= eventWaitsTotal) throw new ApiError('overloaded', 'too many requests wait for events');
-    if (mine >= eventWaitsPerKey) fail('too_many_connections', 'this key has too many requests that wait for events');
+    if (this.#total >= eventWaitsTotal) throw new ApiError('overloaded', 'too many requests are waiting for events');
+    if (mine >= eventWaitsPerKey) fail('too_many_connections', 'too many requests of this key are waiting for events');
     this.#byKey.set(id, mine + 1);
     this.#total++;
     const until = new AbortController();

@@ -193,6 +193,6 @@ export const txProofEndpoint = readEndpoint({
       return { txid: hashToHex(first.txid), hex: reads.rawTx(first).raw.toHex(), merkle: branch(0) };
     }
   },
-  // The mempool holds no proofs, so a worker need not see it.
+  // `run` refuses a transaction of the mempool on the main thread, so a worker needs no part of it.
   mempoolPart: () => [],
 });

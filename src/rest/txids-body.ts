@@ -12,7 +12,7 @@ const JSON_TYPES: readonly string[] = ['application/json', 'text/plain'];
 export async function readTxids(request: Request): Promise<string[]> {
   const type = mediaType(request);
   if (type !== '' && !JSON_TYPES.includes(type))
-    fail('unsupported_media_type', `${type} is not taken here`, { accepted: JSON_TYPES });
+    fail('unsupported_media_type', `unsupported media type ${type}`, { accepted: JSON_TYPES });
   const bytes = await request.bytes();
   await checkValues(bytes, MAX_TXIDS + 10);
   let body: unknown;

@@ -61,8 +61,8 @@ export async function readRemoval(
   if (all === true && ids !== undefined) invalid('all', 'does not go with ids');
   if (all === true) return null;
   if (!Array.isArray(ids) || ids.length === 0 || ids.length > MAX_BULK)
-    return invalid('ids', `must be a list of 1 to ${MAX_BULK}; what removes all is all, true`);
-  for (const id of ids) if (!isWatchId(id)) invalid('ids', 'must hold ids of watches');
+    return invalid('ids', `must be a list of 1 to ${MAX_BULK}; to remove all watches send "all": true`);
+  for (const id of ids) if (!isWatchId(id)) invalid('ids', 'must be a list of watch ids');
   return ids as string[];
 }
 
@@ -78,7 +78,7 @@ function flag(text: string | undefined): unknown {
 async function readObject(request: Request): Promise<Members> {
   const type = mediaType(request);
   if (type !== '' && !JSON_TYPES.includes(type))
-    fail('unsupported_media_type', `${type} is not taken here`, { accepted: JSON_TYPES });
+    fail('unsupported_media_type', `unsupported media type ${type}`, { accepted: JSON_TYPES });
   const bytes = await request.bytes();
   if (bytes.length === 0) return {};
   await checkValues(bytes, MAX_VALUES);
@@ -90,7 +90,7 @@ async function readObject(request: Request): Promise<Members> {
   }
   return isObject(body)
     ? body
-    : fail('invalid_request', 'the body must be an object; a list goes in its member watches');
+    : fail('invalid_request', 'the body must be an object; a list of watches belongs in its member watches');
 }
 
 function readWatch(given: unknown, prefix: string, index: number | null, params: NetworkParams): WatchWish {

@@ -172,7 +172,7 @@ function targetsOf({ params }: RestContext, value: string): string[] {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
     }
-  return targets.size > 0 ? [...targets] : invalid('value', 'names nothing that can be watched');
+  return targets.size > 0 ? [...targets] : invalid('value', 'must be an address, a script, a transaction id or txid:n');
 }
 
 function watchView({ id, kind, value, confirmations, label, createdAt }: WatchRecord) {

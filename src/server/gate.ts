@@ -505,7 +505,7 @@ function withDeadline(visit: Visit, reply: Promise<Response>, timeoutMs: number)
   return new Promise((resolve, reject) => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     visit.onAdmitted = () => {
-      timer = setTimeout(() => reject(new ApiError('overloaded', 'the answer takes too long')), timeoutMs);
+      timer = setTimeout(() => reject(new ApiError('overloaded', 'the request timed out')), timeoutMs);
     };
     if (visit.admitted) visit.onAdmitted();
     reply.then(resolve, reject).finally(() => clearTimeout(timer));

@@ -48,7 +48,7 @@ self.onmessage = ({ data }: MessageEvent<ToReader>) => {
   const until = maxMs === null ? Number.POSITIVE_INFINITY : performance.now() + maxMs;
   const checkpoint = () => {
     noteProgress();
-    if (Atomics.load(cancelled, 0) === id) throw new Cancelled('nobody waits for the answer');
+    if (Atomics.load(cancelled, 0) === id) throw new Cancelled('the client has disconnected');
     if (performance.now() > until) throw new TookTooLong();
   };
   let answer: FromReader;

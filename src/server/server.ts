@@ -376,7 +376,7 @@ export class ApiServer {
   }
 
   async #stop(reason: string): Promise<void> {
-    this.#log.info('the API stops', { reason });
+    this.#log.info('API stopping', { reason });
     this.#phase = 'stopping';
     for (const end of this.#detach) end();
     this.#stopping.abort();

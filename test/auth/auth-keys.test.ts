@@ -219,7 +219,7 @@ describe('limits', () => {
   });
 });
 
-describe('who asks', () => {
+describe('identification of the caller', () => {
   test('a static key holds every scope; a short one is refused at start, a middling one warned about', async () => {
     await using it = startTestApi({ plugins: [routes] });
     expect(await (await it.get('/api/who', { headers: BEARER })).json()).toEqual({ id: 'static' });

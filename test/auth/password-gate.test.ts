@@ -158,7 +158,7 @@ describe('PasswordGate', () => {
     for (const { it } of right) expect(it?.outcome.kind).toBe('right');
   });
 
-  test('drops what has no place, after 250 ms and without a comparison', async () => {
+  test('refuses attempts beyond its slots after 250 ms and without a comparison', async () => {
     const { timer, attempt, compared, counts } = setUp();
     const attempts = Array.from({ length: 40 }, (_, i) => attempt('a', `wrong ${i}`));
     await timer.pass(249);
@@ -202,7 +202,7 @@ describe('PasswordGate', () => {
     }
   });
 
-  test('a client that leaves frees its place', async () => {
+  test('a client that disconnects releases its slot', async () => {
     const { timer, attempt, compared } = setUp();
     const ended = new AbortController();
     attempt('a', 'first');

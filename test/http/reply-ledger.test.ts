@@ -68,7 +68,7 @@ test('a reply whose client has left before it was made is not counted', () => {
   expect(ledger.unsent).toBe(0);
 });
 
-test('a client that stops reading in the midst of a reply is closed after the idle time', async () => {
+test('a client that stops reading within a reply is closed after the idle time', async () => {
   // A reply that took long to make has had no idle time until then.
   const idle = [await ask('/stalls?early'), await ask('/stalls-late?late')];
   await poll('unread replies', () => !ledger.hasRoom('/stalls') && !ledger.hasRoom('/stalls-late'));

@@ -50,7 +50,7 @@ describeWithVectors('reader workers', () => {
     return typeof body === 'string' ? body : new TextDecoder().decode(body);
   };
 
-  test('answer the same as the front', async () => {
+  test('readers give the same answers as the main thread', async () => {
     const pool = start(1, 4);
     expect(await text(pool.run(COUNT, { signal: never }))).toBe('160');
     const scan = JSON.parse(await text(pool.run(SCAN, { signal: never, long: true }))) as { muhash: string };
@@ -85,7 +85,7 @@ describeWithVectors('reader workers', () => {
     expect(await text(pool.run(COUNT, { signal: never }))).toBe('160');
   });
 
-  test('what finds the queue full is refused', async () => {
+  test('a job is refused when the queue is full', async () => {
     const pool = start(1, 1);
     const running = pool.run(SCAN, { signal: never });
     const waiting = pool.run(COUNT, { signal: never });
@@ -117,7 +117,7 @@ describeWithVectors('reader workers', () => {
     expect(order).toEqual(['count of a', 'count of b', 'scan 1', 'scan 2']);
   });
 
-  test('a scan ends when nobody waits for it any more', async () => {
+  test('a scan ends when its client disconnects', async () => {
     const pool = start(1, 4);
     await pool.run(COUNT, { signal: never });
     const began = performance.now();

@@ -361,7 +361,7 @@ describeWithVectors('REST on a chain that Bitcoin Core has judged', () => {
     expect(API_KEY.length).toBeGreaterThan(15);
   });
 
-  test('mempool and peers are empty, and say all they have to', async () => {
+  test('an empty mempool and a node without peers answer with all members', async () => {
     expect(await api.json('/api/peers')).toEqual({ count: 0, inbound: 0, outbound: 0, items: [] });
     expect(await api.json('/api/mempool')).toEqual({
       count: 0,
@@ -463,7 +463,7 @@ describeWithVectors('REST on a chain that Bitcoin Core has judged', () => {
     for (const path of ['/api/info', '/api/peers']) expect((await api.get(path)).headers.has('etag')).toBe(false);
   });
 
-  test('a long answer is the same when it comes from memory', async () => {
+  test('a long answer is the same when it comes from the cache', async () => {
     const path = `/api/block/${expected.tip}/txs?limit=250`;
     const [first, second] = [await api.get(path), await api.get(path)];
     expect(await second.text()).toBe(await first.text());
@@ -540,7 +540,7 @@ describeWithVectors('REST on a chain that Bitcoin Core has judged', () => {
     test(`${path.slice(0, 60)}: ${status} ${code}`, async () =>
       expect((await failure(path)).slice(0, 2)).toEqual([status, code]));
 
-  test('errors tell what is wrong', async () => {
+  test('errors name the invalid value', async () => {
     expect((await failure('/api/blocks?limit=101'))[2]).toEqual({
       parameter: 'limit',
       reason: 'must be a number from 1 to 100',
@@ -563,7 +563,7 @@ describeWithVectors('REST on a chain that Bitcoin Core has judged', () => {
       expect(await api.json(`/api/blocks?limit=1&${query}`)).toMatchObject({ items: [{ height: 160 }] });
   });
 
-  test('broadcast: what is confirmed stays accepted, what is no transaction is refused', async () => {
+  test('broadcast accepts a confirmed transaction and rejects an invalid one', async () => {
     const { txid, hash, hex, fee, vsize, blockhash } = expected.transactions[0]!;
     const accepted = {
       txid,
@@ -606,7 +606,7 @@ describeWithVectors('REST on a chain that Bitcoin Core has judged', () => {
     }
   });
 
-  test('many statuses at once: what is asked for must be a list of ids', async () => {
+  test('many statuses at once require a list of ids', async () => {
     for (const [body, code] of [
       ['{', 'invalid_request'],
       ['{}', 'invalid_parameter'],

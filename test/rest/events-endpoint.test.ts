@@ -27,7 +27,7 @@ function update(seq: number): MempoolChange {
 const seqs = ({ items }: Page) => items.map(({ data }) => data.seq);
 
 describe('GET /api/events', () => {
-  test('gives what is behind a number, as the WebSocket would, and where to go on', async () => {
+  test('returns the events behind a number, as the WebSocket does, and the position to resume from', async () => {
     await using it = start();
     it.node.mine(4);
     it.api.context.events.append([update(6)]);
@@ -46,7 +46,7 @@ describe('GET /api/events', () => {
     expect(await page(it)).toEqual({ items: [], lastSeq: 6, lastCursor: all.lastCursor, gap: null });
   });
 
-  test('is not kept by anybody, and needs a key', async () => {
+  test('is not cached, and needs a key', async () => {
     await using it = start();
     const response = await it.get('/api/events', { headers: BEARER });
     expect(response.headers.get('cache-control')).toBe('no-store');
@@ -54,7 +54,7 @@ describe('GET /api/events', () => {
     expect((await it.get('/api/events')).status).toBe(401);
   });
 
-  test('refuses what it cannot read', async () => {
+  test('refuses invalid parameters', async () => {
     await using it = start();
     for (const [query, parameter] of [
       ['after=1.5', 'after'],
@@ -118,7 +118,7 @@ describe('GET /api/events', () => {
     expect((await page(it, `after=${first.lastSeq}`)).gap).toBeNull();
   });
 
-  test('tells what is no longer kept', async () => {
+  test('reports a gap where events have been dropped', async () => {
     await using it = start();
     it.node.mine(20);
     it.node.prune(5);
@@ -143,7 +143,7 @@ describe('GET /api/events', () => {
 });
 
 describe('waiting', () => {
-  test('ends with the first event that was asked for', async () => {
+  test('a wait ends with the first requested event', async () => {
     await using it = start();
     const waiting = page(it, 'wait=60&types=mempoolUpdate');
     await waitUntil(it, 1);
@@ -152,7 +152,7 @@ describe('waiting', () => {
     expect(await waiting).toMatchObject({ items: [{ type: 'mempoolUpdate', data: { seq: 3 } }], lastSeq: 3 });
   });
 
-  test('ends with nothing after its time, and there it can go on', async () => {
+  test('a wait ends empty after its time, and the client can resume from there', async () => {
     await using it = start();
     const waiting = page(it, 'after=1&wait=1&types=reorg');
     await waitUntil(it, 1);
@@ -169,7 +169,7 @@ describe('waiting', () => {
     expect(performance.now() - before).toBeGreaterThan(5900);
   }, 180_000);
 
-  test('ends when the node stops', async () => {
+  test('a wait ends when the node stops', async () => {
     await using it = start();
     const waiting = page(it, 'wait=60');
     await waitUntil(it, 1);
@@ -179,7 +179,7 @@ describe('waiting', () => {
     expect(performance.now() - before).toBeLessThan(2000);
   });
 
-  test('is bounded by key and in all, and a client that leaves is not counted', async () => {
+  test('waits are limited by key and in total, and a disconnected client is not counted', async () => {
     await using it = start({ limits: { eventWaitsPerKey: 1 } });
     const leaving = new AbortController();
     const left = it.get('/api/events?wait=60', { headers: BEARER, signal: leaving.signal }).catch(() => null);

@@ -126,7 +126,7 @@ describeWithVectors('lists in pages', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  test('a cursor whose block has left the chain says from where to go on', async () => {
+  test('a cursor whose block has left the chain names the height to resume from', async () => {
     for (const path of [`/api/address/${address}/txs?limit=3`, '/api/blocks?limit=3']) {
       const { next } = await api.json<Page<Entry>>(path);
       const response = await shorter.get(next!);

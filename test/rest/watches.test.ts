@@ -14,7 +14,7 @@ import { type Answer, ask, keyOf, list, post, start, txid, txs, type Watch } fro
 const script = lockOf('p2wpkh', 1).scriptPubKey;
 const address = addressOf(script, regtest.address)!;
 describe('POST /api/watches', () => {
-  test('stores one, and the same one again is the same', async () => {
+  test('stores a watch, and storing it again changes nothing', async () => {
     await using it = start();
     const wish = { kind: 'address', value: address.toUpperCase(), confirmations: [6, 0, 1, 1], label: 'customer 1' };
     const first = await post(it, wish);
@@ -59,7 +59,7 @@ describe('POST /api/watches', () => {
     expect(statSync(join(it.dir, 'watches.db')).mode & 0o777).toBe(0o600);
   });
 
-  test('takes every kind, and what is told by default says something of each', async () => {
+  test('accepts every kind, and each kind has events by default', async () => {
     await using it = start();
     const taken = await post(it, {
       watches: [
@@ -77,7 +77,7 @@ describe('POST /api/watches', () => {
     ]);
   });
 
-  test('takes a list as if one after the other', async () => {
+  test('accepts a list with the result of single requests in order', async () => {
     await using it = start();
     await post(it, { kind: 'tx', value: txid(1), label: 'old' });
     const { status, body } = await post(it, {
@@ -98,7 +98,7 @@ describe('POST /api/watches', () => {
     expect((await list(it)).body.items.map(({ label }) => label)).toEqual(['old', 'second']);
   });
 
-  test('takes all or nothing, and says which one is bad', async () => {
+  test('accepts all watches of a list or none, and names the invalid one', async () => {
     await using it = start();
     const good = { kind: 'address', value: address };
     for (const [bad, code, name] of [
@@ -131,7 +131,7 @@ describe('POST /api/watches', () => {
     expect(existsSync(join(it.dir, 'watches.db'))).toBe(false);
   });
 
-  test('is bounded by request, by key and in all', async () => {
+  test('watches are limited by request, by key and in total', async () => {
     await using it = start({ limits: { watchesPerKey: 1200, watchesTotal: 1300 } });
     const many = await post(it, { watches: txs(0, 1001) });
     expect([many.status, many.body.error.details]).toEqual([400, expect.objectContaining({ limit: 1000 })]);
@@ -160,14 +160,14 @@ describe('POST /api/watches', () => {
     });
   });
 
-  test('many at once are one watch', async () => {
+  test('several forms of one target are one watch', async () => {
     await using it = start();
     const answers = await Promise.all(Array.from({ length: 40 }, () => post(it, { kind: 'tx', value: txid(1) })));
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
     expect(answers.filter(({ body }) => body.created).length).toBe(1);
   });
 
-  test('what cannot be stored is not said to be, and can be tried again', async () => {
+  test('a watch that cannot be stored is not confirmed, and the request can be repeated', async () => {
     await using it = start();
     const path = join(it.dir, 'watches.db');
     mkdirSync(path);
@@ -178,7 +178,7 @@ describe('POST /api/watches', () => {
     expect((await list(it)).body.total).toBe(1);
   });
 
-  test('takes what curl sends, and no other types', async () => {
+  test('accepts the content types of curl and fetch, and no others', async () => {
     await using it = start();
     const send = (type: string) =>
       it.get('/api/watches', {
@@ -235,7 +235,7 @@ describe('GET /api/watches', () => {
 });
 
 describe('DELETE /api/watches', () => {
-  test('removes what is named, or all where that is said', async () => {
+  test('removes the named watches, or all of them on request', async () => {
     await using it = start();
     const { items } = (await post(it, { watches: txs(0, 6) })).body;
     const ids = items.map(({ id }) => id);
@@ -268,7 +268,7 @@ describe('DELETE /api/watches', () => {
     expect((await list(it)).body.items).toEqual([]);
   });
 
-  test('reaches only those of the key', async () => {
+  test('reaches only the watches of the key', async () => {
     await using it = start();
     const { key } = keyOf(it);
     const { id } = (await post(it, { kind: 'tx', value: txid(1) })).body;
@@ -280,7 +280,7 @@ describe('DELETE /api/watches', () => {
   });
 });
 
-test('a key that is revoked takes its watches along, and an expired one keeps them', async () => {
+test('revoking a key removes its watches, and an expired key keeps them', async () => {
   const clock = new ManualClock(Date.now());
   await using it = startTestApi({ clock, plugins: [(context) => restRoutes(context)] });
   const store = it.api.auth.store!;

@@ -75,7 +75,7 @@ describe('while the node starts', () => {
     expect(await rpc.json()).toMatchObject({ jsonrpc: '2.0', error: { code: -28 }, id: null });
   });
 
-  test('clients of Bitcoin Core are told so with its status and type, by which they know to wait', async () => {
+  test('clients of Bitcoin Core get its status and type, so that they wait', async () => {
     await using it = startTestApi({ plugins: [sample], attached: false });
     // bitcoin-cli sends these with the cookie of the last start, and before a cookie exists.
     for (const authorization of [`Basic ${btoa('__cookie__:old')}`, 'Basic ']) {
@@ -131,7 +131,7 @@ describe('order of checks', () => {
     expect((await it.get('/nowhere')).status).toBe(404);
   });
 
-  test('the size of a body comes before credentials, whether told or not', async () => {
+  test('the size of a body is checked before credentials, with and without Content-Length', async () => {
     await using it = startTestApi({ plugins: [sample] });
     const told = await it.get('/api/sample', { method: 'POST', body: 'x'.repeat(2000) });
     expect(told.status).toBe(413);
@@ -161,7 +161,7 @@ describe('order of checks', () => {
     expect(reply).toContain('"result":42');
   });
 
-  test('a wrong method is told with Allow, after the credentials', async () => {
+  test('a wrong method is reported with Allow, after the credentials', async () => {
     await using it = startTestApi({ plugins: [sample] });
     expect((await it.get('/api/tip', { method: 'DELETE' })).status).toBe(401);
     const reply = await it.get('/api/tip', { method: 'DELETE', headers: BEARER });
@@ -223,7 +223,7 @@ describe('errors', () => {
     expect(await errorOf(body)).toMatchObject({ code: 'invalid_request' });
   });
 
-  test('own faults leak nothing and are logged with the request id', async () => {
+  test('internal faults reveal nothing and are logged with the request id', async () => {
     await using it = startTestApi({ plugins: [sample] });
     for (const path of ['/api/broken', '/api/bad-reply']) {
       const reply = await it.get(path, { headers: { ...BEARER, 'x-request-id': 'find-me.1' } });
@@ -251,7 +251,7 @@ describe('errors', () => {
     expect(await errorOf(rejected)).toMatchObject({ code: 'tx_rejected' });
   });
 
-  test('an answer that takes too long is overloaded', async () => {
+  test('an answer beyond the time limit is overloaded', async () => {
     await using it = startTestApi({ plugins: [sample], overrides: { http: { requestTimeoutMs: 50 } } });
     const reply = await it.get('/api/slow', { headers: BEARER });
     expect(reply.status).toBe(503);

@@ -30,7 +30,7 @@ describe('clients that leave', () => {
     return text.split('\n').filter((line) => line.startsWith('http_requests_total{') && line.includes('route="/",'));
   };
 
-  test('in the midst of a body are no fault of ours', async () => {
+  test('a disconnect within a body is not logged as an internal error', async () => {
     await leaveAfter(`${head('content-length: 1000')}{"jsonrpc"`);
     await leaveAfter(`${head('transfer-encoding: chunked')}5\r\n{"jso\r\n`);
     const isThere = (line: string) => line.endsWith('status="400"} 2');
@@ -60,7 +60,7 @@ describe('JSON bodies of REST', () => {
         ]);
   });
 
-  test('of other types are told apart', async () => {
+  test('invalid bodies and other content types have different errors', async () => {
     for (const type of ['text/xml', 'application/octet-stream', 'multipart/form-data'])
       expect(await failure(await post('/api/txs/status', '{"txids":[]}', { 'content-type': type }))).toEqual([
         415,
@@ -111,7 +111,7 @@ describeWithVectors('a file of blocks that is cut off', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  test('is an internal error, and its path is not told', async () => {
+  test('is an internal error, and its path is not revealed', async () => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getblockhash', params: [2] });
     const { result: hash } = (await (await api.post('/', body)).json()) as { result: string };
     const call = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getblock', params: [hash, 0] });

@@ -33,14 +33,14 @@ describe('liveness', () => {
     expect(await reply.text()).toBe('{"status":"ok","service":"obverse"}');
   });
 
-  test('names the service it was told', async () => {
+  test('names the configured service', async () => {
     await using it = startTestApi({ overrides: { service: 'coin-a' } });
     expect(await (await it.get('/healthz')).text()).toBe('{"status":"ok","service":"coin-a"}');
   });
 });
 
 describe('readiness', () => {
-  test('is ok when every check is', async () => {
+  test('is ok when every check is ok', async () => {
     await using it = startTestApi({ overrides: RECENT_TIP });
     const { http, report } = await readyz(it);
     expect(http).toBe(200);
@@ -61,7 +61,7 @@ describe('readiness', () => {
     expect(report.checks.database).toMatchObject({ lastCommitAt: 1_700_000_000, lastCommitMs: 3 });
   });
 
-  test('looks at the wallets where there are to be some', async () => {
+  test('checks the wallets if the node has wallets', async () => {
     await using it = startTestApi({ overrides: RECENT_TIP });
     const of = (name: string, more: object = {}) => ({
       ...{
@@ -167,7 +167,7 @@ describe('readiness', () => {
   describe('the network of peers', () => {
     const network = { active: true, timeOffset: 0 };
 
-    test('without one there is neither of its checks; on regtest nobody has to be there', async () => {
+    test('a node without a peer network has neither check; on regtest no peer is required', async () => {
       await using main = startTestApi({ network: 'main', overrides: RECENT_TIP });
       const names = Object.keys((await readyz(main)).report.checks);
       expect(names.filter((name) => name === 'peers' || name === 'clock')).toEqual([]);
@@ -178,7 +178,7 @@ describe('readiness', () => {
       expect([checks.peers, checks.clock?.status]).toEqual([undefined, 'ok']);
     });
 
-    test('without outbound peers the node is degraded: those that came may all be one', async () => {
+    test('a node without outbound peers is degraded, since inbound peers may all be one attacker', async () => {
       await using it = startTestApi({ network: 'main', overrides: RECENT_TIP });
       await readyz(it);
       it.node.current = { ...it.node.current, network, peers: { inbound: 9, outbound: 0 } };
@@ -212,7 +212,7 @@ describe('readiness', () => {
     expect((await readyz(it)).report.checks.indexes).toMatchObject({ status: 'fail' });
   });
 
-  test('a check that hangs fails after its time, the others are told, and all who ask share the run', async () => {
+  test('a check that hangs fails after its time limit, the others are reported, and simultaneous requests share the run', async () => {
     await using it = startTestApi({ overrides: RECENT_TIP });
     await readyz(it);
     let echoes = 0;
@@ -230,7 +230,7 @@ describe('readiness', () => {
     expect(echoes).toBe(1);
   });
 
-  test('a node thread that connects a block is not held against it', async () => {
+  test('a node thread that is connecting a block is not a fault', async () => {
     await using it = startTestApi({ overrides: RECENT_TIP });
     await readyz(it);
     it.node.current = { ...it.node.current, connectingBlock: true };
@@ -246,7 +246,7 @@ describe('readiness', () => {
 });
 
 describe('metrics', () => {
-  test('tell which wallets are locked, and no balances unless they are to', async () => {
+  test('show which wallets are locked, and balances only if configured', async () => {
     await using it = startTestApi();
     const wallet = { load: 1, scanning: null, live: true, settled: true, height: 0, ...SOUND };
     const wallets = [null, 0, 1_900_000_000].map((unlockedUntil, i) => ({ ...wallet, name: `w${i}`, unlockedUntil }));
@@ -314,7 +314,7 @@ describe('metrics', () => {
     expect(text).not.toContain('BREW');
   });
 
-  test('hold what the node thread has counted', async () => {
+  test('show the counters of the node thread', async () => {
     await using it = startTestApi();
     const page = async () => (await it.get('/metrics', { headers: BEARER })).text();
     const before = await page();
@@ -365,7 +365,7 @@ describe('metrics', () => {
     expect(await page()).not.toMatch(/^obverse_(?:peers|bans|p2p_\w+|peer_\w+)[ {]/m);
   });
 
-  test('the cache that is switched off is told', async () => {
+  test('a disabled cache is reported', async () => {
     await using it = startTestApi({ overrides: { cache: { enabled: false } } });
     const text = await (await it.get('/metrics', { headers: BEARER })).text();
     expect(text).toContain('\nprocess_apcu_available{service="obverse"} 0\n');

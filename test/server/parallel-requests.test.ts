@@ -6,7 +6,7 @@ import { ManualClock } from '../lib/manual-clock.ts';
 
 const refusal = { failure: 'rate_limited', details: { scope: 'parallel', retryAfter: 1 } };
 
-test('a key has so many requests at a time, and others have theirs', async () => {
+test('a key has a limited number of requests at a time, and other keys are not affected', async () => {
   const parallel = new ParallelRequests(2, 'requests');
   const replies = [1, 2].map(() => Promise.withResolvers<string>());
   const running = replies.map(({ promise }) => parallel.run('a', () => promise));
@@ -18,7 +18,7 @@ test('a key has so many requests at a time, and others have theirs', async () =>
   expect(third()).toBe('third');
 });
 
-test('a request that fails is not counted any more', async () => {
+test('a failed request no longer counts', async () => {
   const parallel = new ParallelRequests(1, 'requests');
   const fails = () => {
     throw new Error('at once');

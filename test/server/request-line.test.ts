@@ -64,7 +64,7 @@ test('the path of the WebSocket may end in a slash', async () => {
   expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET']);
 });
 
-test('wrong methods on the JSON-RPC path are told that it takes POST', async () => {
+test('wrong methods on the JSON-RPC path are answered with Allow: POST', async () => {
   for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
     const response = await fixture.get('/', { method });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);

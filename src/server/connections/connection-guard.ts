@@ -166,7 +166,7 @@ export class ConnectionGuard {
   #report({ descriptors, sockets }: Census): void {
     if (this.#closed === 0 || performance.now() - this.#loggedAt < LOG_MS) return;
     const { log, limits } = this.#parts;
-    log.warn('HTTP connections were closed: there were more than the limits allow', {
+    log.warn('HTTP connections above the limits were closed', {
       closed: this.#closed,
       connections: sockets.length,
       allowed: Math.min(limits.total, this.#room(descriptors - sockets.length)),

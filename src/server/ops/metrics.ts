@@ -108,7 +108,7 @@ export class ApiMetrics implements AuthCounters {
     });
     new Gauge({
       name: 'obverse_build_info',
-      help: 'Always 1; the labels tell what runs.',
+      help: 'Always 1; the labels describe the build.',
       labelNames: ['version', 'commit', 'bun'],
       registers,
     }).set({ version, commit, bun: Bun.version }, 1);
@@ -117,7 +117,7 @@ export class ApiMetrics implements AuthCounters {
     this.#authFailures = counter('auth_failures_total', 'Refused credentials.', ['kind']);
     this.#passwords = counter(
       'auth_passwords_total',
-      'Passwords and static keys not seen right before: compared (right, wrong), or refused without (dropped).',
+      'Passwords and static keys that were not verified before: compared (right, wrong), or refused without a comparison (dropped).',
       ['result'],
     );
     this.#rateLimited = counter('rate_limited_total', 'Requests refused by a limit.', ['scope']);
@@ -125,7 +125,7 @@ export class ApiMetrics implements AuthCounters {
       'method',
       'code',
     ]);
-    this.#txBroadcast = counter('tx_broadcast_total', 'Transactions handed in, by what became of them.', ['result']);
+    this.#txBroadcast = counter('tx_broadcast_total', 'Submitted transactions, by result.', ['result']);
     this.#mempoolAccepted = counter('mempool_accepted_total', 'Transactions that entered the mempool.', []);
     this.#mempoolRemoved = counter('mempool_removed_total', 'Transactions that left the mempool, by reason.', [
       'reason',
@@ -286,7 +286,7 @@ function addGauges(registry: Registry, sources: GaugeSources): void {
   });
   gauge('mempool_transactions', 'Transactions in the mempool.', () => sources.mempool()?.count ?? null);
   gauge('mempool_vbytes', 'Virtual bytes in the mempool.', () => sources.mempool()?.vsize ?? null);
-  gauge('mempool_usage_bytes', 'Memory the mempool takes.', () => sources.mempool()?.usage ?? null);
+  gauge('mempool_usage_bytes', 'Memory usage of the mempool.', () => sources.mempool()?.usage ?? null);
   gauge('mempool_min_fee_rate', 'Least feerate that enters the mempool, sat/vB.', () => {
     const totals = sources.mempool();
     return totals && totals.minFeerate / 1000;

@@ -14,7 +14,7 @@ export class NodeMetrics {
   readonly #sources: NodeMetricSources;
   readonly #stages = new DurationHistogram(
     'obverse_block_connect_seconds',
-    'Time of each stage of taking a block: parse, check, connect (coins and rows), wait (for verdicts on scripts).',
+    'Time of each stage of block processing: parse, check, connect (coins and rows), wait (for script verification).',
   );
   readonly #commits = new DurationHistogram('obverse_db_commit_seconds', 'Time of commits, by database.');
   readonly #series = new Map<string, DurationSeries>();
@@ -29,7 +29,7 @@ export class NodeMetrics {
     const rejectedHere = this.#rejected;
     new Counter({
       name: 'obverse_mempool_rejected_total',
-      help: 'Transactions refused by the mempool, of clients and of peers, by class.',
+      help: 'Transactions rejected by the mempool, of clients and of peers, by class.',
       labelNames: ['reason'],
       registers,
       collect() {
@@ -40,7 +40,7 @@ export class NodeMetrics {
     });
     new Gauge({
       name: 'obverse_fee_rate',
-      help: 'Estimated feerate for a confirmation within so many blocks, sat/vB.',
+      help: 'Estimated feerate for a confirmation within this number of blocks, sat/vB.',
       labelNames: ['target', 'estimator'],
       registers,
       collect() {
@@ -117,7 +117,7 @@ function addP2pMetrics(registry: Registry, p2p: () => P2pCounters | null): void 
         for (const [labels, value] of samplesOf(of)) this.set(labels, value);
       },
     });
-  gauge('peers', 'Peers whose handshake is over.', ['direction', 'network'], ({ inbound, outbound }) => [
+  gauge('peers', 'Peers whose handshake is complete.', ['direction', 'network'], ({ inbound, outbound }) => [
     ...samples({ direction: 'inbound' }, 'network', inbound),
     ...samples({ direction: 'outbound' }, 'network', outbound),
   ]);
@@ -139,7 +139,7 @@ function addP2pMetrics(registry: Registry, p2p: () => P2pCounters | null): void 
   );
   counter(
     'peer_disconnects_total',
-    'Connections to peers that have ended, those included whose handshake was not over.',
+    'Connections to peers that have ended, including those without a complete handshake.',
     ['reason'],
     ({ disconnects }) => samples({}, 'reason', disconnects),
   );

@@ -186,7 +186,7 @@ export class Readiness {
   #mempool(node: NodePort, { loaded, count }: { readonly loaded: boolean; readonly count: number }): CheckResult {
     // During initial block download the mempool may be empty, and the chain check reports that state.
     if (loaded || node.status().initialBlockDownload) return { status: 'ok', loaded, count };
-    return { status: 'degraded', message: 'saved transactions are still being read back', loaded, count };
+    return { status: 'degraded', message: 'saved transactions are still loading', loaded, count };
   }
 
   #events(reads: ChainReads): CheckResult {

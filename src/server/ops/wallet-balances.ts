@@ -23,7 +23,7 @@ export async function collectWalletBalances(
     return new Map(JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)) as [string, number][]);
   } catch (error) {
     // This happens before the node is attached, or while a wallet is unloaded. All other metrics are still shown.
-    ctx.log.debug('balances of wallets cannot be shown', { error });
+    ctx.log.debug('wallet balances are not available', { error });
     return new Map();
   }
 }
