@@ -3,6 +3,9 @@ import { closeSync, openSync } from 'node:fs';
 import { withDescriptors } from '../util/descriptors.ts';
 import { OperatorError } from '../util/operator-error.ts';
 
+/** Time for which a statement waits for a lock of another connection. */
+export const BUSY_TIMEOUT_MS = 5000;
+
 /** The chain that a database belongs to. */
 export interface ChainDatabaseIdentity {
   readonly network: string;
@@ -72,7 +75,7 @@ export function openReadOnly(path: string, cacheMiB: number): Database {
   return withDescriptors(() =>
     opened(new Database(path, { readonly: true }), (db) => {
       // First, since the next pragma reads the file, which another connection may be closing.
-      db.run('PRAGMA busy_timeout = 5000');
+      db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
       db.run(`PRAGMA ${cacheSize(cacheMiB)}`);
       db.run('PRAGMA temp_store = MEMORY');
       // The first read opens the WAL and its index: do it here, where a shortage of descriptors is retried.
@@ -104,7 +107,7 @@ export function closeDatabase(db: Database): void {
 
 /** Sets the pragmas of a writer's connection. */
 export function configure(db: Database, { durable, pageSize, pragmas = [] }: DatabaseKind): void {
-  db.run('PRAGMA busy_timeout = 5000');
+  db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   if (pageSize !== undefined) db.run(`PRAGMA page_size = ${pageSize}`);
   db.run('PRAGMA journal_mode = WAL');
   db.run(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`);

@@ -3,6 +3,7 @@ import type { NetworkParams } from '../params/network-params.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import type { ChainDatabaseIdentity } from '../storage/database.ts';
+import { sleep } from '../util/abort.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { Exclusive } from '../util/exclusive.ts';
 import type { Log } from '../util/log.ts';
@@ -57,6 +58,9 @@ export interface NewWallet {
 export const SEED_SIZE = 32;
 /** Addresses of each type that one call may reserve; ten times the usual number of Core's users. */
 const MAX_KEYPOOL = 100_000;
+/** Times at which the overwriting of unencrypted keys is tried again while a reader needs them: 30 s in all. */
+const TRUNCATE_RETRY_MS = 20;
+const MAX_TRUNCATE_ATTEMPTS = 1500;
 /** Calls that may wait for those before them. */
 const MAX_WAITING = 200;
 
@@ -148,6 +152,7 @@ export class Wallet {
     let opened = false;
     try {
       const wallet = new Wallet(name, store, deps);
+      if (wallet.vault.encrypted) truncateLeftWal(store);
       yield* wallet.scripts.loadSteps();
       yield* wallet.sync.loadSteps();
       wallet.integrity.startChecking();
@@ -343,13 +348,30 @@ export class Wallet {
     await this.vault.encrypt(passphrase, caller, () => this.integrity.trackChanges());
     // A copy that is still being written contains the unencrypted keys.
     await this.copiesDone();
-    this.store.vacuum();
+    await this.#overwritePlainKeys();
     try {
       await this.vault.unlock(passphrase, caller);
       if (!this.hasFlag('blank')) this.createDefaultDescriptors();
       await this.integrity.vouch();
     } finally {
       this.lock();
+    }
+  }
+
+  /** Overwrites the unencrypted keys in the file and its WAL, as soon as no reader needs them. */
+  async #overwritePlainKeys(): Promise<void> {
+    const { store, signal, deps, name } = this;
+    for (let attempt = 0; !store.truncateWal(); attempt++) {
+      if (attempt === MAX_TRUNCATE_ATTEMPTS) {
+        deps.log.warn(
+          'the file of a wallet contains unencrypted keys until it is closed or loaded again: a reader does not end',
+          {
+            wallet: name,
+          },
+        );
+        return;
+      }
+      await sleep(TRUNCATE_RETRY_MS, signal);
     }
   }
 
@@ -385,6 +407,15 @@ export class Wallet {
     this.#ending.abort(new Error('the wallet is unloaded'));
     this.lock();
     this.store.close();
+  }
+}
+
+/** Overwrites unencrypted keys that a crash after they were sealed has left in the file. */
+function truncateLeftWal(store: WalletStore): void {
+  try {
+    store.truncateWal();
+  } catch {
+    // On a full disk the WAL stays, and the next start tries again.
   }
 }
 

@@ -1,9 +1,14 @@
+import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { newMusigNonce } from '../../src/crypto/musig-nonce.ts';
+import { PrivateKey } from '../../src/wallet/keys/private-key.ts';
 import { HashFilter } from '../../src/wallet/ledger/hash-filter.ts';
+import { openWalletReader } from '../../src/wallet/store/wallet-database.ts';
 import { newMasterKey, openMasterKey, openSecret, sealMasterKey, sealSecret } from '../../src/wallet/vault/sealing.ts';
+import { Wallet } from '../../src/wallet/wallet.ts';
 import { WalletError } from '../../src/wallet/wallet-error.ts';
 import { WalletFixture } from './wallet-fixture.ts';
 
@@ -58,6 +63,32 @@ describe('sealing', () => {
   });
 });
 
+/** Random private keys. */
+const manyKeys = (count: number) => Array.from({ length: count }, () => crypto.getRandomValues(new Uint8Array(32)));
+
+function keyOf(secret: Uint8Array) {
+  const key = PrivateKey.take(secret.slice(), true);
+  return { id: key.id, compressed: true, data: secret };
+}
+
+/** All pieces of eight bytes of some keys. */
+function pieces(secrets: readonly Uint8Array[]): Set<bigint> {
+  return new Set(secrets.flatMap((secret) => [...eachPiece(secret)]));
+}
+
+function* eachPiece(bytes: Uint8Array): Generator<bigint> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  for (let at = 0; at + 8 <= bytes.length; at++) yield view.getBigUint64(at);
+}
+
+/** The number of pieces of keys in a wallet's file and its WAL. */
+function countPieces(path: string, known: ReadonlySet<bigint>): number {
+  let count = 0;
+  for (const file of [path, `${path}-wal`])
+    if (existsSync(file)) for (const piece of eachPiece(readFileSync(file))) if (known.has(piece)) count++;
+  return count;
+}
+
 const NONCE_USE = { secret: null, aggregateKey: null, message: null, extra: null };
 
 describe('the vault of a wallet', () => {
@@ -96,6 +127,72 @@ describe('the vault of a wallet', () => {
     expect(await it.wallet.vault.changePassphrase(Buffer.from('one'), Buffer.from('two'))).toBe(true);
     expect(await it.wallet.unlock(Buffer.from('two'), 10)).toBe(true);
   }, 180_000);
+
+  test('leaves nothing of unencrypted keys in its file, wherever SQLite has moved their rows', async () => {
+    using it = new WalletFixture();
+    const { wallet } = it;
+    const secrets = manyKeys(1500);
+    // In random order and with removals, so that pages are split, merged and freed.
+    for (let from = 0; from < secrets.length; from += 100)
+      wallet.store.write(() => {
+        for (const data of secrets.slice(from, from + 100)) wallet.store.keys.putKey(keyOf(data));
+      });
+    const db = new Database(it.path);
+    db.run("PRAGMA secure_delete = ON; DELETE FROM keys WHERE hex(id) > 'C8'");
+    db.close();
+    wallet.store.truncateWal();
+    const known = pieces(secrets);
+    expect(countPieces(it.path, known)).toBeGreaterThan(1000);
+    const kept = wallet.store.keys.keys();
+    await wallet.encrypt(Buffer.from('one'));
+    expect(countPieces(it.path, known)).toBe(0);
+    await it.reopen();
+    expect(await it.wallet.unlock(Buffer.from('one'), 10)).toBe(true);
+    for (const { id, data } of kept)
+      expect(it.wallet.vault.provider().privateKey(id)!.reveal().toHex()).toBe(data.toHex());
+  }, 60_000);
+
+  test('waits for a reader of its file before it overwrites unencrypted keys, and other work runs meanwhile', async () => {
+    using it = new WalletFixture();
+    const { wallet } = it;
+    const known = pieces(wallet.store.keys.keys().map(({ data }) => data));
+    const reader = openWalletReader(it.path);
+    reader.run('BEGIN');
+    reader.query('SELECT count(*) FROM keys').get();
+    let attempts = 0;
+    const { store } = wallet;
+    const truncate = store.truncateWal.bind(store);
+    const twice = Promise.withResolvers<void>();
+    store.truncateWal = () => {
+      if (++attempts === 2) twice.resolve();
+      return truncate();
+    };
+    const encrypted = wallet.encrypt(Buffer.from('one'));
+    await twice.promise;
+    expect(countPieces(it.path, known)).toBeGreaterThan(0);
+    reader.close();
+    await encrypted;
+    expect(countPieces(it.path, known)).toBe(0);
+  }, 60_000);
+
+  test('that crashed after its keys were sealed overwrites the unencrypted ones at its next start', async () => {
+    using it = new WalletFixture();
+    const { wallet } = it;
+    const known = pieces(wallet.store.keys.keys().map(({ data }) => data));
+    const { store } = wallet;
+    const truncate = store.truncateWal.bind(store);
+    const crashed = join(it.dir, 'crashed.db');
+    store.truncateWal = () => {
+      for (const suffix of ['', '-wal']) cpSync(`${it.path}${suffix}`, `${crashed}${suffix}`);
+      return truncate();
+    };
+    await wallet.encrypt(Buffer.from('one'));
+    expect(countPieces(crashed, known)).toBeGreaterThan(0);
+    const again = Wallet.open(crashed, 'w', it.deps);
+    expect(again.vault.locked).toBe(true);
+    expect(countPieces(crashed, known)).toBe(0);
+    again.close();
+  }, 60_000);
 
   test('with a passphrase of an earlier cost opens, and a new passphrase has the cost of today', async () => {
     using it = new WalletFixture();

@@ -113,7 +113,7 @@ describe('a copy of a wallet', () => {
     const order: string[] = [];
     wallet.vault.encrypt = async () => void order.push('sealed');
     wallet.vault.unlock = async () => true;
-    wallet.store.vacuum = () => void order.push('wiped');
+    wallet.store.truncateWal = () => order.push('wiped') > 0;
     const copying = wallet.copyTo(join(it.dir, 'x'), { withKeys: true }).then(() => order.push('copied'));
     await wallet.encrypt(Buffer.from('a passphrase'));
     await copying;

@@ -1,4 +1,5 @@
 import type { Database } from 'bun:sqlite';
+import { assert } from '../../util/assert.ts';
 
 /** A private key as stored: 32 bytes, or sealed. */
 export interface StoredKey {
@@ -297,16 +298,23 @@ export class WalletKeyStore extends WalletKeyReads {
     this.#db.query('INSERT OR REPLACE INTO keys VALUES (?, ?, ?)').run(id, Number(compressed), data);
   }
 
-  /** Prepares the data of a key; `putStaged` writes that of all keys with one statement. */
+  /** Prepares the data of a key; `putStaged` writes that of all keys at once. */
   stageKey({ id, compressed, data }: StoredKey): void {
     this.#db.query(`INSERT OR REPLACE INTO ${STAGED_KEYS} VALUES (?, ?, ?)`).run(id, Number(compressed), data);
   }
 
+  /**
+   * Replaces all keys by the staged ones, inside the caller's transaction. The whole table is emptied first: with
+   * secure_delete SQLite then overwrites all its pages, among them the copies of rows that it left in unused parts of
+   * pages when it moved rows. Throws unless each key is staged.
+   */
   putStaged(): void {
+    const notStaged = `SELECT id, compressed FROM main.keys EXCEPT SELECT id, compressed FROM ${STAGED_KEYS}`;
+    assert(this.#db.query(notStaged).get() === null, 'all keys are staged');
     this.sealedRevision++;
-    this.#db.run(
-      `UPDATE main.keys SET data = s.data FROM ${STAGED_KEYS} s WHERE keys.id = s.id AND keys.compressed = s.compressed`,
-    );
+    // Without a condition and without triggers: only then whole pages are overwritten.
+    this.#db.run('DELETE FROM main.keys');
+    this.#db.run(`INSERT INTO main.keys SELECT id, compressed, data FROM ${STAGED_KEYS} ORDER BY id`);
   }
 
   /** Empties the table of staged keys, which is in memory. */

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import type { Outpoint } from '../../primitives/outpoint.ts';
-import { type ChainDatabaseIdentity, closeDatabase } from '../../storage/database.ts';
+import { BUSY_TIMEOUT_MS, type ChainDatabaseIdentity, closeDatabase } from '../../storage/database.ts';
 import { RequestStore } from './request-store.ts';
 import { createWalletDatabase, openWalletDatabase } from './wallet-database.ts';
 import { WalletKeyStore } from './wallet-keys-store.ts';
@@ -132,10 +132,17 @@ export class WalletStore {
     this.#db.run(`DELETE FROM locked${persistent ? '' : ' WHERE persistent = 0'}`);
   }
 
-  /** Rewrites the file, so that it contains nothing of overwritten rows. */
-  vacuum(): void {
-    this.#db.run('VACUUM');
-    this.#db.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  /**
+   * Moves the WAL into the file and truncates it, so that neither contains overwritten rows. Returns false, without
+   * waiting, while a reader needs the WAL.
+   */
+  truncateWal(): boolean {
+    this.#db.run('PRAGMA busy_timeout = 0');
+    try {
+      return this.#db.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get()!.busy === 0;
+    } finally {
+      this.#db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    }
   }
 
   close(): void {
