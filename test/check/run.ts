@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { findCycles } from './cycles.ts';
 import { checkImports, type SourceFile } from './imports.ts';
 import { checkExportedNames } from './names.ts';
+import { checkTerminology } from './terminology.ts';
 
 const root = resolve(import.meta.dir, '../..');
 
@@ -27,9 +28,16 @@ async function tool(name: string, script: string, ...args: string[]): Promise<Ou
   return { name, ok: code === 0, output: stdout + stderr };
 }
 
-const sources: readonly SourceFile[] = [...new Bun.Glob('src/**/*.{ts,tsx}').scanSync({ cwd: root })]
-  .sort()
-  .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+function filesOf(...patterns: readonly string[]): SourceFile[] {
+  const paths = patterns.flatMap((pattern) => [...new Bun.Glob(pattern).scanSync({ cwd: root })]);
+  return paths.sort().map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+}
+
+const sources = filesOf('src/**/*.{ts,tsx}');
+/** Everything that is written for readers. The glossary and the check itself name the words that they replace. */
+const texts = filesOf('{src,test,examples}/**/*.ts', '*.md', 'docs/**/*.md', 'examples/*.md').filter(
+  ({ path }) => path !== 'docs/glossary.md' && !path.startsWith('test/check/terminology'),
+);
 
 function outcome(name: string, lines: readonly string[]): Outcome {
   return { name, ok: lines.length === 0, output: lines.join('\n') };
@@ -43,6 +51,7 @@ const outcomes = await Promise.all([
   outcome('import directions', sources.flatMap(checkImports)),
   outcome('import cycles', findCycles(sources)),
   outcome('exported names', checkExportedNames(sources)),
+  outcome('terminology', texts.flatMap(checkTerminology)),
 ]);
 for (const { ok, name, output } of outcomes) {
   console.log(`${ok ? 'ok    ' : 'FAILED'} ${name}`);

@@ -18,7 +18,7 @@ export function textPieces(source: string): TextPiece[] {
   const pieces: TextPiece[] = [];
   let line = 1;
   let at = 0;
-  // Code since the last piece without white space at its end; enough to tell a division from a regular expression.
+  // Code since the last piece without white space at its end; enough to distinguish a division from a regular expression.
   let before = '';
   let commentLine = 0;
 
