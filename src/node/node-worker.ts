@@ -14,15 +14,15 @@ declare const self: Worker;
 
 announceStart();
 
-/** How often the front hears of what changes without a commit. */
+/** Interval of the status messages to the main thread, milliseconds. */
 const STATUS_INTERVAL_MS = 1000;
 
-// Clients come first; script checks, which have the most to do, come last, and compiling hot code between the two.
+// Below the main thread, which answers clients. Compiler threads come next, and script verification last.
 lowerThreadPriority(10);
 const COMPILER_NICE = 15;
 
-// Enough for a new pair of block files, a wallet with its log and its index, and a thread; and time for the front to close
-// connections when even these are used up.
+// Enough for a new pair of block files, a wallet with its WAL and its index, and a thread. When even these are used, the
+// main thread has this time to close connections.
 reserveDescriptors(16, 2000);
 
 /** Bytes of updates that the main thread may not have acknowledged yet: some thousands of transactions. */
@@ -43,7 +43,7 @@ function fail(error: unknown): void {
   send({ type: 'failed', message: operator ? message : (stack ?? message), operator });
 }
 
-/** Blocks from files first, then the saved mempool, then the sandbox. */
+/** Runs the work that follows the opening: imports block files, loads the saved mempool, starts the sandbox. */
 async function work(opened: Node, { files, log }: { files: readonly string[]; log: ReturnType<typeof stderrLog> }) {
   void opened.buildFilters();
   if (files.length > 0) {
@@ -66,7 +66,7 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
         const opened = new Node(config, { log, room: () => backlog.whenRoom() });
         node = opened;
         await opened.prepared();
-        // Before the node is reported as opened, since the port of peers may be in use.
+        // Peers start before the node is reported as opened, since their port may be in use.
         if (config.import.files.length === 0) opened.startPeers();
         send({ type: 'opened', status: opened.status() });
         opened.onUpdate((update) => {
@@ -74,7 +74,7 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
           send({ type: 'update', update, status: update.commit && opened.status() });
         });
         opened.onPeerChange((change) => send({ type: 'peer', change }));
-        // In initial sync memory comes and goes anyway, and nothing may cost time.
+        // During initial block download throughput matters more than memory.
         GarbageCollector.startPeriodicChecks(systemClock, () => !opened.chain.initialSync);
         const timer = setInterval(() => {
           send({ type: 'status', status: opened.status(), counters: opened.counters() });
@@ -95,7 +95,7 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
       try {
         if (!node) throw new Error('the node is not open');
         const result = await node.call(data.name, data.args, ending.signal);
-        // Which wallets are loaded is to be known before the answer is.
+        // The main thread must know which wallets are loaded before it receives the result.
         if (node.changesWallets(data.name)) send({ type: 'status', status: node.status(), counters: node.counters() });
         send({ type: 'reply', id: data.id, result });
       } catch (error) {

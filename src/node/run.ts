@@ -161,7 +161,7 @@ async function runLocked(
     display?.show(null);
     service.stopping();
     watchdog.stopping();
-    // Together: a request may wait for a block whose scripts take long, and that is given up when the node closes.
+    // Both stop at once: a request may wait for a block whose verification only ends when the node closes.
     await Promise.all([api.stop('the node stops'), node.close()]).finally(() => {
       clearInterval(looks);
       reads?.close();
