@@ -3,7 +3,7 @@ import { type FrameStep, headOf, quoted, UNCONFIRMED } from './frame.ts';
 import { cursorIn, isBlockEvent, type LogEntry } from './log-entry.ts';
 import type { TxTouches } from './match.ts';
 import type { BlockMatches, Matcher } from './matcher.ts';
-import { walletIn } from './wallet-told.ts';
+import { walletIn } from './wallet-lines.ts';
 import { scriptKey, txidKey, type Watched, type WatchItem, watchedOutpointKey } from './watches.ts';
 
 /** Subscriptions and filters of one client. */

@@ -5,7 +5,7 @@ import { ancestorHash, matchUnconfirmed } from './event-readers.ts';
 import type { LogEntry } from './log-entry.ts';
 import { type TxTouches, touchesFromLine } from './match.ts';
 import type { snapshotEndpoint } from './snapshot-lines.ts';
-import { WalletTold, type WalletToldOptions } from './wallet-told.ts';
+import { WalletTold, type WalletToldOptions } from './wallet-lines.ts';
 import type { WatchRegistry } from './watches.ts';
 
 /** The transactions of a block that touch what was watched at some version of the registry. */

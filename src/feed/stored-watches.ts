@@ -6,9 +6,9 @@ import { turns } from '../http/turns.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
-import type { WatchWrite, WatchWritten } from './watch-messages.ts';
 import { type WatchChange, type WatchQuery, type WatchRecord, WatchStore } from './watch-store.ts';
 import { defaultThresholds, itemOf, MAX_THRESHOLDS_IN_ALL, type WatchKind, type WatchTarget } from './watch-values.ts';
+import type { WatchWrite, WatchWritten } from './watch-worker-messages.ts';
 import { WatchWriter } from './watch-writer.ts';
 import { type WatchRegistry, WatchSet } from './watches.ts';
 

@@ -1,12 +1,12 @@
 import { announceStart } from '../util/worker.ts';
+import { WatchStore } from './watch-store.ts';
 import {
   type FromWatchWorker,
   type ToWatchWorker,
   WATCH_WORKER_CLOSED,
   type WatchWrite,
   type WatchWritten,
-} from './watch-messages.ts';
-import { WatchStore } from './watch-store.ts';
+} from './watch-worker-messages.ts';
 
 declare const self: Worker;
 

@@ -7,7 +7,7 @@ import {
   WATCH_WORKER_CLOSED,
   type WatchWrite,
   type WatchWritten,
-} from './watch-messages.ts';
+} from './watch-worker-messages.ts';
 
 /** Time limit for the worker to close, milliseconds. */
 const CLOSE_MS = 1000;

@@ -4,7 +4,7 @@ import { type ApiKey, readApiKey } from '../config/api-key.ts';
 import type { Config } from '../config/schema.ts';
 import { readAddons } from '../crypto/addon-file.ts';
 import { paramsFor } from '../params/networks.ts';
-import { restRoutes } from '../rest/routes.ts';
+import { restRoutes } from '../rest/rest-routes.ts';
 import { rpcRoutes } from '../rpc/engine/route.ts';
 import { sandboxAddresses } from '../sandbox/accounts.ts';
 import { welcome } from '../sandbox/welcome.ts';

@@ -10,7 +10,7 @@ import { scriptType } from '../script/templates.ts';
 import { scriptView } from '../views/rest/script-view.ts';
 import { type InputContext, readEndpoint } from './endpoint.ts';
 import { ADDRESS } from './parameters.ts';
-import { ADDRESS_CHECK, ADDRESS_FACTS, BALANCE } from './schemas/addresses.ts';
+import { ADDRESS_CHECK, ADDRESS_FACTS, BALANCE } from './schemas/address-schemas.ts';
 
 const scriptOf = ({ params }: { readonly params: { readonly address: string } }, known: InputContext): ScriptInput =>
   readScriptInput(params.address, known.params);

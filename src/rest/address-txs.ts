@@ -15,7 +15,7 @@ import { equalBytes } from '../util/bytes.ts';
 import { statusView, txView } from '../views/rest/tx-view.ts';
 import { readEndpoint } from './endpoint.ts';
 import { ADDRESS, CURSOR, choice, flag, LIMIT, wholeNumber } from './parameters.ts';
-import { ADDRESS_TXS_PAGE } from './schemas/addresses.ts';
+import { ADDRESS_TXS_PAGE } from './schemas/address-schemas.ts';
 
 /** Time to read one transaction with its spent outputs, microseconds. */
 const TX_US = 80;

@@ -14,7 +14,7 @@ import { isUnspendable } from '../script/templates.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { readEndpoint } from './endpoint.ts';
 import { ADDRESS, CURSOR, flag, LIMIT } from './parameters.ts';
-import { UTXOS_PAGE } from './schemas/addresses.ts';
+import { UTXOS_PAGE } from './schemas/address-schemas.ts';
 
 const UTXO_US = 12;
 /** Time to scan one transaction of the mempool, microseconds. */

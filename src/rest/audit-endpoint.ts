@@ -1,10 +1,10 @@
 import { boundTo, invalid, nextPage, pageInput, type Query } from '../http/input.ts';
 import { json } from '../http/route-description.ts';
 import { decodeCursor, encodeCursor } from '../queries/cursor.ts';
-import type { RestContext } from './context.ts';
 import { endpoint } from './endpoint.ts';
 import { CURSOR, LIMIT, text, wholeNumber } from './parameters.ts';
-import { AUDIT_PAGE } from './schemas/audit.ts';
+import type { RestContext } from './rest-context.ts';
+import { AUDIT_PAGE } from './schemas/audit-schemas.ts';
 
 const PATH = '/api/audit';
 const TIME = /^(?:0|[1-9][0-9]{0,11})$/;

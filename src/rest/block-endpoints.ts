@@ -24,7 +24,15 @@ import { blockView, txidList } from '../views/rest/block-view.ts';
 import { txView } from '../views/rest/tx-view.ts';
 import { readEndpoint } from './endpoint.ts';
 import { BLOCK_HASH, CURSOR, choice, HEIGHT, LIMIT, wholeNumber } from './parameters.ts';
-import { BLOCK, BLOCK_STATUS, BLOCK_TIP, BLOCK_TXS_PAGE, BLOCKS_PAGE, HEADERS_PAGE, TXIDS } from './schemas/blocks.ts';
+import {
+  BLOCK,
+  BLOCK_STATUS,
+  BLOCK_TIP,
+  BLOCK_TXS_PAGE,
+  BLOCKS_PAGE,
+  HEADERS_PAGE,
+  TXIDS,
+} from './schemas/block-schemas.ts';
 
 /** Time to read one average transaction and to format it as JSON with its spent outputs, microseconds. */
 const TX_JSON_US = 200;

@@ -2,9 +2,9 @@ import { BYTES, json, plainText } from '../http/route-description.ts';
 import { HEX } from '../http/schema.ts';
 import { checkNotSyncing, readBroadcast, readTxs, TXS_BODY } from '../queries/broadcast.ts';
 import { broadcastReply, packageReply, testReply } from '../queries/broadcast-reply.ts';
-import type { RestContext } from './context.ts';
 import { endpoint } from './endpoint.ts';
-import { BROADCAST, PACKAGE_RESULT, TEST_RESULTS, TX_BODY, TXS_LIST } from './schemas/broadcast.ts';
+import type { RestContext } from './rest-context.ts';
+import { BROADCAST, PACKAGE_RESULT, TEST_RESULTS, TX_BODY, TXS_LIST } from './schemas/broadcast-schemas.ts';
 
 /** Default fee limits of a package, satoshis per 1,000 virtual bytes; the same as for one transaction. */
 const PACKAGE_LIMITS = { maxFeerate: 10_000_000, maxBurn: 0 };

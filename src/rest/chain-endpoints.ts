@@ -9,7 +9,7 @@ import { headerBits, headerTime, tipView, workFields } from '../queries/block-fa
 import { type Supply, supplyAt } from '../queries/listing.ts';
 import { StoredEntry } from '../queries/stored-entry.ts';
 import { readEndpoint } from './endpoint.ts';
-import { DIFFICULTY, SUPPLY } from './schemas/chain.ts';
+import { DIFFICULTY, SUPPLY } from './schemas/chain-schemas.ts';
 
 /** Returns an endpoint that answers with one number of coins, for services that read nothing else. */
 const supplyEndpoint = (kind: keyof Supply | 'total', summary: string) =>

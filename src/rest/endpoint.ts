@@ -5,7 +5,7 @@ import type { ObjectSchema, Properties } from '../http/schema.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { ReadEndpoint } from '../queries/answer.ts';
 import type { ReadService } from '../queries/read-service.ts';
-import type { RestContext } from './context.ts';
+import type { RestContext } from './rest-context.ts';
 
 /** A request whose parameters fit their schemas. */
 export interface Asked<P extends Properties, Q extends Properties> {

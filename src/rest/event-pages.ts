@@ -4,7 +4,7 @@ import type { LogEntry } from '../feed/log-entry.ts';
 import type { Watched } from '../feed/watches.ts';
 import { ApiError } from '../http/errors.ts';
 import { turns } from '../http/turns.ts';
-import type { RestContext } from './context.ts';
+import type { RestContext } from './rest-context.ts';
 
 /** The request for a page of events. */
 export interface PageWish {

@@ -5,11 +5,11 @@ import { ApiError, fail } from '../http/errors.ts';
 import { invalid, numberInput, type Query } from '../http/input.ts';
 import { json } from '../http/route-description.ts';
 import type { Scope } from '../http/scopes.ts';
-import type { RestContext } from './context.ts';
 import { endpoint } from './endpoint.ts';
 import { type EventPage, type PageWish, readEventPage } from './event-pages.ts';
 import { text, wholeNumber } from './parameters.ts';
-import { EVENTS_PAGE } from './schemas/events.ts';
+import type { RestContext } from './rest-context.ts';
+import { EVENTS_PAGE } from './schemas/event-schemas.ts';
 
 const TYPES = [
   'newBlock',

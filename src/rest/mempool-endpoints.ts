@@ -14,11 +14,11 @@ import { unconfirmedFacts, valueOut } from '../queries/tx-facts.ts';
 import { systemClock, unixSeconds } from '../util/clock.ts';
 import { feesView } from '../views/rest/fees-view.ts';
 import { addressTxView } from './address-txs.ts';
-import type { RestContext } from './context.ts';
 import { endpoint, readEndpoint } from './endpoint.ts';
 import { ADDRESS, CURSOR, LIMIT } from './parameters.ts';
-import { MEMPOOL_ADDRESS_PAGE } from './schemas/addresses.ts';
-import { FEES, MEMPOOL, MEMPOOL_TXIDS_PAGE, PROJECTED_BLOCKS, RECENT_TXS } from './schemas/mempool.ts';
+import type { RestContext } from './rest-context.ts';
+import { MEMPOOL_ADDRESS_PAGE } from './schemas/address-schemas.ts';
+import { FEES, MEMPOOL, MEMPOOL_TXIDS_PAGE, PROJECTED_BLOCKS, RECENT_TXS } from './schemas/mempool-schemas.ts';
 
 const RECENT = 20;
 /** Time to format one transaction, and one id, microseconds. */

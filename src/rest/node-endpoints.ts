@@ -10,9 +10,9 @@ import { listingRecord } from '../queries/listing.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
 import { isSynced } from '../queries/synced.ts';
 import { hostClock, unixSeconds } from '../util/clock.ts';
-import type { RestContext } from './context.ts';
 import { endpoint } from './endpoint.ts';
-import { INFO, LISTING, PEERS } from './schemas/chain.ts';
+import type { RestContext } from './rest-context.ts';
+import { INFO, LISTING, PEERS } from './schemas/chain-schemas.ts';
 
 const PROTOCOL_VERSION = 70016;
 

@@ -1,6 +1,6 @@
 import { eventTxEndpoint, matchBlockEndpoint, matchTxEndpoint } from '../feed/event-readers.ts';
 import { snapshotEndpoint } from '../feed/snapshot-lines.ts';
-import { walletBalancesEndpoint } from '../feed/wallet-balances.ts';
+import { walletBalancesEndpoint } from '../feed/wallet-balances-endpoint.ts';
 import { walletBlockEndpoint, walletTxEndpoint } from '../feed/wallet-event-lines.ts';
 import type { ReadEndpoint } from '../queries/answer.ts';
 import { READ_ROUTES } from './endpoints.ts';

@@ -1,6 +1,6 @@
 import { json } from '../http/route-description.ts';
 import { endpoint } from './endpoint.ts';
-import { TICKET } from './schemas/events.ts';
+import { TICKET } from './schemas/event-schemas.ts';
 
 /** A ticket lets a page open one WebSocket with the rights of the key, without seeing the key. */
 export const ticketEndpoint = endpoint({

@@ -18,7 +18,7 @@ import { equalBytes } from '../util/bytes.ts';
 import { statusView, txView } from '../views/rest/tx-view.ts';
 import { readEndpoint } from './endpoint.ts';
 import { flag, TXID } from './parameters.ts';
-import { TX, TX_PROOF, TXS_STATUS } from './schemas/txs.ts';
+import { TX, TX_PROOF, TXS_STATUS } from './schemas/tx-schemas.ts';
 import { readTxids, TXIDS_BODY } from './txids-body.ts';
 
 /** Time to format one input or output as JSON, microseconds. */

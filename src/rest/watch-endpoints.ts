@@ -9,9 +9,9 @@ import { type Answer, jsonAnswer } from '../queries/answer.ts';
 import { tipView } from '../queries/block-facts.ts';
 import { decodeCursor, encodeCursor, endOfChain } from '../queries/cursor.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
-import type { RestContext } from './context.ts';
 import { endpoint } from './endpoint.ts';
 import { CURSOR, LIMIT, text } from './parameters.ts';
+import type { RestContext } from './rest-context.ts';
 import {
   REMOVAL_BODY,
   REMOVED_WATCHES,
@@ -19,7 +19,7 @@ import {
   WATCH,
   WATCHES_BODY_SCHEMA,
   WATCHES_PAGE,
-} from './schemas/watches.ts';
+} from './schemas/watch-schemas.ts';
 import { isWatchId, MAX_BULK, readRemoval, readWatches, WATCHES_BODY } from './watch-body.ts';
 
 const PATH = '/api/watches';

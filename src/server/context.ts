@@ -1,4 +1,4 @@
-import type { RestContext } from '../rest/context.ts';
+import type { RestContext } from '../rest/rest-context.ts';
 import type { RpcContext } from '../rpc/engine/context.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
 

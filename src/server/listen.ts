@@ -1,8 +1,8 @@
 import type { Server } from 'bun';
 import type { ApiOptions, ListenAddress } from '../http/options.ts';
 import type { Log } from '../util/log.ts';
-import type { SocketData } from '../ws/connection.ts';
 import type { Hub } from '../ws/hub.ts';
+import type { SocketData } from '../ws/ws-connection.ts';
 import type { Gate } from './gate.ts';
 
 const MAX_BODY = 32 * 1024 ** 2;

@@ -3,7 +3,7 @@ import type { Client } from '../auth/client-address.ts';
 import type { TokenBucket } from '../auth/limits.ts';
 import type { Call } from '../http/call.ts';
 import type { Principal } from '../http/principal.ts';
-import type { SocketData } from '../ws/connection.ts';
+import type { SocketData } from '../ws/ws-connection.ts';
 import type { Visitor } from './connections/visitors.ts';
 import type { Route, RouteEntry } from './route-rules.ts';
 

@@ -5,8 +5,8 @@ import type { Frame, FrameStep } from '../feed/frame.ts';
 import type { Matcher } from '../feed/matcher.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
-import { CloseCode, type Course, type WsConnection } from './connection.ts';
-import type { WsMetrics } from './metrics.ts';
+import { CloseCode, type Course, type WsConnection } from './ws-connection.ts';
+import type { WsMetrics } from './ws-metrics.ts';
 
 /** Time limit of one slice of sending, milliseconds. */
 const SLICE_MS = 2;

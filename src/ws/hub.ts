@@ -13,11 +13,11 @@ import type { SyncPhase } from '../port/node-port.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
-import type { MessageWorld } from './answer.ts';
-import { CloseCode, type SocketData, WsConnection } from './connection.ts';
+import { answerMessage, type MessageReply } from './answer-message.ts';
 import { closeBehind, Delivery } from './delivery.ts';
-import { answerMessage, type MessageReply } from './messages.ts';
-import type { WsMetrics } from './metrics.ts';
+import type { MessageWorld } from './message-context.ts';
+import { CloseCode, type SocketData, WsConnection } from './ws-connection.ts';
+import type { WsMetrics } from './ws-metrics.ts';
 
 const PING_MS = 30_000;
 const SILENCE_MS = 75_000;

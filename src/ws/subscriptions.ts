@@ -2,9 +2,9 @@ import { ITSELF } from '../feed/event-cursor.ts';
 import { CURSOR_FAULTS, type ResumePoint, startBehind } from '../feed/event-history.ts';
 import type { EventLog } from '../feed/event-log.ts';
 import type { Scope } from '../http/scopes.ts';
-import type { MessageOutcome } from './answer.ts';
-import { DEFAULT_EVENTS, DERIVED_EVENTS, type WsConnection } from './connection.ts';
+import type { MessageOutcome } from './message-context.ts';
 import { type Data, invalidParameter, requireSocketScope, WsMessageError } from './message-error.ts';
+import { DEFAULT_EVENTS, DERIVED_EVENTS, type WsConnection } from './ws-connection.ts';
 
 /** Events that a client may subscribe to besides the default three, with the scope that some need. */
 const OPTIONAL_EVENTS: Readonly<Record<string, Scope>> = {

@@ -6,8 +6,8 @@ import type { ApiOptions } from '../http/options.ts';
 import { ANONYMOUS, type Principal } from '../http/principal.ts';
 import { hasScope } from '../http/scopes.ts';
 import { type MaybePromise, whenReady } from '../util/maybe-promise.ts';
-import type { SocketData } from './connection.ts';
 import type { Hub } from './hub.ts';
+import type { SocketData } from './ws-connection.ts';
 
 const SUBPROTOCOL = 'obverse.events.v1';
 

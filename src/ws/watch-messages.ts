@@ -10,9 +10,9 @@ import {
 import type { WatchItem } from '../feed/watches.ts';
 import { ApiError } from '../http/errors.ts';
 import { turns } from '../http/turns.ts';
-import type { MessageOutcome, MessageWorld } from './answer.ts';
-import { DERIVED_EVENTS, type WsConnection } from './connection.ts';
+import type { MessageOutcome, MessageWorld } from './message-context.ts';
 import { type Data, invalidParameter, requireSocketScope, WsMessageError } from './message-error.ts';
+import { DERIVED_EVENTS, type WsConnection } from './ws-connection.ts';
 
 const SLICE_MS = 1.5;
 

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { restRoutes } from '../../src/rest/routes.ts';
+import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { rpcRoutes } from '../../src/rpc/engine/route.ts';
 import { BEARER, startTestApi } from '../lib/api-fixture.ts';
 

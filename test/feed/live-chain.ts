@@ -5,7 +5,7 @@ import type { NodePort, NodeUpdate } from '../../src/port/node-port.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { encodeTransaction, type Transaction, txidOf } from '../../src/primitives/transaction.ts';
 import { writeUndoRecord } from '../../src/primitives/undo.ts';
-import { restRoutes } from '../../src/rest/routes.ts';
+import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { type ApiServer, startApi } from '../../src/server/server.ts';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
 import { ByteWriter } from '../../src/util/bytes.ts';

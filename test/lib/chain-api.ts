@@ -10,7 +10,7 @@ import type { CallArgs, CallResult, NetworkView, NodeCallName } from '../../src/
 import type { NodePort, NodeStatus } from '../../src/port/node-port.ts';
 import type { PeerView } from '../../src/port/peer-view.ts';
 import type { ReadSources } from '../../src/queries/read-settings.ts';
-import { restRoutes } from '../../src/rest/routes.ts';
+import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { rpcRoutes } from '../../src/rpc/engine/route.ts';
 import { startApi } from '../../src/server/server.ts';
 import { ChainReads } from '../../src/storage/chain-reads.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { ApiOverrides } from '../../src/http/options.ts';
 import type { MempoolChange } from '../../src/mempool/changes.ts';
-import { restRoutes } from '../../src/rest/routes.ts';
+import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { BEARER, rawRequest, STATIC_KEY, startTestApi, type TestApi } from '../lib/api-fixture.ts';
 
 interface Page {

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { issueKey } from '../../src/auth/issue-key.ts';
 import type { ApiOverrides } from '../../src/http/options.ts';
-import { restRoutes } from '../../src/rest/routes.ts';
+import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { STATIC_KEY, startTestApi, type TestApi } from '../lib/api-fixture.ts';
 
 export interface Watch {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { issueKey } from '../../src/auth/issue-key.ts';
 import { WatchStore } from '../../src/feed/watch-store.ts';
 import { regtest } from '../../src/params/regtest.ts';
-import { restRoutes } from '../../src/rest/routes.ts';
+import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { addressOf } from '../../src/script/address.ts';
 import { STATIC_KEY, startTestApi } from '../lib/api-fixture.ts';
 import { ManualClock } from '../lib/manual-clock.ts';

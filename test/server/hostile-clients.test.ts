@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { regtest } from '../../src/params/regtest.ts';
-import { restRoutes } from '../../src/rest/routes.ts';
+import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { rpcRoutes } from '../../src/rpc/engine/route.ts';
 import { BEARER, rawRequest, STATIC_KEY, startTestApi } from '../lib/api-fixture.ts';
 import { describeWithVectors, mixedChainBlocks, startTestApi as startChainApi } from '../lib/chain-api.ts';

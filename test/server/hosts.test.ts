@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { restRoutes } from '../../src/rest/routes.ts';
+import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { rpcRoutes } from '../../src/rpc/engine/route.ts';
 import { HostPolicy } from '../../src/server/hosts.ts';
 import { BEARER, rawRequest, startTestApi } from '../lib/api-fixture.ts';

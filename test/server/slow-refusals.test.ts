@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { makeKey } from '../../src/auth/key.ts';
-import { restRoutes } from '../../src/rest/routes.ts';
+import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { BEARER, STATIC_KEY, startTestApi, type TestApi } from '../lib/api-fixture.ts';
 
 /** Minimum delay of a refusal, milliseconds, allowing for early timers. */

@@ -5,7 +5,7 @@ import { type WatchChange, WatchStore } from '../../src/feed/watch-store.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { type Transaction, txidOf } from '../../src/primitives/transaction.ts';
-import { restRoutes } from '../../src/rest/routes.ts';
+import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { addressOf } from '../../src/script/address.ts';
 import { addedChange, KEY, LiveChain } from '../feed/live-chain.ts';
 import { BEARER, startTestApi } from '../lib/api-fixture.ts';

@@ -3,7 +3,7 @@ import { issueKey } from '../../src/auth/issue-key.ts';
 import { Tickets } from '../../src/auth/tickets.ts';
 import { ApiError } from '../../src/http/errors.ts';
 import type { ApiOverrides } from '../../src/http/options.ts';
-import { restRoutes } from '../../src/rest/routes.ts';
+import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { BEARER, STATIC_KEY, startTestApi, type TestApi } from '../lib/api-fixture.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 

@@ -1,4 +1,4 @@
-import { walletBalancesEndpoint } from '../../feed/wallet-balances.ts';
+import { walletBalancesEndpoint } from '../../feed/wallet-balances-endpoint.ts';
 import { nameOf } from '../../feed/wallet-event-lines.ts';
 import type { ServerContext } from '../context.ts';
 

@@ -1,8 +1,8 @@
-import type { MessageOutcome, MessageWorld } from './answer.ts';
-import type { WsConnection } from './connection.ts';
+import type { MessageOutcome, MessageWorld } from './message-context.ts';
 import { type Data, WsMessageError } from './message-error.ts';
 import { filter, resume, subscribe, unsubscribe } from './subscriptions.ts';
 import { unwatch, watch } from './watch-messages.ts';
+import type { WsConnection } from './ws-connection.ts';
 
 export interface MessageReply extends Pick<MessageOutcome, 'followedBy' | 'snapshot'> {
   readonly type: string;

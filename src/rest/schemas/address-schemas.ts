@@ -15,7 +15,7 @@ import {
   time,
   wholeNumberSchema,
 } from '../../http/schema.ts';
-import { TX } from './txs.ts';
+import { TX } from './tx-schemas.ts';
 
 const ADDRESS = t.String({ description: 'in canonical form' });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import type { LogEntry } from '../../src/feed/log-entry.ts';
 import { walletBlockEndpoint, walletTxEndpoint } from '../../src/feed/wallet-event-lines.ts';
-import { WalletTold, type WalletToldOptions } from '../../src/feed/wallet-told.ts';
+import { WalletTold, type WalletToldOptions } from '../../src/feed/wallet-lines.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import { type ParsedTransaction, parseBlock } from '../../src/primitives/block.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';

@@ -1,7 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import type { RestContext } from './context.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ENDPOINTS } from './endpoints.ts';
+import type { RestContext } from './rest-context.ts';
 
 /** The REST interface. */
 export function restRoutes(ctx: RestContext): AnyElysia {
