@@ -3,7 +3,7 @@ import { randomSecretBytes } from '../crypto/random-secret.ts';
 import { compareBytes } from '../util/bytes.ts';
 import { unixSeconds } from '../util/clock.ts';
 import { runSteps, type Steps } from '../util/slices.ts';
-import { parseDescriptor } from './descriptor/parse.ts';
+import { parseDescriptor } from './descriptor/parse-descriptor.ts';
 import {
   ExtendedPrivateKey,
   type ExtendedPublicKey,

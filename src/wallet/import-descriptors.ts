@@ -4,7 +4,7 @@ import { addressOf } from '../script/address.ts';
 import type { RpcErrorName } from '../util/rpc-error-codes.ts';
 import { runInSlices, type Steps } from '../util/slices.ts';
 import type { Descriptor } from './descriptor/descriptor.ts';
-import { parseDescriptor } from './descriptor/parse.ts';
+import { parseDescriptor } from './descriptor/parse-descriptor.ts';
 import type { SigningData } from './keys/signing-data.ts';
 import type { OwnedDescriptor } from './scripts/owned-descriptor.ts';
 import type { Wallet } from './wallet.ts';

@@ -1,4 +1,4 @@
-import { parseDescriptor } from './descriptor/parse.ts';
+import { parseDescriptor } from './descriptor/parse-descriptor.ts';
 import { WalletStore } from './store/wallet-store.ts';
 import { identityOf, Wallet } from './wallet.ts';
 import { walletFail } from './wallet-error.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { regtest } from '../../src/params/regtest.ts';
 import { runSteps } from '../../src/util/slices.ts';
-import { parseDescriptor } from '../../src/wallet/descriptor/parse.ts';
+import { parseDescriptor } from '../../src/wallet/descriptor/parse-descriptor.ts';
 import { createDescriptor } from '../../src/wallet/descriptor-commands.ts';
 import { addHdKey, deriveHdKey, hdKeys } from '../../src/wallet/hd-keys.ts';
 import { importDescriptors } from '../../src/wallet/import-descriptors.ts';

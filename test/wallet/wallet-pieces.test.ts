@@ -9,7 +9,7 @@ import { encodeWif } from '../../src/script/wif.ts';
 import { runSteps } from '../../src/util/slices.ts';
 import { addChecksum } from '../../src/wallet/descriptor/checksum.ts';
 import { importDescriptors } from '../../src/wallet/import-descriptors.ts';
-import { decodePsbtBase64, decodePsbtBase64Steps } from '../../src/wallet/psbt/decode.ts';
+import { decodePsbtBase64, decodePsbtBase64Steps } from '../../src/wallet/psbt/decode-psbt.ts';
 import { encodePsbtBase64, encodePsbtBase64Steps } from '../../src/wallet/psbt/encode.ts';
 import { createPsbt } from '../../src/wallet/psbt/psbt.ts';
 import { OwnedDescriptor } from '../../src/wallet/scripts/owned-descriptor.ts';

@@ -9,7 +9,7 @@ import { RPC_ERROR } from '../../util/rpc-error-codes.ts';
 import { txidsTouching } from '../methods/blockchain/packed-scripts.ts';
 import { RPC_METHODS } from '../methods/methods.ts';
 import { mempoolSlotsOf } from '../methods/rawtransactions/spent-outputs.ts';
-import { walletOf, walletSynced } from '../methods/wallet/wallet-env.ts';
+import { walletOf, walletSynced } from '../methods/wallet/wallet-access.ts';
 import { auditCallOf, audited, auditTime, requireScope } from './audited.ts';
 import type { RpcContext } from './context.ts';
 import { jobBody, jobText } from './job-result.ts';

@@ -1,7 +1,7 @@
 import { type Amount, MAX_MONEY } from '../../primitives/amount.ts';
-import type { OutputGroup } from './coin.ts';
 import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type SelectionOutcome, selectionOf } from './selection.ts';
 import { lookaheads, searchSets, sortedByAmount, wasteOf } from './tree-search.ts';
+import type { OutputGroup } from './wallet-coin.ts';
 
 /**
  * Branch and bound: the set of groups that pays `target` without change, by no more than `costOfChange` too much, with

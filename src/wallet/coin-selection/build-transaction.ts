@@ -14,12 +14,12 @@ import type { Result } from '../../util/result.ts';
 import type { Steps } from '../../util/slices.ts';
 import { antiSnipingLocktime, type SnipingTip } from './anti-fee-sniping.ts';
 import { changeTarget } from './change-target.ts';
-import { type PricedCoin, priceCoins, type WalletCoin } from './coin.ts';
 import type { FeeReason, FeerateChoice } from './feerates.ts';
 import { type MeasuredInput, maxTxWeight, outputSize, vsizeOfWeight } from './input-size.ts';
 import { checkPresetInputs, type PresetInput, pricePresetInput, type ScriptSolution } from './preset-inputs.ts';
 import { type ChainLimits, type SelectionParams, selectCoins } from './select-coins.ts';
 import { changeOf, type Selection, selectedValue, totalBumpFees } from './selection.ts';
+import { type PricedCoin, priceCoins, type WalletCoin } from './wallet-coin.ts';
 
 export interface Recipient {
   readonly scriptPubKey: Uint8Array;

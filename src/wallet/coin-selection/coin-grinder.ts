@@ -1,7 +1,7 @@
 import { type Amount, MAX_MONEY } from '../../primitives/amount.ts';
-import type { OutputGroup } from './coin.ts';
 import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type SelectionOutcome, selectionOf } from './selection.ts';
 import { lookaheads, searchSets, sortedByAmount } from './tree-search.ts';
+import type { OutputGroup } from './wallet-coin.ts';
 
 /**
  * CoinGrinder: the lightest set of groups that pays `target` and leaves `changeTarget` for change; of equal ones that

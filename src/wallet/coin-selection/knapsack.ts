@@ -1,9 +1,9 @@
 import type { Amount } from '../../primitives/amount.ts';
 import { type RandomBelow, shuffled } from '../../util/random.ts';
 import type { Steps } from '../../util/slices.ts';
-import type { OutputGroup } from './coin.ts';
 import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type Selection, type SelectionOutcome, selectionOf } from './selection.ts';
 import { sortedByAmount, wasteOf } from './tree-search.ts';
+import type { OutputGroup } from './wallet-coin.ts';
 
 const TRIES = 1000;
 /** Its bits are drawn all at once. */

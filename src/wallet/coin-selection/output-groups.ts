@@ -10,7 +10,7 @@ import {
   outputGroup,
   type PricedCoin,
   type WalletCoin,
-} from './coin.ts';
+} from './wallet-coin.ts';
 
 /** Maximum number of coins of one script in a group, which bounds the fee of spending it. */
 export const MAX_GROUP_COINS = 100;

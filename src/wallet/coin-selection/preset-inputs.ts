@@ -4,8 +4,8 @@ import type { Amount } from '../../primitives/amount.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import type { Outpoint } from '../../primitives/outpoint.ts';
 import type { TxOutput } from '../../primitives/transaction.ts';
-import type { PricedCoin } from './coin.ts';
 import { type InputSize, maxInputVsize, vsizeOfWeight } from './input-size.ts';
+import type { PricedCoin } from './wallet-coin.ts';
 
 export interface ScriptSolution {
   readonly scriptSig: Uint8Array;

@@ -5,7 +5,6 @@ import type { Outpoint } from '../../primitives/outpoint.ts';
 import { type RandomBelow, shuffled } from '../../util/random.ts';
 import type { Steps } from '../../util/slices.ts';
 import { selectBranchAndBound } from './branch-and-bound.ts';
-import { type CoinFeerates, type EligibilityFilter, type PricedCoin, priceCoins, type WalletCoin } from './coin.ts';
 import { selectCoinGrinder } from './coin-grinder.ts';
 import { selectKnapsack } from './knapsack.ts';
 import {
@@ -26,6 +25,13 @@ import {
   withWaste,
 } from './selection.ts';
 import { selectSingleRandomDraw } from './single-random-draw.ts';
+import {
+  type CoinFeerates,
+  type EligibilityFilter,
+  type PricedCoin,
+  priceCoins,
+  type WalletCoin,
+} from './wallet-coin.ts';
 
 /** Limits of a node for chains of unconfirmed transactions. */
 export interface ChainLimits {

@@ -3,7 +3,7 @@ import type { Amount } from '../../primitives/amount.ts';
 import { outpointKey } from '../../primitives/outpoint.ts';
 import { assert } from '../../util/assert.ts';
 import type { Result } from '../../util/result.ts';
-import type { OutputGroup, PricedCoin } from './coin.ts';
+import type { OutputGroup, PricedCoin } from './wallet-coin.ts';
 
 export type SelectionAlgorithm = 'bnb' | 'knapsack' | 'srd' | 'cg' | 'manual';
 

@@ -1,8 +1,8 @@
 import type { Amount } from '../../primitives/amount.ts';
 import { type RandomBelow, shuffled } from '../../util/random.ts';
 import { CHANGE_LOWER } from './change-target.ts';
-import type { OutputGroup } from './coin.ts';
 import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type SelectionOutcome, selectionOf } from './selection.ts';
+import type { OutputGroup } from './wallet-coin.ts';
 
 /**
  * Single random draw: groups by chance until they pay `target` and leave worthwhile change. Where they get too heavy,

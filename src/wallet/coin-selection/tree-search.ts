@@ -1,5 +1,5 @@
 import type { Amount } from '../../primitives/amount.ts';
-import type { OutputGroup } from './coin.ts';
+import type { OutputGroup } from './wallet-coin.ts';
 
 /** Maximum number of coin sets that a search evaluates. */
 const MAX_TRIES = 100_000;

@@ -6,8 +6,8 @@ import { descriptorFail, zipPaths } from './expression-reader.ts';
 import type { KeyExpression } from './key-expression.ts';
 import { xOnly } from './key-nodes.ts';
 import { formatMiniscript, miniscriptScript } from './miniscript/format.ts';
-import { findInsane, type MiniscriptNode, markDuplicateKeys } from './miniscript/node.ts';
-import { parseMiniscript } from './miniscript/parse.ts';
+import { findInsane, type MiniscriptNode, markDuplicateKeys } from './miniscript/miniscript-node.ts';
+import { parseMiniscript } from './miniscript/parse-miniscript.ts';
 import { parseKey } from './parse-key.ts';
 import type { ParseContext, ParseState } from './parse-state.ts';
 

@@ -1,5 +1,5 @@
 import { bytesToHex, equalBytes } from '../../util/bytes.ts';
-import { globalXpubKey } from './decode.ts';
+import { globalXpubKey } from './decode-psbt.ts';
 import type { Fields, GlobalXpub, Psbt, PsbtInput, PsbtOutput } from './psbt.ts';
 import { added } from './psbt-signature-data.ts';
 import { psbtUniqueId } from './unsigned-tx.ts';

@@ -1,7 +1,7 @@
 import { ripemd160 } from '../../crypto/hash.ts';
 import { isPayToScriptHash, scriptType } from '../../script/templates.ts';
 import type { KeyEncoding } from '../descriptor/descriptor.ts';
-import { parseDescriptor } from '../descriptor/parse.ts';
+import { parseDescriptor } from '../descriptor/parse-descriptor.ts';
 import { NO_SIGNING_DATA, type SigningProvider } from '../keys/signing-data.ts';
 import type { WalletReads } from '../store/wallet-reads.ts';
 

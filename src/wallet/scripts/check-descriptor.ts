@@ -2,7 +2,7 @@ import { hash160 } from '../../crypto/hash.ts';
 import { equalBytes } from '../../util/bytes.ts';
 import type { Descriptor, KeyEncoding } from '../descriptor/descriptor.ts';
 import { type CachedKey, DescriptorCache } from '../descriptor/descriptor-cache.ts';
-import { parseDescriptor } from '../descriptor/parse.ts';
+import { parseDescriptor } from '../descriptor/parse-descriptor.ts';
 import { equalExtendedKeys } from '../keys/extended-key.ts';
 import { NO_SIGNING_DATA, type SigningProvider } from '../keys/signing-data.ts';
 import type { DescriptorRecord } from '../store/wallet-keys-store.ts';

@@ -1,6 +1,6 @@
 import type { NetworkParams } from '../../params/network-params.ts';
 import type { Descriptor, KeyEncoding, OutputType } from '../descriptor/descriptor.ts';
-import { parseDescriptor } from '../descriptor/parse.ts';
+import { parseDescriptor } from '../descriptor/parse-descriptor.ts';
 
 export type AddressType = OutputType;
 

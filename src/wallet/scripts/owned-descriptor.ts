@@ -2,7 +2,7 @@ import { hexToBytes, isHex } from '../../util/bytes.ts';
 import type { Steps } from '../../util/slices.ts';
 import type { Descriptor, Expansion, KeyEncoding } from '../descriptor/descriptor.ts';
 import { type CachedKey, DescriptorCache } from '../descriptor/descriptor-cache.ts';
-import { parseDescriptor } from '../descriptor/parse.ts';
+import { parseDescriptor } from '../descriptor/parse-descriptor.ts';
 import { encodeExtendedPublicKey, readExtendedPublicKey } from '../keys/extended-key.ts';
 import type { SigningProvider } from '../keys/signing-data.ts';
 import type { DescriptorRecord, WalletKeyStore } from '../store/wallet-keys-store.ts';

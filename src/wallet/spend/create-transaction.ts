@@ -15,7 +15,7 @@ import {
 } from '../coin-selection/build-transaction.ts';
 import { chooseFeerate, discardFeerate, type FeerateSources } from '../coin-selection/feerates.ts';
 import { maxInputVsize } from '../coin-selection/input-size.ts';
-import { selectionRandom } from '../coin-selection/random.ts';
+import { selectionRandom } from '../coin-selection/selection-random.ts';
 import type { AddressType } from '../scripts/own-descriptors.ts';
 import { type SignedTransaction, signTransactionSteps } from '../signing/sign-transaction.ts';
 import type { Wallet } from '../wallet.ts';

@@ -12,8 +12,8 @@ import { antiSnipingLocktime, isCurrentTip } from '../coin-selection/anti-fee-sn
 import { chooseFeerate } from '../coin-selection/feerates.ts';
 import { type InputSize, maxInputVsize, maxTxWeight, vsizeOfWeight } from '../coin-selection/input-size.ts';
 import { versionConflict } from '../coin-selection/preset-inputs.ts';
-import { selectionRandom } from '../coin-selection/random.ts';
 import { TRUC_CHILD_MAX_WEIGHT } from '../coin-selection/select-coins.ts';
+import { selectionRandom } from '../coin-selection/selection-random.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 import { feerateSources, MAX_TX_FEE } from './create-transaction.ts';

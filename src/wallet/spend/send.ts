@@ -3,7 +3,7 @@ import { type Transaction, transactionBytes, txidOf } from '../../primitives/tra
 import { shuffled } from '../../util/random.ts';
 import type { Steps } from '../../util/slices.ts';
 import { FEE_REASON_TEXTS } from '../coin-selection/feerates.ts';
-import { selectionRandom } from '../coin-selection/random.ts';
+import { selectionRandom } from '../coin-selection/selection-random.ts';
 import { encodePsbtBase64Steps } from '../psbt/encode.ts';
 import { createPsbt, type Psbt, type PsbtVersion } from '../psbt/psbt.ts';
 import { extractTransactionSteps } from '../psbt/sign-psbt.ts';

@@ -2,7 +2,7 @@ import { type TxOutput, transactionBytes, transactionFromBytes } from '../../pri
 import { DecodeError } from '../../util/bytes.ts';
 import type { Steps } from '../../util/slices.ts';
 import { signMessage } from '../keys/signed-message.ts';
-import { decodePsbtBase64Steps } from '../psbt/decode.ts';
+import { decodePsbtBase64Steps } from '../psbt/decode-psbt.ts';
 import { encodePsbtBase64Steps } from '../psbt/encode.ts';
 import type { Psbt } from '../psbt/psbt.ts';
 import { extractTransactionSteps } from '../psbt/sign-psbt.ts';

@@ -143,7 +143,7 @@ export const imports = (...requests: object[]) => ({
 export async function manyKeys(world: World, count: number): Promise<void> {
   await wallet(world);
   const { store, vault, scripts } = world.manager.wallet(NAME);
-  const { parseDescriptor } = await import('../../../src/wallet/descriptor/parse.ts');
+  const { parseDescriptor } = await import('../../../src/wallet/descriptor/parse-descriptor.ts');
   store.write(() => {
     for (let i = 0; i < count; i++) {
       const found = parseDescriptor(`unused(${xprvOf(i)})`, regtest);

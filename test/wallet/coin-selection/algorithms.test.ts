@@ -3,13 +3,6 @@ import fc from 'fast-check';
 import { runSteps } from '../../../src/util/slices.ts';
 import { selectBranchAndBound } from '../../../src/wallet/coin-selection/branch-and-bound.ts';
 import { changeTarget } from '../../../src/wallet/coin-selection/change-target.ts';
-import {
-  type CoinFeerates,
-  type OutputGroup,
-  outputGroup,
-  priceCoins,
-  type WalletCoin,
-} from '../../../src/wallet/coin-selection/coin.ts';
 import { selectCoinGrinder } from '../../../src/wallet/coin-selection/coin-grinder.ts';
 import { selectKnapsack } from '../../../src/wallet/coin-selection/knapsack.ts';
 import {
@@ -21,6 +14,13 @@ import {
   withWaste,
 } from '../../../src/wallet/coin-selection/selection.ts';
 import { selectSingleRandomDraw } from '../../../src/wallet/coin-selection/single-random-draw.ts';
+import {
+  type CoinFeerates,
+  type OutputGroup,
+  outputGroup,
+  priceCoins,
+  type WalletCoin,
+} from '../../../src/wallet/coin-selection/wallet-coin.ts';
 import {
   CENT,
   COIN,

@@ -3,8 +3,13 @@ import type { Txid } from '../../../src/primitives/hash.ts';
 import { p2wpkh } from '../../../src/script/templates.ts';
 import type { RandomBelow } from '../../../src/util/random.ts';
 import { runSteps } from '../../../src/util/slices.ts';
-import { type OutputGroup, outputGroup, priceCoins, type WalletCoin } from '../../../src/wallet/coin-selection/coin.ts';
 import type { InputSize } from '../../../src/wallet/coin-selection/input-size.ts';
+import {
+  type OutputGroup,
+  outputGroup,
+  priceCoins,
+  type WalletCoin,
+} from '../../../src/wallet/coin-selection/wallet-coin.ts';
 
 export const CENT = 1_000_000n;
 export const COIN = 100_000_000n;

@@ -8,7 +8,7 @@ import { encodeWif } from '../../../src/script/wif.ts';
 import { addChecksum, checksumOf, descriptorChecksum } from '../../../src/wallet/descriptor/checksum.ts';
 import { DescriptorCache } from '../../../src/wallet/descriptor/descriptor-cache.ts';
 import { inferDescriptor } from '../../../src/wallet/descriptor/infer.ts';
-import { parseDescriptor } from '../../../src/wallet/descriptor/parse.ts';
+import { parseDescriptor } from '../../../src/wallet/descriptor/parse-descriptor.ts';
 import { buildTaproot, inferTaprootTree, isWholeTree } from '../../../src/wallet/descriptor/taproot-tree.ts';
 import { ExtendedPrivateKey, formatExtendedPublicKey } from '../../../src/wallet/keys/extended-key.ts';
 import { NO_SIGNING_DATA, SigningData } from '../../../src/wallet/keys/signing-data.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { hash160 } from '../../../src/crypto/hash.ts';
-import { decodeMiniscript } from '../../../src/wallet/descriptor/miniscript/decode.ts';
+import { decodeMiniscript } from '../../../src/wallet/descriptor/miniscript/decode-miniscript.ts';
 import { formatMiniscript, miniscriptScript } from '../../../src/wallet/descriptor/miniscript/format.ts';
 import type { MiniscriptContext } from '../../../src/wallet/descriptor/miniscript/fragment.ts';
-import { findInsane, MiniscriptNode } from '../../../src/wallet/descriptor/miniscript/node.ts';
+import { findInsane, MiniscriptNode } from '../../../src/wallet/descriptor/miniscript/miniscript-node.ts';
 import { satisfyMiniscript } from '../../../src/wallet/descriptor/miniscript/satisfy.ts';
 import { solveMiniscript } from '../../../src/wallet/descriptor/miniscript/solve.ts';
 import { has, type Type } from '../../../src/wallet/descriptor/miniscript/type.ts';

@@ -9,7 +9,7 @@ import { runSteps } from '../../../src/util/slices.ts';
 import { SigningData } from '../../../src/wallet/keys/signing-data.ts';
 import { analyzePsbt } from '../../../src/wallet/psbt/analyze.ts';
 import { combinePsbts } from '../../../src/wallet/psbt/combine.ts';
-import { decodePsbtBase64 } from '../../../src/wallet/psbt/decode.ts';
+import { decodePsbtBase64 } from '../../../src/wallet/psbt/decode-psbt.ts';
 import { encodePsbt, encodePsbtBase64 } from '../../../src/wallet/psbt/encode.ts';
 import { joinPsbts } from '../../../src/wallet/psbt/join.ts';
 import { createPsbt, newPsbtInput, type Psbt } from '../../../src/wallet/psbt/psbt.ts';

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { newMusigNonce } from '../../../src/crypto/musig-nonce.ts';
 import { regtest } from '../../../src/params/regtest.ts';
 import type { Txid } from '../../../src/primitives/hash.ts';
-import { parseDescriptor } from '../../../src/wallet/descriptor/parse.ts';
+import { parseDescriptor } from '../../../src/wallet/descriptor/parse-descriptor.ts';
 import { ExtendedPrivateKey, formatExtendedPublicKey } from '../../../src/wallet/keys/extended-key.ts';
 import { MusigNonces } from '../../../src/wallet/keys/musig-nonces.ts';
 import { SigningData, type SigningProvider } from '../../../src/wallet/keys/signing-data.ts';

@@ -10,7 +10,7 @@ import type { SigningProvider } from '../../../wallet/keys/signing-data.ts';
 import { SigningData } from '../../../wallet/keys/signing-data.ts';
 import { analyzePsbt } from '../../../wallet/psbt/analyze.ts';
 import { combinePsbts } from '../../../wallet/psbt/combine.ts';
-import { decodePsbtBase64 } from '../../../wallet/psbt/decode.ts';
+import { decodePsbtBase64 } from '../../../wallet/psbt/decode-psbt.ts';
 import { encodePsbtBase64 } from '../../../wallet/psbt/encode.ts';
 import { joinPsbts } from '../../../wallet/psbt/join.ts';
 import { createPsbt, type Psbt, type PsbtVersion } from '../../../wallet/psbt/psbt.ts';

@@ -1,5 +1,5 @@
 import type { ReadEnv } from '../../../queries/read-env.ts';
-import { parseDescriptor } from '../../../wallet/descriptor/parse.ts';
+import { parseDescriptor } from '../../../wallet/descriptor/parse-descriptor.ts';
 import { NumberText, type RpcValue } from '../../engine/json.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, num, type Schema, tuple } from '../../engine/schema.ts';

@@ -1,5 +1,5 @@
 import type { NetworkParams } from '../../../params/network-params.ts';
-import { parseDescriptor } from '../../../wallet/descriptor/parse.ts';
+import { parseDescriptor } from '../../../wallet/descriptor/parse-descriptor.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 
 /**

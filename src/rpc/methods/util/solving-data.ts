@@ -1,7 +1,7 @@
 import { signatureEngine } from '../../../crypto/secp256k1.ts';
 import { hexToBytes, isHex } from '../../../util/bytes.ts';
 import type { KeyEncoding } from '../../../wallet/descriptor/descriptor.ts';
-import { parseDescriptor } from '../../../wallet/descriptor/parse.ts';
+import { parseDescriptor } from '../../../wallet/descriptor/parse-descriptor.ts';
 import { hideSecrets } from '../../../wallet/keys/hide-secrets.ts';
 import type { ExternalSolvingData } from '../../../wallet/spend/spend-request.ts';
 import { isObject, member, type RpcObject, type RpcValue } from '../../engine/json.ts';

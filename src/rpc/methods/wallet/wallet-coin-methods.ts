@@ -27,7 +27,7 @@ import {
 } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { bool, coinAmount, int, noted } from '../../engine/schema.ts';
-import { checkLabel, readWallet, WATCH_ONLY_NOTE, walletName } from './wallet-env.ts';
+import { checkLabel, readWallet, WATCH_ONLY_NOTE, walletName } from './wallet-access.ts';
 import { addressList, scriptsOf } from './wallet-methods.ts';
 import { amountSchema, outpointsSchema } from './wallet-option-schemas.ts';
 import { lockedCoins, receivedByAddress, receivedByLabel, unspentCoins } from './wallet-schemas.ts';

@@ -4,7 +4,7 @@ import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import { flagParam, largeInteger, optional, secret, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, bool, maybe, nil, obj, str } from '../../engine/schema.ts';
-import { checkWalletAllowed, maySeeWallet, walletName, walletOf } from './wallet-env.ts';
+import { checkWalletAllowed, maySeeWallet, walletName, walletOf } from './wallet-access.ts';
 import { createdWallet, namedWallet } from './wallet-schemas.ts';
 
 const FLAGS = ['avoid_reuse', 'key_origin_metadata', 'last_hardened_xpub_cached', 'disable_private_keys', 'blank'];

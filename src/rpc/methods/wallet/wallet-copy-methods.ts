@@ -8,7 +8,7 @@ import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { hexStr, nil, obj, str } from '../../engine/schema.ts';
 import { decodeProof } from '../rawtransactions/raw-transaction-methods.ts';
 import { readTransactionHex } from '../rawtransactions/transaction-hex.ts';
-import { walletName } from './wallet-env.ts';
+import { walletName } from './wallet-access.ts';
 
 export const importprunedfunds = nodeMethod({
   name: 'importprunedfunds',

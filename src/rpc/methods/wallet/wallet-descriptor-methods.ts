@@ -10,7 +10,7 @@ import { nodeMethod } from '../../engine/method.ts';
 import { array, checkMembers, flagParam, optional, options, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, int, maybe, num, obj, str, tuple } from '../../engine/schema.ts';
-import { readWallet, walletName, walletOf } from './wallet-env.ts';
+import { readWallet, walletName, walletOf } from './wallet-access.ts';
 import { addressInfo, importOutcomes, listedDescriptors } from './wallet-schemas.ts';
 
 const NO_SEED = '0'.repeat(40);

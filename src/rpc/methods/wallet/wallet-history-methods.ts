@@ -15,7 +15,7 @@ import { type MainThreadEnv, nodeMethod, walletMethod } from '../../engine/metho
 import { flagParam, hashParam, integerParam, optional, readHashValue, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { bool, int, nil, obj } from '../../engine/schema.ts';
-import { checkLabel, readWallet, WATCH_ONLY_NOTE, walletName } from './wallet-env.ts';
+import { checkLabel, readWallet, WATCH_ONLY_NOTE, walletName } from './wallet-access.ts';
 import { lastProcessedBlock } from './wallet-methods.ts';
 import { listedTxs, transactionOfWallet, txsSinceBlock } from './wallet-schemas.ts';
 

@@ -9,7 +9,7 @@ import { nodeMethod } from '../../engine/method.ts';
 import { array, flagParam, integerParam, optional, readString, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, coinAmount, nil, str } from '../../engine/schema.ts';
-import { avoidReuseOf, checkLabel, readWallet, visibleWallets, WATCH_ONLY_NOTE, walletName } from './wallet-env.ts';
+import { avoidReuseOf, checkLabel, readWallet, visibleWallets, WATCH_ONLY_NOTE, walletName } from './wallet-access.ts';
 import { addressesByLabel, walletBalances, walletInfo } from './wallet-schemas.ts';
 
 /** Returns the last block that the wallet has processed. */

@@ -17,7 +17,7 @@ import { PROCESSED_PSBT, SIGNED } from '../rawtransactions/psbt-schemas.ts';
 import { SIGHASH_NOTE } from '../rawtransactions/sign-methods.ts';
 import { signedView } from '../rawtransactions/signed-view.ts';
 import { readTransactionHex } from '../rawtransactions/transaction-hex.ts';
-import { walletName } from './wallet-env.ts';
+import { walletName } from './wallet-access.ts';
 import { fundOptions, inputsSchema, psbtOptions } from './wallet-option-schemas.ts';
 import { fundedPsbt, fundedTx } from './wallet-schemas.ts';
 import {

@@ -22,7 +22,7 @@ import {
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, hashStr, obj, type Schema, str } from '../../engine/schema.ts';
 import { makeTransaction, outputsParam, readOutputs, VERSION_NOTE } from '../rawtransactions/make-transaction.ts';
-import { avoidReuseOf, walletName, walletOf } from './wallet-env.ts';
+import { avoidReuseOf, walletName, walletOf } from './wallet-access.ts';
 import {
   amountSchema,
   amountsSchema,

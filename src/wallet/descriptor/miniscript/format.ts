@@ -3,7 +3,7 @@ import { pushData, pushNumber } from '../../../script/script-builder.ts';
 import { assert } from '../../../util/assert.ts';
 import { ByteWriter, bytesToHex } from '../../../util/bytes.ts';
 import { type Fragment, type HashFragment, WRAPPERS } from './fragment.ts';
-import type { MiniscriptNode } from './node.ts';
+import type { MiniscriptNode } from './miniscript-node.ts';
 import { has } from './type.ts';
 
 const isWrapper = (fragment: Fragment) => (WRAPPERS as readonly string[]).includes(fragment);

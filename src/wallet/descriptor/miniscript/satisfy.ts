@@ -1,5 +1,5 @@
 import type { HashFragment } from './fragment.ts';
-import { foldMiniscript, type MiniscriptNode } from './node.ts';
+import { foldMiniscript, type MiniscriptNode } from './miniscript-node.ts';
 
 /** Data of a spender. `key` is the number of a key in the tree. */
 export interface MiniscriptSpender {

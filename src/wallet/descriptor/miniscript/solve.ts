@@ -1,7 +1,7 @@
 import { hasPublicKeyShape } from '../../../crypto/curve.ts';
-import { decodeMiniscript } from './decode.ts';
+import { decodeMiniscript } from './decode-miniscript.ts';
 import type { MiniscriptContext } from './fragment.ts';
-import type { MiniscriptNode } from './node.ts';
+import type { MiniscriptNode } from './miniscript-node.ts';
 
 /** A script read as a miniscript. */
 export interface SolvedMiniscript {

@@ -10,7 +10,7 @@ import {
   type MiniscriptContext,
   maxScriptSize,
 } from './fragment.ts';
-import { MiniscriptNode, type NodeParts } from './node.ts';
+import { MiniscriptNode, type NodeParts } from './miniscript-node.ts';
 
 /** The numbers that keys of a script are to have in the tree; null for a key that cannot be there. */
 export interface KeyFinder {

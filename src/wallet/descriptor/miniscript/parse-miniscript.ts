@@ -11,7 +11,7 @@ import {
   maxScriptSize,
   type Wrapper,
 } from './fragment.ts';
-import { MiniscriptNode, type NodeParts } from './node.ts';
+import { MiniscriptNode, type NodeParts } from './miniscript-node.ts';
 import { has } from './type.ts';
 
 /** Takes the text of a key, and returns the number it is to have in the tree. May throw. */
