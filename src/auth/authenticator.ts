@@ -9,16 +9,16 @@ import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import type { MaybePromise } from '../util/maybe-promise.ts';
 import { OperatorError } from '../util/operator-error.ts';
+import { parseApiKey } from './api-key.ts';
 import { AuthStore } from './auth-store.ts';
 import { BasicAuth, type BasicCredentials, equalSecret, readBasic } from './basic.ts';
 import type { Client } from './client-address.ts';
 import { initialKeyFile, initialKeyOf, issueInitialKey } from './initial-key.ts';
-import { parseApiKey } from './key.ts';
 import { KeyAdmin } from './key-admin.ts';
 import { type CallerStanding, KeyFollowers } from './key-followers.ts';
 import { type KeyMatch, Keyring } from './keyring.ts';
-import { FailureTable, type TokenBucket } from './limits.ts';
 import { type Attempt, PasswordGate } from './password-gate.ts';
+import { FailureTable, type TokenBucket } from './rate-limits.ts';
 import { type IssuedTicket, type TicketOwner, Tickets } from './tickets.ts';
 
 const STATIC_KEY_MIN = 16;

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
 import type { RpcUser } from '../http/options.ts';
 import { ANONYMOUS, type Principal } from '../http/principal.ts';
 import { SCOPES } from '../http/scopes.ts';

@@ -3,9 +3,9 @@ import { type IpSubnet, inSubnet, parseIpSubnet } from '../http/ip.ts';
 import type { Principal } from '../http/principal.ts';
 import { isScope } from '../http/scopes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
+import { parseApiKey, secretHash } from './api-key.ts';
 import type { AuthStore, KeyRecord, KeySecret } from './auth-store.ts';
-import { parseApiKey, secretHash } from './key.ts';
-import { TokenBucket } from './limits.ts';
+import { TokenBucket } from './rate-limits.ts';
 
 interface LoadedSecret {
   readonly hash: Uint8Array;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
 import { fail } from '../http/errors.ts';
 import type { Principal } from '../http/principal.ts';
 import type { Clock } from '../util/clock.ts';

@@ -1,6 +1,6 @@
 import type { CheckBlockOptions } from '../consensus/check-block.ts';
 import { type BlockRejection, reject } from '../consensus/rejection.ts';
-import { hash256 } from '../crypto/hash.ts';
+import { hash256 } from '../crypto/hash-functions.ts';
 import { genesisBlock } from '../params/genesis.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { type ParsedBlock, parseBlock } from '../primitives/block.ts';

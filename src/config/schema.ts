@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { NETWORK_NAMES, paramsFor } from '../params/networks.ts';
 import { LOG_LEVELS } from '../util/log.ts';
-import { SCOPES } from '../util/scopes.ts';
+import { SCOPES } from '../util/scope-names.ts';
 import { RPC_WHITELIST_FORM, readRpcWhitelist } from './rpc-whitelist.ts';
 import {
   address,

@@ -7,7 +7,7 @@ import type { ConsensusParams } from './consensus-params.ts';
 import { MAX_BLOCK_SIGOPS_COST, MAX_BLOCK_WEIGHT, WITNESS_SCALE_FACTOR } from './limits.ts';
 import { checkMerkleRoot } from './merkle-check.ts';
 import { type BlockRejection, reject } from './rejection.ts';
-import { checkSignetSolution } from './signet.ts';
+import { checkSignetSolution } from './signet-solution.ts';
 import { legacySigops } from './sigops.ts';
 
 /** Checks that a block template cannot pass before it is mined. */

@@ -1,6 +1,6 @@
 import { MAX_MONEY } from '../primitives/amount.ts';
 
-export { LOCKTIME_THRESHOLD } from '../script/limits.ts';
+export { LOCKTIME_THRESHOLD } from '../script/script-limits.ts';
 
 /** Maximum weight of a block (BIP-141). */
 export const MAX_BLOCK_WEIGHT = 4_000_000;

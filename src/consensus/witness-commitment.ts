@@ -1,4 +1,4 @@
-import { hash256 } from '../crypto/hash.ts';
+import { hash256 } from '../crypto/hash-functions.ts';
 import type { ParsedBlock, ParsedTransaction } from '../primitives/block.ts';
 import type { MerkleRoot, Wtxid } from '../primitives/hash.ts';
 import { merkleRoot } from '../primitives/merkle.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isExecutable } from '../util/executable.ts';
 import { OperatorError } from '../util/operator-error.ts';
-import { sha256 } from './hash.ts';
+import { sha256 } from './hash-functions.ts';
 
 /**
  * SHA-256 of each addon that may be loaded, by its path among the prebuilt files of the npm package `secp256k1`. After

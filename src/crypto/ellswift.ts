@@ -2,7 +2,7 @@ import { Point } from '@noble/secp256k1';
 import { assert } from '../util/assert.ts';
 import { concatBytes } from '../util/bytes.ts';
 import { bigIntToBytes32, bytesToBigInt } from './curve.ts';
-import { taggedHasher } from './hash.ts';
+import { taggedHasher } from './hash-functions.ts';
 import { isValidSecret, xOnlyOf } from './keys.ts';
 
 /** The field size p of secp256k1. */

@@ -1,5 +1,5 @@
 import { chacha20KeyStream } from './chacha20.ts';
-import { sha256 } from './hash.ts';
+import { sha256 } from './hash-functions.ts';
 
 const BITS = 3072n;
 const BYTES = 384;

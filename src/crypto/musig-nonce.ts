@@ -3,7 +3,7 @@ import { assert } from '../util/assert.ts';
 import { concatBytes, equalBytes } from '../util/bytes.ts';
 import { secretBytes, secretCopy } from '../util/secret-bytes.ts';
 import { reduceModOrder } from './curve.ts';
-import { secretTaggedHasher } from './hash.ts';
+import { secretTaggedHasher } from './hash-functions.ts';
 import { isValidSecret, publicKeyOf } from './keys.ts';
 import { randomSecretBytes } from './random-secret.ts';
 

@@ -2,7 +2,7 @@ import { Point } from '@noble/secp256k1';
 import { assert } from '../util/assert.ts';
 import { concatBytes, equalBytes } from '../util/bytes.ts';
 import { bigIntToBytes32, bytesToBigInt, CURVE_ORDER } from './curve.ts';
-import { taggedHasher } from './hash.ts';
+import { taggedHasher } from './hash-functions.ts';
 import { publicKeyOf } from './keys.ts';
 import { type AggregateKey, isOdd } from './musig.ts';
 import type { MusigSecretNonce } from './musig-nonce.ts';

@@ -1,7 +1,7 @@
 import { Point } from '@noble/secp256k1';
 import { equalBytes } from '../util/bytes.ts';
 import { bytesToBigInt, CURVE_ORDER } from './curve.ts';
-import { taggedHasher } from './hash.ts';
+import { taggedHasher } from './hash-functions.ts';
 
 const listHash = taggedHasher('KeyAgg list');
 const coefficientHash = taggedHasher('KeyAgg coefficient');

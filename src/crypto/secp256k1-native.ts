@@ -2,7 +2,7 @@ import { equalBytes } from '../util/bytes.ts';
 import { readAddons } from './addon-file.ts';
 import { hasPublicKeyShape, isHighS, isOrderOrMore } from './curve.ts';
 import { parseDerLax } from './der.ts';
-import { sha256 } from './hash.ts';
+import { sha256 } from './hash-functions.ts';
 import { withMemoryFile, withPrivateDirectory } from './private-load.ts';
 import { nobleEngine } from './secp256k1-noble.ts';
 import type { SignatureEngine } from './signature-engine.ts';

@@ -1,7 +1,7 @@
 import { hashes, Point, verify } from '@noble/secp256k1';
 import { bytesToBigInt, CURVE_ORDER, hasPublicKeyShape } from './curve.ts';
 import { parseDerLax } from './der.ts';
-import { sha256, taggedHasher } from './hash.ts';
+import { sha256, taggedHasher } from './hash-functions.ts';
 import type { SignatureEngine } from './signature-engine.ts';
 
 hashes.sha256 = (message) => sha256(message) as Uint8Array<ArrayBuffer>;

@@ -1,7 +1,7 @@
 import { schnorr } from '@noble/secp256k1';
 import { assert } from '../util/assert.ts';
 import { reduceModOrder } from './curve.ts';
-import { secretTaggedHasher, taggedHasher } from './hash.ts';
+import { secretTaggedHasher, taggedHasher } from './hash-functions.ts';
 import { evenSecretOf, isValidSecret, publicKeyOf } from './keys.ts';
 import { signatureEngine } from './secp256k1.ts';
 import { nativeSecp256k1 } from './secp256k1-native.ts';

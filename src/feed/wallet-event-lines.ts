@@ -1,4 +1,4 @@
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
 import { type ParsedBlock, parseTransaction } from '../primitives/block.ts';
 import { hashFromHex, hashToHex, type Txid } from '../primitives/hash.ts';
 import { sumOutputs } from '../primitives/transaction.ts';

@@ -1,4 +1,4 @@
-import { SCOPES } from '../util/scopes.ts';
+import { SCOPES } from '../util/scope-names.ts';
 
 export { SCOPES };
 export type Scope = (typeof SCOPES)[number];

@@ -1,4 +1,4 @@
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
 import { positionHeight, type TxPosition } from '../primitives/coin.ts';
 import { SCRIPT_HASH_SIZE, type ScriptWriter } from '../storage/script-store.ts';
 import { KeyIndex } from '../util/key-index.ts';

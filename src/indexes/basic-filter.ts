@@ -1,4 +1,4 @@
-import { hash256 } from '../crypto/hash.ts';
+import { hash256 } from '../crypto/hash-functions.ts';
 import { type SipHashKey, sipHashKeyOf, sipHashWords } from '../crypto/siphash.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
 import { readCompactSize, writeCompactSize } from '../primitives/compact-size.ts';

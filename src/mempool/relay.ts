@@ -1,9 +1,9 @@
 import type { TxRejection } from '../consensus/rejection.ts';
 import type { ParsedTransaction } from '../primitives/block.ts';
 import { hashFromHex, type Txid, type Wtxid } from '../primitives/hash.ts';
+import type { AcceptResult, PackageResult } from './accept-result.ts';
 import { miningOrder } from './cluster/mining-order.ts';
 import type { Mempool } from './pool.ts';
-import type { AcceptResult, PackageResult } from './result.ts';
 import type { Acceptance } from './validation/acceptance.ts';
 import type { PackageAcceptance } from './validation/package-acceptance.ts';
 import { ValidationQueue, type ValidationQueueDeps, type ValidationQueueLimits } from './validation-queue.ts';

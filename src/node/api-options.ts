@@ -4,9 +4,9 @@ import { type ApiOptions, apiOptions } from '../http/options.ts';
 import type { Scope } from '../http/scopes.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { type ReadSources, readSources } from '../queries/read-settings.ts';
-import { COMMIT, VERSION } from '../util/version.ts';
+import { COMMIT, VERSION } from '../util/build-version.ts';
 import type { DescriptorBudget } from './descriptor-budget.ts';
-import { relayOptionsOf } from './relay-options.ts';
+import { relayOptionsOf } from './relay-settings.ts';
 
 const MEBIBYTE = 1024 * 1024;
 

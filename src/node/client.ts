@@ -4,7 +4,7 @@ import type { CallArgs, CallResult, NodeCallName } from '../port/node-calls.ts';
 import type { NodeCounters, NodePort, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { startWorker } from '../util/worker.ts';
-import type { FromNode, ToNode } from './protocol.ts';
+import type { FromNode, ToNode } from './node-messages.ts';
 
 interface PendingCall {
   readonly resolve: (result: unknown) => void;

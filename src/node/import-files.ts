@@ -1,5 +1,5 @@
 import type { Chain } from '../chain/chain.ts';
-import { hash256 } from '../crypto/hash.ts';
+import { hash256 } from '../crypto/hash-functions.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { NETWORK_NAMES, paramsFor } from '../params/networks.ts';
 import { hashToHex } from '../primitives/hash.ts';

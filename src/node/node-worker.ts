@@ -8,7 +8,7 @@ import { Backlog } from './backlog.ts';
 import { GarbageCollector } from './garbage.ts';
 import { openProgressLog } from './import-log.ts';
 import { Node } from './node.ts';
-import type { FromNode, ToNode } from './protocol.ts';
+import type { FromNode, ToNode } from './node-messages.ts';
 
 declare const self: Worker;
 

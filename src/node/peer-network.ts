@@ -6,10 +6,10 @@ import type { MempoolService } from '../mempool/service.ts';
 import type { NetService } from '../p2p/address/net-address.ts';
 import { ConnectionManager } from '../p2p/connections/connection-manager.ts';
 import type { NetOptions } from '../p2p/connections/net-options.ts';
-import type { Connections } from '../p2p/peer/context.ts';
+import { servesWhatWeNeed } from '../p2p/p2p-protocol.ts';
 import type { Peer } from '../p2p/peer/peer.ts';
+import type { Connections } from '../p2p/peer/peer-context.ts';
 import { PeerManager } from '../p2p/peer-manager.ts';
-import { servesWhatWeNeed } from '../p2p/protocol.ts';
 import { SERVICES } from '../p2p/services.ts';
 import type { NodeStatus, P2pCounters, PeerChange, SyncState } from '../port/node-port.ts';
 import type { PeerView } from '../port/peer-view.ts';
@@ -18,10 +18,10 @@ import { PeerStore } from '../storage/peer-store.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { systemRandomBelow } from '../util/random.ts';
+import { peerView } from './build-peer-view.ts';
 import { ClockWatch } from './clock-watch.ts';
-import { netOptionsOf } from './net-options.ts';
+import { netOptionsOf } from './net-settings.ts';
 import { p2pCounters } from './p2p-counters.ts';
-import { peerView } from './peer-view.ts';
 import { peersAt, syncState } from './sync-state.ts';
 
 export interface PeerNetworkDeps {

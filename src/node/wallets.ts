@@ -14,7 +14,7 @@ import { openMacKey } from '../wallet/node-voucher.ts';
 import { EncryptedWallets } from '../wallet/store/encrypted-wallets.ts';
 import { KnownWallets } from '../wallet/store/known-wallets.ts';
 import { WalletManager } from '../wallet/wallet-manager.ts';
-import { relayOptionsOf } from './relay-options.ts';
+import { relayOptionsOf } from './relay-settings.ts';
 import { readWalletPassphrase } from './wallet-passphrase.ts';
 
 /** The folder of wallets in the directory of a network. */

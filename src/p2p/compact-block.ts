@@ -1,4 +1,4 @@
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
 import { type SipHashKey, sipHashKeyOf, sipHashWords } from '../crypto/siphash.ts';
 import type { ParsedBlock, ParsedTransaction } from '../primitives/block.ts';
 import { writeCompactSize } from '../primitives/compact-size.ts';

@@ -1,4 +1,4 @@
-import { hash256 } from '../crypto/hash.ts';
+import { hash256 } from '../crypto/hash-functions.ts';
 import { writeVarBytes } from '../primitives/compact-size.ts';
 import { hashFromHex } from '../primitives/hash.ts';
 import { ByteWriter, hexToBytes } from '../util/bytes.ts';

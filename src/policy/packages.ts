@@ -1,5 +1,5 @@
 import { reject, type TxRejection } from '../consensus/rejection.ts';
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
 import { type ParsedTransaction, weightOf } from '../primitives/block.ts';
 import { hashFromHex, hashToHex, type Wtxid } from '../primitives/hash.ts';
 import { outpointKey } from '../primitives/outpoint.ts';

@@ -3,8 +3,8 @@ import { reject, type TxRejection } from '../consensus/rejection.ts';
 import { isCoinbase, type Transaction, type TxInput, type TxOutput } from '../primitives/transaction.ts';
 import { SCRIPT_FLAGS, type ScriptFlags } from '../script/flags.ts';
 import { evalScript } from '../script/interpreter.ts';
-import { ANNEX_TAG, WITNESS_V0_SCRIPTHASH_SIZE, WITNESS_V1_TAPROOT_SIZE } from '../script/limits.ts';
 import { type ScriptError, scriptErrorMessage } from '../script/script-error.ts';
+import { ANNEX_TAG, WITNESS_V0_SCRIPTHASH_SIZE, WITNESS_V1_TAPROOT_SIZE } from '../script/script-limits.ts';
 import { NO_SIGNATURES } from '../script/signature-checker.ts';
 import { TAPROOT_LEAF_MASK, TAPROOT_LEAF_TAPSCRIPT } from '../script/taproot.ts';
 import {

@@ -1,12 +1,12 @@
 import type { ChainTipStatus } from '../chain/header-tree.ts';
+import type { PackageResult } from '../mempool/accept-result.ts';
 import type { Estimate, EstimateRequest, RawEstimate } from '../mempool/fees/fee-estimator.ts';
 import type { BlockOverlap } from '../mempool/fees/mempool-policy.ts';
 import type { MempoolImportOptions } from '../mempool/mempool-import.ts';
-import type { PackageResult } from '../mempool/result.ts';
 import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
 import type { PeerView } from './peer-view.ts';
 import type { Refusal } from './refusal.ts';
-import type { WalletCalls } from './wallet-calls.ts';
+import type { WalletCalls } from './wallet-node-calls.ts';
 
 /** The end of a branch; hash in display order. */
 interface ChainTipView {

@@ -1,4 +1,4 @@
-import { hash256 } from '../crypto/hash.ts';
+import { hash256 } from '../crypto/hash-functions.ts';
 import { ByteReader, type ByteWriter, DecodeError } from '../util/bytes.ts';
 import { compactSizeLength, readCompactSize, writeVector } from './compact-size.ts';
 import type { BlockHash, Txid, Wtxid } from './hash.ts';

@@ -1,4 +1,4 @@
-import { hash256 } from '../crypto/hash.ts';
+import { hash256 } from '../crypto/hash-functions.ts';
 import { ByteReader, ByteWriter } from '../util/bytes.ts';
 import type { BlockHash, MerkleRoot } from './hash.ts';
 

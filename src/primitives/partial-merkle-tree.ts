@@ -1,4 +1,4 @@
-import { hash256 } from '../crypto/hash.ts';
+import { hash256 } from '../crypto/hash-functions.ts';
 import { concatBytes, equalBytes } from '../util/bytes.ts';
 import type { MerkleRoot, Txid } from './hash.ts';
 import { levelAbove } from './merkle.ts';

@@ -1,4 +1,4 @@
-import { hash256 } from '../crypto/hash.ts';
+import { hash256 } from '../crypto/hash-functions.ts';
 import { ByteReader, ByteWriter, DecodeError } from '../util/bytes.ts';
 import type { Amount } from './amount.ts';
 import { readVarBytes, readVector, writeVarBytes, writeVector } from './compact-size.ts';

@@ -1,4 +1,4 @@
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
 import type { ApiError, ErrorDetails, FailureCode } from '../http/errors.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import type { ReadEnv } from './read-env.ts';

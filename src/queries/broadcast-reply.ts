@@ -1,6 +1,6 @@
 import { fail, txRejectClass } from '../http/errors.ts';
 import { feeRateOf, sat } from '../http/sat.ts';
-import type { AcceptResult, PackageResult } from '../mempool/result.ts';
+import type { AcceptResult, PackageResult } from '../mempool/accept-result.ts';
 import type { BroadcastLimits, BroadcastResult } from '../mempool/service.ts';
 import type { ParsedTransaction } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';

@@ -1,4 +1,4 @@
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
 import { fail } from '../http/errors.ts';
 import { type TxPosition, txPosition } from '../primitives/coin.ts';
 import { equalBytes } from '../util/bytes.ts';

@@ -1,4 +1,4 @@
-import { hash256 } from '../crypto/hash.ts';
+import { hash256 } from '../crypto/hash-functions.ts';
 import { readCompactSize, readVarBytes, writeCompactSize, writeVarBytes } from '../primitives/compact-size.ts';
 import type { BlockHash, Txid } from '../primitives/hash.ts';
 import { HEADER_SIZE } from '../primitives/header.ts';

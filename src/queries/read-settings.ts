@@ -1,6 +1,6 @@
 import type { NetworkParams } from '../params/network-params.ts';
 import { DEFAULT_RELAY_OPTIONS, type RelayOptions } from '../policy/relay-options.ts';
-import { VERSION } from '../util/version.ts';
+import { VERSION } from '../util/build-version.ts';
 
 /** The operator's facts about the coin in `GET /api/listing`. */
 export interface ListingSettings {

@@ -1,4 +1,4 @@
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
 import { MuHash3072 } from '../crypto/muhash.ts';
 import type { Coin } from '../primitives/coin.ts';
 import { coinHeight, isCoinbaseCoin } from '../primitives/coin.ts';

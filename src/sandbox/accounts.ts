@@ -1,4 +1,4 @@
-import { hash160, sha256 } from '../crypto/hash.ts';
+import { hash160, sha256 } from '../crypto/hash-functions.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { addressOf } from '../script/address.ts';
 import { Op } from '../script/opcodes.ts';

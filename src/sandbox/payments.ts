@@ -7,7 +7,7 @@ import { scriptOf } from '../script/script-builder.ts';
 import { assert } from '../util/assert.ts';
 import type { SigningProvider } from '../wallet/keys/signing-data.ts';
 import { signTransaction } from '../wallet/signing/sign-transaction.ts';
-import type { SeededRandom } from './random.ts';
+import type { SeededRandom } from './seeded-random.ts';
 
 export interface OwnCoin {
   readonly outpoint: Outpoint;

@@ -14,8 +14,8 @@ import type { Log } from '../util/log.ts';
 import { sandboxAccounts } from './accounts.ts';
 import { liveBlockTime, seedBlockTime, untilDueMs } from './block-times.ts';
 import { makePayments, type OwnCoin } from './payments.ts';
-import { SeededRandom } from './random.ts';
 import type { SandboxChain, SandboxCoin, SandboxTip } from './sandbox-chain.ts';
+import { SeededRandom } from './seeded-random.ts';
 
 /** A shorter chain is extended to this height at once, so that the coinbases of the first eleven blocks are mature. */
 export const SEED_BLOCKS = 110;

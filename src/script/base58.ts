@@ -1,5 +1,5 @@
 import { base58 } from '@scure/base';
-import { hash256 } from '../crypto/hash.ts';
+import { hash256 } from '../crypto/hash-functions.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { secretBytes, secretCopy } from '../util/secret-bytes.ts';
 

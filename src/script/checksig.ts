@@ -1,7 +1,7 @@
 import { findAndDelete } from './find-and-delete.ts';
 import { SCRIPT_FLAGS, type ScriptFlags } from './flags.ts';
-import { MAX_OPS_PER_SCRIPT, MAX_PUBKEYS_PER_MULTISIG } from './limits.ts';
 import type { ScriptError } from './script-error.ts';
+import { MAX_OPS_PER_SCRIPT, MAX_PUBKEYS_PER_MULTISIG } from './script-limits.ts';
 import { readScriptNum } from './script-num.ts';
 import type { SignatureChecker, SigVersion, TaprootSpend } from './signature-checker.ts';
 import { checkPublicKeyEncoding, checkSignatureEncoding } from './signature-encoding.ts';

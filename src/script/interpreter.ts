@@ -1,11 +1,11 @@
-import { hash160, hash256, ripemd160, sha1, sha256 } from '../crypto/hash.ts';
+import { hash160, hash256, ripemd160, sha1, sha256 } from '../crypto/hash-functions.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { checkMultisig, checkSig, Execution } from './checksig.ts';
 import { SCRIPT_FLAGS, type ScriptFlags } from './flags.ts';
-import { MAX_OPS_PER_SCRIPT, MAX_SCRIPT_ELEMENT_SIZE, MAX_SCRIPT_SIZE, MAX_STACK_SIZE } from './limits.ts';
 import { calculate } from './numeric-opcodes.ts';
 import { isDisabledOpcode, Op } from './opcodes.ts';
 import type { ScriptError } from './script-error.ts';
+import { MAX_OPS_PER_SCRIPT, MAX_SCRIPT_ELEMENT_SIZE, MAX_SCRIPT_SIZE, MAX_STACK_SIZE } from './script-limits.ts';
 import { readScriptNum, scriptNumBytes } from './script-num.ts';
 import { isMinimalPush, operationEnd, pushStart } from './script-reader.ts';
 import { NO_CODE_SEPARATOR, type SignatureChecker, type SigVersion, type TaprootSpend } from './signature-checker.ts';

@@ -1,5 +1,5 @@
-import { MAX_SCRIPT_ELEMENT_SIZE } from './limits.ts';
 import { Op } from './opcodes.ts';
+import { MAX_SCRIPT_ELEMENT_SIZE } from './script-limits.ts';
 
 /**
  * Returns the position after the operation at `pos`; -1 if its push runs past the end. The opcode is `script[pos]`, and

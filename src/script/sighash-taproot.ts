@@ -1,4 +1,4 @@
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
 import { encodeOutpoint } from '../primitives/outpoint.ts';
 import { encodeOutput, type TxOutput } from '../primitives/transaction.ts';
 import { ByteWriter } from '../util/bytes.ts';

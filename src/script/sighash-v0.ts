@@ -1,4 +1,4 @@
-import { hash256 } from '../crypto/hash.ts';
+import { hash256 } from '../crypto/hash-functions.ts';
 import { writeVarBytes } from '../primitives/compact-size.ts';
 import { encodeOutpoint } from '../primitives/outpoint.ts';
 import { encodeOutput } from '../primitives/transaction.ts';

@@ -1,4 +1,4 @@
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
 import { writeVarBytes } from '../primitives/compact-size.ts';
 import { ByteWriter, compareBytes } from '../util/bytes.ts';
 

@@ -1,14 +1,14 @@
-import { hash160, sha256 } from '../crypto/hash.ts';
+import { hash160, sha256 } from '../crypto/hash-functions.ts';
 import { SCRIPT_FLAGS, type ScriptFlags } from './flags.ts';
+import { Op } from './opcodes.ts';
+import { scriptOf } from './script-builder.ts';
 import {
   MAX_PUBKEYS_PER_MULTISIG,
   MAX_SCRIPT_SIZE,
   WITNESS_V0_KEYHASH_SIZE,
   WITNESS_V0_SCRIPTHASH_SIZE,
   WITNESS_V1_TAPROOT_SIZE,
-} from './limits.ts';
-import { Op } from './opcodes.ts';
-import { scriptOf } from './script-builder.ts';
+} from './script-limits.ts';
 import { readScriptNum } from './script-num.ts';
 import { isMinimalPush, isPushOnly, operationEnd, pushStart } from './script-reader.ts';
 

@@ -1,11 +1,11 @@
 import { hasPublicKeyShape } from '../crypto/curve.ts';
-import { hash256, sha256 } from '../crypto/hash.ts';
+import { hash256, sha256 } from '../crypto/hash-functions.ts';
 import type { SignatureEngine } from '../crypto/signature-engine.ts';
 import type { TxInput } from '../primitives/transaction.ts';
 import { equalBytes } from '../util/bytes.ts';
 import type { ScriptFlags } from './flags.ts';
-import { LOCKTIME_THRESHOLD } from './limits.ts';
 import type { ScriptError } from './script-error.ts';
+import { LOCKTIME_THRESHOLD } from './script-limits.ts';
 import { legacyPreimage, SIGHASH_ONE } from './sighash-legacy.ts';
 import { taprootSighash } from './sighash-taproot.ts';
 import {

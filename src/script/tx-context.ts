@@ -1,4 +1,4 @@
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
 import { writeVarBytes } from '../primitives/compact-size.ts';
 import { encodeOutpoint } from '../primitives/outpoint.ts';
 import { encodeOutput, type Transaction, type TxOutput } from '../primitives/transaction.ts';

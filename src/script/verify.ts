@@ -1,9 +1,12 @@
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
 import { compactSizeLength, writeVarBytes } from '../primitives/compact-size.ts';
 import { assert } from '../util/assert.ts';
 import { ByteWriter, equalBytes } from '../util/bytes.ts';
 import { SCRIPT_FLAGS, type ScriptFlags } from './flags.ts';
 import { evalScript } from './interpreter.ts';
+import { isOpSuccess } from './opcodes.ts';
+import { pushData } from './script-builder.ts';
+import type { ScriptError } from './script-error.ts';
 import {
   ANNEX_TAG,
   MAX_SCRIPT_ELEMENT_SIZE,
@@ -11,10 +14,7 @@ import {
   WITNESS_V0_KEYHASH_SIZE,
   WITNESS_V0_SCRIPTHASH_SIZE,
   WITNESS_V1_TAPROOT_SIZE,
-} from './limits.ts';
-import { isOpSuccess } from './opcodes.ts';
-import { pushData } from './script-builder.ts';
-import type { ScriptError } from './script-error.ts';
+} from './script-limits.ts';
 import { isPushOnly, operationEnd } from './script-reader.ts';
 import { newTaprootSpend, type SignatureChecker, type SigVersion, type TaprootSpend } from './signature-checker.ts';
 import { isTrue } from './stack-opcodes.ts';

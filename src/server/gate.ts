@@ -2,7 +2,7 @@ import { status } from 'elysia';
 import type { AuditLog } from '../auth/audit/audit-log.ts';
 import type { Authenticator, AuthRefusal } from '../auth/authenticator.ts';
 import type { ClientAddresses } from '../auth/client-address.ts';
-import { RateTable } from '../auth/limits.ts';
+import { RateTable } from '../auth/rate-limits.ts';
 import type { Call } from '../http/call.ts';
 import { compressed } from '../http/compress.ts';
 import { ApiError, BEARER_CHALLENGE, errorResponse, fail, JSON_TYPE, shownError } from '../http/errors.ts';

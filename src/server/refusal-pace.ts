@@ -1,4 +1,4 @@
-import { RateTable } from '../auth/limits.ts';
+import { RateTable } from '../auth/rate-limits.ts';
 import type { Owner } from '../http/owner.ts';
 import type { Clock } from '../util/clock.ts';
 

@@ -1,6 +1,6 @@
 import type { Server } from 'bun';
 import type { Client } from '../auth/client-address.ts';
-import type { TokenBucket } from '../auth/limits.ts';
+import type { TokenBucket } from '../auth/rate-limits.ts';
 import type { Call } from '../http/call.ts';
 import type { Principal } from '../http/principal.ts';
 import type { SocketData } from '../ws/ws-connection.ts';

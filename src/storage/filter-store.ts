@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { hash256 } from '../crypto/hash.ts';
+import { hash256 } from '../crypto/hash-functions.ts';
 import type { Hash } from '../primitives/hash.ts';
 import { DecodeError, equalBytes } from '../util/bytes.ts';
 import { type FilePosition, RecordReader, RecordWriter, recordFileName } from './block-files.ts';

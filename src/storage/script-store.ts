@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
 import { type TxPosition, txPosition } from '../primitives/coin.ts';
 import { BulkInsert } from './bulk-insert.ts';
 

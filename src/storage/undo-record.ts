@@ -1,4 +1,4 @@
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
 import { concatBytes, DecodeError, equalBytes } from '../util/bytes.ts';
 
 /** Bytes of the checksum after the undo data of a block. */

@@ -1,4 +1,4 @@
-import { hash160 } from '../crypto/hash.ts';
+import { hash160 } from '../crypto/hash-functions.ts';
 import { unixSeconds } from '../util/clock.ts';
 import type { Steps } from '../util/slices.ts';
 import { onlyActiveKey } from './hd-keys.ts';

@@ -1,4 +1,4 @@
-import { hash160 } from '../crypto/hash.ts';
+import { hash160 } from '../crypto/hash-functions.ts';
 import { randomSecretBytes } from '../crypto/random-secret.ts';
 import { compareBytes } from '../util/bytes.ts';
 import { unixSeconds } from '../util/clock.ts';

@@ -4,13 +4,13 @@ import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Elysia } from 'elysia';
+import { makeKey, parseApiKey, secretHash } from '../../src/auth/api-key.ts';
 import { AuthStore } from '../../src/auth/auth-store.ts';
 import { initialKeyOf } from '../../src/auth/initial-key.ts';
 import { issueKey } from '../../src/auth/issue-key.ts';
-import { makeKey, parseApiKey, secretHash } from '../../src/auth/key.ts';
 import { KeyAdmin } from '../../src/auth/key-admin.ts';
 import { Keyring } from '../../src/auth/keyring.ts';
-import { BoundedMap, FailureTable, TokenBucket } from '../../src/auth/limits.ts';
+import { BoundedMap, FailureTable, TokenBucket } from '../../src/auth/rate-limits.ts';
 import { inSubnet, limitKey, parseIp, parseIpSubnet } from '../../src/http/ip.ts';
 import { access } from '../../src/http/route-access.ts';
 import type { RoutePlugin } from '../../src/server/app.ts';

@@ -1,4 +1,4 @@
-import { hash256 } from '../../src/crypto/hash.ts';
+import { hash256 } from '../../src/crypto/hash-functions.ts';
 import { publicKeyOf, xOnlyOf } from '../../src/crypto/keys.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { signSchnorr } from '../../src/crypto/sign-schnorr.ts';

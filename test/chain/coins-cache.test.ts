@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { CoinsCache } from '../../src/chain/coins-cache.ts';
-import { sha256 } from '../../src/crypto/hash.ts';
+import { sha256 } from '../../src/crypto/hash-functions.ts';
 import type { CoinRow, CoinStore } from '../../src/storage/coin-store.ts';
 
 /** The coins of the database, by key in hex. */

@@ -22,7 +22,7 @@ test.each([
 
 test.each([
   ['src/main.ts', "import { dispatch } from './cli/dispatch.ts';\nprocess.exit(0);"],
-  ['src/cli/start.ts', "import { loadConfig } from '../config/load.ts';"],
+  ['src/cli/start-command.ts', "import { loadConfig } from '../config/load.ts';"],
   ['src/node/run.ts', "import type { Config } from '../config/schema.ts';\nimport { Chain } from '../chain/chain.ts';"],
   [
     'src/config/schema.ts',
@@ -38,7 +38,7 @@ test.each([
     "import { assert } from '../util/assert.ts';\nimport { verify } from '../script/verify.ts';",
   ],
   ['src/script/sighash.ts', "import { sha256 } from '@noble/hashes/sha2.js';"],
-  ['src/util/version.ts', "import { version } from '../../package.json';"],
+  ['src/util/build-version.ts', "import { version } from '../../package.json';"],
   ['src/chain/chain.ts', "// import { x } from '../node/x.ts';\n/* import y from '../rest/y.ts'; process.exit(1) */"],
   ['src/node/pool.ts', "new Worker(new URL('./verify-worker.ts', import.meta.url).href);"],
 ])('allows %s %j', (path, text) => expect(checkImports({ path, text })).toEqual([]));

@@ -23,8 +23,8 @@ test('overloads, re-exports, names of a file of its own and methods of JSON-RPC 
       ),
       file('src/b.ts', "export { read } from './a.ts';\nconst b = 2;\nexport const send = 1;"),
       file('src/rpc/methods/wallet/send-methods.ts', 'export const send = rpcMethod({});'),
-      file('src/cli/start.ts', 'export const command = {};'),
-      file('src/cli/key.ts', 'export const command = {};'),
+      file('src/cli/start-command.ts', 'export const command = {};'),
+      file('src/cli/key-command.ts', 'export const command = {};'),
     ]),
   ).toEqual([]);
 });

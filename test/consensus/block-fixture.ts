@@ -4,7 +4,7 @@ import {
   witnessMerkleRoot,
 } from '../../src/consensus/witness-commitment.ts';
 import { checkProofOfWork } from '../../src/consensus/work.ts';
-import { hash256 } from '../../src/crypto/hash.ts';
+import { hash256 } from '../../src/crypto/hash-functions.ts';
 import { encodeBlock, type ParsedBlock, parseBlock, parseTransaction } from '../../src/primitives/block.ts';
 import type { BlockHash, MerkleRoot, Txid, Wtxid } from '../../src/primitives/hash.ts';
 import { merkleRoot } from '../../src/primitives/merkle.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { checkBlock } from '../../src/consensus/check-block.ts';
-import { checkSignetSolution, signetTransactions } from '../../src/consensus/signet.ts';
+import { checkSignetSolution, signetTransactions } from '../../src/consensus/signet-solution.ts';
 import { genesisBlock } from '../../src/params/genesis.ts';
 import { customSignet, signet } from '../../src/params/signet.ts';
 import { type ParsedBlock, parseBlock } from '../../src/primitives/block.ts';

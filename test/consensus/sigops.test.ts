@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { legacySigops, txSigopCost } from '../../src/consensus/sigops.ts';
-import { hash160, sha256 } from '../../src/crypto/hash.ts';
+import { hash160, sha256 } from '../../src/crypto/hash-functions.ts';
 import { SCRIPT_FLAGS } from '../../src/script/flags.ts';
 import { pushData } from '../../src/script/script-builder.ts';
 import { concatBytes, hexToBytes } from '../../src/util/bytes.ts';

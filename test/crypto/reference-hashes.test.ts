@@ -4,7 +4,7 @@ import { hmac } from '@noble/hashes/hmac.js';
 import { ripemd160, sha1 } from '@noble/hashes/legacy.js';
 import { sha256, sha512 } from '@noble/hashes/sha2.js';
 import fc from 'fast-check';
-import * as ours from '../../src/crypto/hash.ts';
+import * as ours from '../../src/crypto/hash-functions.ts';
 import { hkdfSha256 } from '../../src/crypto/hkdf.ts';
 import { hmacSha512 } from '../../src/crypto/hmac-sha512.ts';
 import { equalBytes } from '../../src/util/bytes.ts';

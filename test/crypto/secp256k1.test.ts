@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { parseDerLax } from '../../src/crypto/der.ts';
-import { sha256 } from '../../src/crypto/hash.ts';
+import { sha256 } from '../../src/crypto/hash-functions.ts';
 import {
   publicKeyOf,
   randomSecret,

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { sign } from '@noble/secp256k1';
 import { derOfCompact } from '../../src/crypto/der.ts';
-import { sha256 } from '../../src/crypto/hash.ts';
+import { sha256 } from '../../src/crypto/hash-functions.ts';
 import { publicKeyOf } from '../../src/crypto/keys.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { signEcdsaLowR } from '../../src/crypto/sign-low-r.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { hash160 } from '../../src/crypto/hash.ts';
+import { hash160 } from '../../src/crypto/hash-functions.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import type { Transaction } from '../../src/primitives/transaction.ts';
 import { addressOf } from '../../src/script/address.ts';

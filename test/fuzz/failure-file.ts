@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sha256 } from '../../src/crypto/hash.ts';
+import { sha256 } from '../../src/crypto/hash-functions.ts';
 import { hexToBytes } from '../../src/util/bytes.ts';
 
 /** Keeps an input as `target hex` in a file; returns how to run it again. */

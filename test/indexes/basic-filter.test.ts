@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { sha256 } from '../../src/crypto/hash.ts';
+import { sha256 } from '../../src/crypto/hash-functions.ts';
 import { sipHash, sipHashKeyOf } from '../../src/crypto/siphash.ts';
 import {
   basicFilter,

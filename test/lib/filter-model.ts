@@ -1,4 +1,4 @@
-import { hash256 } from '../../src/crypto/hash.ts';
+import { hash256 } from '../../src/crypto/hash-functions.ts';
 import { sipHash, sipHashKeyOf } from '../../src/crypto/siphash.ts';
 import { parseBlock } from '../../src/primitives/block.ts';
 

@@ -1,4 +1,4 @@
-import { hash160, sha256 } from '../../src/crypto/hash.ts';
+import { hash160, sha256 } from '../../src/crypto/hash-functions.ts';
 import { publicKeyOf, tapTweakPublicKey } from '../../src/crypto/keys.ts';
 import { TAPROOT_LEAF_TAPSCRIPT, tapLeafHash, tapTweakHash } from '../../src/script/taproot.ts';
 import { assert } from '../../src/util/assert.ts';

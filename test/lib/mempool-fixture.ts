@@ -1,8 +1,8 @@
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
+import type { AcceptResult } from '../../src/mempool/accept-result.ts';
 import type { RemovalReason } from '../../src/mempool/changes.ts';
 import { followChain } from '../../src/mempool/follow-chain.ts';
 import { Mempool } from '../../src/mempool/pool.ts';
-import type { AcceptResult } from '../../src/mempool/result.ts';
 import { Acceptance, type AcceptOptions } from '../../src/mempool/validation/acceptance.ts';
 import { PackageAcceptance } from '../../src/mempool/validation/package-acceptance.ts';
 import { DEFAULT_RELAY_OPTIONS, type RelayOptions } from '../../src/policy/relay-options.ts';

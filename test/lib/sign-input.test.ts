@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { hash160 } from '../../src/crypto/hash.ts';
+import { hash160 } from '../../src/crypto/hash-functions.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { nobleEngine } from '../../src/crypto/secp256k1-noble.ts';
 import { type Transaction, txidOf } from '../../src/primitives/transaction.ts';

@@ -1,4 +1,4 @@
-import { hash160, sha256 } from '../../src/crypto/hash.ts';
+import { hash160, sha256 } from '../../src/crypto/hash-functions.ts';
 import type { Amount } from '../../src/primitives/amount.ts';
 import type { TxPosition } from '../../src/primitives/coin.ts';
 import type { Outpoint } from '../../src/primitives/outpoint.ts';

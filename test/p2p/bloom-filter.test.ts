@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { BLOOM_UPDATE, BloomFilter } from '../../src/p2p/bloom-filter.ts';
-import { filteredBlock } from '../../src/p2p/merkle-block.ts';
+import { filteredBlock } from '../../src/p2p/filtered-block.ts';
 import { merkleblock } from '../../src/p2p/messages/blocks.ts';
 import { filteradd, filterload } from '../../src/p2p/messages/bloom.ts';
 import { parseBlock, parseTransaction } from '../../src/primitives/block.ts';

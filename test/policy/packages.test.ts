@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { sha256 } from '../../src/crypto/hash.ts';
+import { sha256 } from '../../src/crypto/hash-functions.ts';
 import { checkPackage, isChildWithParents, isChildWithParentsTree, packageHash } from '../../src/policy/packages.ts';
 import { type ParsedTransaction, parseTransaction, weightOf } from '../../src/primitives/block.ts';
 import { hashFromHex, hashToHex, type Wtxid } from '../../src/primitives/hash.ts';

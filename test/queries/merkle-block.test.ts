@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { hash256 } from '../../src/crypto/hash.ts';
+import { hash256 } from '../../src/crypto/hash-functions.ts';
 import { merkleRoot } from '../../src/primitives/merkle.ts';
 import { encodeMerkleBlock, readMerkleBlock } from '../../src/queries/merkle-block.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { hash256 } from '../../src/crypto/hash.ts';
+import { hash256 } from '../../src/crypto/hash-functions.ts';
 import { concatBytes, hexToBytes } from '../../src/util/bytes.ts';
 import {
   API_KEY,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { hash160 } from '../../src/crypto/hash.ts';
+import { hash160 } from '../../src/crypto/hash-functions.ts';
 import { addressOf } from '../../src/script/address.ts';
 import { scriptToAsm } from '../../src/script/asm.ts';
 import { pushData, pushNumber, scriptOf } from '../../src/script/script-builder.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { hash256 } from '../../src/crypto/hash.ts';
+import { hash256 } from '../../src/crypto/hash-functions.ts';
 import { publicKeyOf } from '../../src/crypto/keys.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { nobleEngine } from '../../src/crypto/secp256k1-noble.ts';

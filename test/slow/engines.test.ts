@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { derOfCompact, parseDerLax } from '../../src/crypto/der.ts';
-import { sha256, taggedHasher } from '../../src/crypto/hash.ts';
+import { sha256, taggedHasher } from '../../src/crypto/hash-functions.ts';
 import { publicKeyOf, recoverPublicKey, signEcdsaCompact, tapTweakPublicKey, xOnlyOf } from '../../src/crypto/keys.ts';
 import { nativeEngine } from '../../src/crypto/secp256k1-native.ts';
 import { nobleEngine } from '../../src/crypto/secp256k1-noble.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { sha256 } from '../../src/crypto/hash.ts';
+import { sha256 } from '../../src/crypto/hash-functions.ts';
 import { publicKeyOf } from '../../src/crypto/keys.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
 import { multisig, p2pkh, p2wshOf } from '../../src/script/templates.ts';

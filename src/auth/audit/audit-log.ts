@@ -1,7 +1,7 @@
 import { ApiError, fail } from '../../http/errors.ts';
 import type { Log } from '../../util/log.ts';
 import { startWorker } from '../../util/worker.ts';
-import { BoundedMap } from '../limits.ts';
+import { BoundedMap } from '../rate-limits.ts';
 import type { FromAuditWorker, ToAuditWorker } from './audit-messages.ts';
 import type { AuditCall, AuditEntry, AuditFilter, AuditRow } from './audit-store.ts';
 import { OUTCOME_STARTED } from './audit-store.ts';

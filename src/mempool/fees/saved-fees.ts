@@ -1,4 +1,4 @@
-import { hash256 } from '../../crypto/hash.ts';
+import { hash256 } from '../../crypto/hash-functions.ts';
 import { ByteReader, ByteWriter, DecodeError, equalBytes } from '../../util/bytes.ts';
 import { type BlockOverlap, COVERAGE_WINDOW } from './mempool-policy.ts';
 

@@ -6,8 +6,8 @@ import type { CallTable, NetworkCalls, NetworkView } from '../../port/node-calls
 import type { Refusal } from '../../port/refusal.ts';
 import type { Clock } from '../../util/clock.ts';
 import { unixSeconds } from '../../util/clock.ts';
+import { serviceNames, servicesHex } from '../build-peer-view.ts';
 import type { PeerNetwork } from '../peer-network.ts';
-import { serviceNames, servicesHex } from '../peer-view.ts';
 
 const NETWORKS = ['ipv4', 'ipv6', 'onion', 'i2p', 'cjdns'] as const;
 

@@ -1,6 +1,6 @@
 import type { CallTable } from '../../port/node-calls.ts';
 import type { Refusal } from '../../port/refusal.ts';
-import type { WalletCalls } from '../../port/wallet-calls.ts';
+import type { WalletCalls } from '../../port/wallet-node-calls.ts';
 import { parseAddress } from '../../script/address.ts';
 import { sleep } from '../../util/abort.ts';
 import { lockCoins } from '../../wallet/coin-locks.ts';

@@ -1,4 +1,4 @@
-import { hash256 } from '../../crypto/hash.ts';
+import { hash256 } from '../../crypto/hash-functions.ts';
 import { writeCompactSize } from '../../primitives/compact-size.ts';
 import { ByteWriter } from '../../util/bytes.ts';
 import { addressBytes, type NetAddress, type NetService } from './net-address.ts';

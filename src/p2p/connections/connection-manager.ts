@@ -11,8 +11,8 @@ import type { AddedNodeState } from './manual-connections.ts';
 import type { NetDependencies, NetOptions, Slots } from './net-options.ts';
 import { NetState } from './net-state.ts';
 import type { NetTotals } from './net-totals.ts';
+import type { Routes } from './network-routes.ts';
 import type { PeerLink, PeerLogic } from './peer-link.ts';
-import type { Routes } from './routes.ts';
 import { RunningNet } from './running-net.ts';
 import { isInSubnet, type Subnet } from './subnet.ts';
 

@@ -11,9 +11,9 @@ import { Connection, type ConnectionEvents } from './connection.ts';
 import type { ConnectionTable } from './connection-table.ts';
 import { type Dial, DialError, type Lookup, lookUp } from './dial.ts';
 import type { LocalAddresses } from './local-addresses.ts';
+import type { Routes } from './network-routes.ts';
 import type { ConnectionType } from './peer-link.ts';
 import { type PermissionRule, permissionsOf } from './permissions.ts';
-import type { Routes } from './routes.ts';
 import { socks5Connect } from './socks5.ts';
 import type { Timing } from './timing.ts';
 

@@ -2,8 +2,8 @@ import type { RandomBelow } from '../../util/random.ts';
 import { equalAddresses, type NetAddress, type NetService } from '../address/net-address.ts';
 import { networkOf, reachabilityFrom } from '../address/net-group.ts';
 import { isRoutable } from '../address/ranges.ts';
+import type { Routes } from './network-routes.ts';
 import type { PeerLink } from './peer-link.ts';
-import type { Routes } from './routes.ts';
 
 /**
  * Initial score of a local address by its origin (Core's LOCAL_IF, LOCAL_BIND, LOCAL_MANUAL). Each peer that sees us at

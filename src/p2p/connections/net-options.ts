@@ -5,8 +5,8 @@ import type { Log } from '../../util/log.ts';
 import type { RandomBelow } from '../../util/random.ts';
 import type { NetService } from '../address/net-address.ts';
 import type { Dial, DialTarget, Lookup } from './dial.ts';
+import type { RouteOptions } from './network-routes.ts';
 import type { PermissionRule } from './permissions.ts';
-import type { RouteOptions } from './routes.ts';
 import type { Timing } from './timing.ts';
 
 const FULL_RELAY = 8;

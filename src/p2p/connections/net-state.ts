@@ -13,7 +13,7 @@ import { LOCAL_SCORES, LocalAddresses } from './local-addresses.ts';
 import { AddedNodes } from './manual-connections.ts';
 import { connectionSlots, type NetDependencies, type NetOptions, type Slots } from './net-options.ts';
 import { NetTotals } from './net-totals.ts';
-import { Routes } from './routes.ts';
+import { Routes } from './network-routes.ts';
 import { loadAddresses } from './saved-peers.ts';
 import { systemTiming } from './timing.ts';
 

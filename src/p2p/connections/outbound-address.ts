@@ -3,7 +3,7 @@ import type { AddrManager, Selected } from '../address/addr-manager.ts';
 import type { NetService, PeerAddress } from '../address/net-address.ts';
 import { isValid } from '../address/ranges.ts';
 import { mayKnowAddresses } from '../services.ts';
-import type { RoutableNetwork } from './routes.ts';
+import type { RoutableNetwork } from './network-routes.ts';
 
 /** Maximum number of addresses considered per round. */
 const MAX_TRIES = 100;

@@ -10,8 +10,8 @@ import type { Dialer, OutboundType } from './dialer.ts';
 import type { LocalAddresses } from './local-addresses.ts';
 import type { AddedNodes } from './manual-connections.ts';
 import type { Slots } from './net-options.ts';
+import type { RoutableNetwork, Routes } from './network-routes.ts';
 import { chooseAddress } from './outbound-address.ts';
-import type { RoutableNetwork, Routes } from './routes.ts';
 import type { Timing } from './timing.ts';
 
 const ROUND_MS = 500;

@@ -1,4 +1,4 @@
-import { hash256 } from '../../crypto/hash.ts';
+import { hash256 } from '../../crypto/hash-functions.ts';
 import { type ParsedTransaction, readTransaction } from '../../primitives/block.ts';
 import type { BlockHash } from '../../primitives/hash.ts';
 import { type BlockHeader, decodeHeader, encodeHeader, HEADER_SIZE } from '../../primitives/header.ts';

@@ -10,9 +10,9 @@ import {
   servesWhatWeNeed,
   USER_AGENT,
   WTXID_RELAY_VERSION,
-} from '../protocol.ts';
-import { claimTxRelaySlot, type PeerContext } from './context.ts';
+} from '../p2p-protocol.ts';
 import type { Peer } from './peer.ts';
+import { claimTxRelaySlot, type PeerContext } from './peer-context.ts';
 
 /** Time limit of the handshake, milliseconds. */
 const HANDSHAKE_MS = 60_000;

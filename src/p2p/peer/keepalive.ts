@@ -1,7 +1,7 @@
 import { random64 } from '../../util/random.ts';
-import { PING_NONCE_VERSION } from '../protocol.ts';
-import type { PeerContext } from './context.ts';
+import { PING_NONCE_VERSION } from '../p2p-protocol.ts';
 import type { Peer } from './peer.ts';
+import type { PeerContext } from './peer-context.ts';
 
 const PING_INTERVAL_MS = 2 * 60_000;
 /** Time without a pong after which a peer is disconnected, milliseconds. */

@@ -3,8 +3,8 @@ import { unixSeconds } from '../../util/clock.ts';
 import { canDirectFetch } from '../relay/recent-block.ts';
 import type { BlockRequests } from '../sync/block-requests.ts';
 import type { HeaderSync } from '../sync/header-sync.ts';
-import type { PeerContext } from './context.ts';
 import type { Peer } from './peer.ts';
+import type { PeerContext } from './peer-context.ts';
 
 /**
  * Time for an outbound peer to announce a chain with as much work as our tip had; then time to answer a last

@@ -6,7 +6,7 @@ import type { BloomFilter } from '../bloom-filter.ts';
 import type { PartialBlock } from '../compact-block.ts';
 import type { PeerLink } from '../connections/peer-link.ts';
 import type { VersionMessage } from '../messages/version.ts';
-import { servesBlocks, servesWitness } from '../protocol.ts';
+import { servesBlocks, servesWitness } from '../p2p-protocol.ts';
 import { SERVICES } from '../services.ts';
 
 import type { HeadersPresync } from '../sync/headers-presync.ts';

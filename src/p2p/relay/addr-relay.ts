@@ -4,9 +4,9 @@ import { poissonDelay, random64, shuffled } from '../../util/random.ts';
 import { RollingBloomFilter } from '../../util/rolling-bloom-filter.ts';
 import { addressBytes, isV1Compatible, type PeerAddress } from '../address/net-address.ts';
 import { isRoutable } from '../address/ranges.ts';
-import type { PeerContext } from '../peer/context.ts';
+import { servesBlocks } from '../p2p-protocol.ts';
 import type { AddrRelayState, Peer } from '../peer/peer.ts';
-import { servesBlocks } from '../protocol.ts';
+import type { PeerContext } from '../peer/peer-context.ts';
 
 const MAX_ADDRESSES = 1000;
 const SEND_MEAN_MS = 30_000;

@@ -1,9 +1,9 @@
 import type { ChainEntry } from '../../chain/chain-entry.ts';
 import type { ParsedBlock } from '../../primitives/block.ts';
 import { INVENTORY } from '../messages/inventory.ts';
-import type { PeerContext } from '../peer/context.ts';
+import { INVALID_COMPACT_VERSION, SENDHEADERS_VERSION } from '../p2p-protocol.ts';
 import type { Peer } from '../peer/peer.ts';
-import { INVALID_COMPACT_VERSION, SENDHEADERS_VERSION } from '../protocol.ts';
+import type { PeerContext } from '../peer/peer-context.ts';
 import { hasHeader, isActive, processBlockAvailability } from '../sync/availability.ts';
 import type { RecentBlock } from './recent-block.ts';
 

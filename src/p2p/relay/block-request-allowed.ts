@@ -1,6 +1,6 @@
 import type { ChainEntry } from '../../chain/chain-entry.ts';
 import { proofEquivalentTime } from '../../consensus/work.ts';
-import type { PeerContext } from '../peer/context.ts';
+import type { PeerContext } from '../peer/peer-context.ts';
 import { isActive } from '../sync/availability.ts';
 
 /** Age limit for serving blocks outside the active chain, seconds; older ones would fingerprint the node. */

@@ -5,7 +5,7 @@ import { unixSeconds } from '../../util/clock.ts';
 import { random64 } from '../../util/random.ts';
 import { compactBlockOf } from '../compact-block.ts';
 import { encodeMessage } from '../messages/messages.ts';
-import type { PeerContext } from '../peer/context.ts';
+import type { PeerContext } from '../peer/peer-context.ts';
 
 /** Maximum age of the tip in block intervals for direct fetching of announced blocks. */
 const DIRECT_FETCH_SPACINGS = 20;

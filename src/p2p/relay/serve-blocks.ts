@@ -1,12 +1,12 @@
 import type { ChainEntry } from '../../chain/chain-entry.ts';
 import type { BlockHash } from '../../primitives/hash.ts';
 import { equalBytes } from '../../util/bytes.ts';
-import { filteredBlock } from '../merkle-block.ts';
+import { filteredBlock } from '../filtered-block.ts';
 import type { GetBlockTxnMessage } from '../messages/compact-blocks.ts';
 import { type LocatorMessage, MAX_HEADERS } from '../messages/headers.ts';
 import { INVENTORY, type InventoryItem } from '../messages/inventory.ts';
-import type { PeerContext } from '../peer/context.ts';
 import type { Peer } from '../peer/peer.ts';
+import type { PeerContext } from '../peer/peer-context.ts';
 import { isActive, locatorFork } from '../sync/availability.ts';
 import { isBlockRequestAllowed } from './block-request-allowed.ts';
 import { canDirectFetch, type RecentBlock } from './recent-block.ts';

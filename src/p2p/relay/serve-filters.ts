@@ -3,8 +3,8 @@ import type { FilterIndex } from '../../chain/filter-index.ts';
 import type { BlockHash } from '../../primitives/hash.ts';
 import { DecodeError } from '../../util/bytes.ts';
 import type { FilterRangeMessage, GetFilterCheckpointsMessage } from '../messages/filters.ts';
-import type { PeerContext } from '../peer/context.ts';
 import type { Peer } from '../peer/peer.ts';
+import type { PeerContext } from '../peer/peer-context.ts';
 import { hasServices, SERVICES } from '../services.ts';
 import { isBlockRequestAllowed } from './block-request-allowed.ts';
 

@@ -1,4 +1,4 @@
-import { hash256 } from '../../crypto/hash.ts';
+import { hash256 } from '../../crypto/hash-functions.ts';
 import type { BlockHash, MerkleRoot } from '../../primitives/hash.ts';
 import { type BlockHeader, HEADER_SIZE, headerBytes } from '../../primitives/header.ts';
 

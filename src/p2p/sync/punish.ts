@@ -1,6 +1,6 @@
 import type { BlockRejection } from '../../consensus/rejection.ts';
-import type { PeerContext } from '../peer/context.ts';
 import type { Peer } from '../peer/peer.ts';
+import type { PeerContext } from '../peer/peer-context.ts';
 
 /**
  * Core's MaybePunishNodeForBlock: discourages a peer for an invalid block or header. Peers may relay a compact block

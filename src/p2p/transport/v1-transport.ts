@@ -1,4 +1,4 @@
-import { hash256 } from '../../crypto/hash.ts';
+import { hash256 } from '../../crypto/hash-functions.ts';
 import { assert } from '../../util/assert.ts';
 import { bytesToHex } from '../../util/bytes.ts';
 import { MESSAGES } from '../messages/messages.ts';

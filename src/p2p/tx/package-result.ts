@@ -1,6 +1,6 @@
 import type { TxRejection } from '../../consensus/rejection.ts';
+import type { AcceptResult, PackageResult } from '../../mempool/accept-result.ts';
 import type { PeerId } from '../../mempool/orphanage.ts';
-import type { AcceptResult, PackageResult } from '../../mempool/result.ts';
 import type { ParsedTransaction } from '../../primitives/block.ts';
 import { hashToHex, type Txid } from '../../primitives/hash.ts';
 import type { PackageToValidate, TxDownload } from './tx-download.ts';

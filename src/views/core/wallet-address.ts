@@ -1,4 +1,4 @@
-import { hash160, ripemd160 } from '../../crypto/hash.ts';
+import { hash160, ripemd160 } from '../../crypto/hash-functions.ts';
 import type { NetworkParams } from '../../params/network-params.ts';
 import { addressOf } from '../../script/address.ts';
 import { scriptType, witnessVersion } from '../../script/templates.ts';

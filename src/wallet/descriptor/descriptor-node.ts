@@ -1,4 +1,4 @@
-import { sha256 } from '../../crypto/hash.ts';
+import { sha256 } from '../../crypto/hash-functions.ts';
 import { bytesToHex } from '../../util/bytes.ts';
 import type { Steps } from '../../util/slices.ts';
 import type { ExtendedPublicKey } from '../keys/extended-key.ts';

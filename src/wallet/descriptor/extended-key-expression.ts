@@ -1,4 +1,4 @@
-import { hash160 } from '../../crypto/hash.ts';
+import { hash160 } from '../../crypto/hash-functions.ts';
 import { bytesToHex } from '../../util/bytes.ts';
 import {
   derivePublicChild,

@@ -1,5 +1,5 @@
 import { hasPublicKeyShape } from '../../crypto/curve.ts';
-import { hash160, ripemd160 } from '../../crypto/hash.ts';
+import { hash160, ripemd160 } from '../../crypto/hash-functions.ts';
 import { signatureEngine } from '../../crypto/secp256k1.ts';
 import { Op } from '../../script/opcodes.ts';
 import { readScriptNum } from '../../script/script-num.ts';

@@ -1,4 +1,4 @@
-import { hash160 } from '../../crypto/hash.ts';
+import { hash160 } from '../../crypto/hash-functions.ts';
 import { bytesToHex } from '../../util/bytes.ts';
 import { type ExtendedPublicKey, fingerprintOf } from '../keys/extended-key.ts';
 import { formatKeyPath, type KeyOrigin } from '../keys/key-path.ts';

@@ -1,5 +1,5 @@
 import { WITNESS_SCALE_FACTOR } from '../../consensus/limits.ts';
-import { hash160 } from '../../crypto/hash.ts';
+import { hash160 } from '../../crypto/hash-functions.ts';
 import { Op } from '../../script/opcodes.ts';
 import { scriptOf } from '../../script/script-builder.ts';
 import { p2pk, p2pkh, p2shOf, p2tr, p2wpkh } from '../../script/templates.ts';

@@ -1,5 +1,5 @@
 import { parseAddress } from '../../script/address.ts';
-import { MAX_PUBKEYS_PER_MULTISIG, MAX_SCRIPT_ELEMENT_SIZE } from '../../script/limits.ts';
+import { MAX_PUBKEYS_PER_MULTISIG, MAX_SCRIPT_ELEMENT_SIZE } from '../../script/script-limits.ts';
 import { hexToBytes, isHex } from '../../util/bytes.ts';
 import { hideSecrets } from '../keys/hide-secrets.ts';
 import { parseUint32 } from '../keys/key-path.ts';

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { hash160 } from '../../crypto/hash.ts';
+import { hash160 } from '../../crypto/hash-functions.ts';
 import { hmacSha512 } from '../../crypto/hmac-sha512.ts';
 import { isValidSecret } from '../../crypto/keys.ts';
 import { signatureEngine } from '../../crypto/secp256k1.ts';

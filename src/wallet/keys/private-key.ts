@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { hash160 } from '../../crypto/hash.ts';
+import { hash160 } from '../../crypto/hash-functions.ts';
 import { isValidSecret, publicKeyOf } from '../../crypto/keys.ts';
 import { decodeWif, encodeWif } from '../../script/wif.ts';
 import { assert } from '../../util/assert.ts';

@@ -1,4 +1,4 @@
-import { hash160, hash256 } from '../../crypto/hash.ts';
+import { hash160, hash256 } from '../../crypto/hash-functions.ts';
 import { recoverPublicKey, signEcdsaCompact } from '../../crypto/keys.ts';
 import { writeVarBytes } from '../../primitives/compact-size.ts';
 import { ByteWriter, concatBytes, equalBytes } from '../../util/bytes.ts';

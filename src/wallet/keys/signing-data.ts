@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { hash160 } from '../../crypto/hash.ts';
+import { hash160 } from '../../crypto/hash-functions.ts';
 import { bytesToHex } from '../../util/bytes.ts';
 import type { KeyOrigin } from './key-path.ts';
 import type { MusigNonces } from './musig-nonces.ts';

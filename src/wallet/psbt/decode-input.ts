@@ -1,5 +1,5 @@
 import { LOCKTIME_THRESHOLD } from '../../consensus/limits.ts';
-import { hash160 } from '../../crypto/hash.ts';
+import { hash160 } from '../../crypto/hash-functions.ts';
 import { readVarBytes } from '../../primitives/compact-size.ts';
 import type { Txid } from '../../primitives/hash.ts';
 import { decodeOutput, decodeTransaction, decodeWitness } from '../../primitives/transaction.ts';

@@ -1,4 +1,4 @@
-import { ripemd160 } from '../../crypto/hash.ts';
+import { ripemd160 } from '../../crypto/hash-functions.ts';
 import { isPayToScriptHash, scriptType } from '../../script/templates.ts';
 import type { KeyEncoding } from '../descriptor/descriptor.ts';
 import { parseDescriptor } from '../descriptor/parse-descriptor.ts';

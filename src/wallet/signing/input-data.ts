@@ -1,4 +1,4 @@
-import { hash160 } from '../../crypto/hash.ts';
+import { hash160 } from '../../crypto/hash-functions.ts';
 import { STANDARD_SCRIPT_FLAGS } from '../../policy/standard-inputs.ts';
 import { SCRIPT_FLAGS } from '../../script/flags.ts';
 import { evalScript } from '../../script/interpreter.ts';

@@ -1,4 +1,4 @@
-import { hash160, ripemd160 } from '../../crypto/hash.ts';
+import { hash160, ripemd160 } from '../../crypto/hash-functions.ts';
 import { STANDARD_SCRIPT_FLAGS } from '../../policy/standard-inputs.ts';
 import { scriptOf } from '../../script/script-builder.ts';
 import { p2pkh, type ScriptType, scriptType } from '../../script/templates.ts';

@@ -1,4 +1,4 @@
-import { hash160, sha256 } from '../../crypto/hash.ts';
+import { hash160, sha256 } from '../../crypto/hash-functions.ts';
 import { tapTweakPublicKey } from '../../crypto/keys.ts';
 import { AggregateKey, type MusigTweak } from '../../crypto/musig.ts';
 import { newMusigNonce } from '../../crypto/musig-nonce.ts';

@@ -1,4 +1,4 @@
-import { hash160 } from '../../crypto/hash.ts';
+import { hash160 } from '../../crypto/hash-functions.ts';
 import { tapTweakPublicKey } from '../../crypto/keys.ts';
 import { tapTweakHash } from '../../script/taproot.ts';
 import { p2pkh, p2shOf, p2tr, p2wpkh } from '../../script/templates.ts';

@@ -1,4 +1,4 @@
-import { sha256 } from '../../crypto/hash.ts';
+import { sha256 } from '../../crypto/hash-functions.ts';
 import { parseTransaction } from '../../primitives/block.ts';
 import { hashFromHex, hashToHex, type Txid } from '../../primitives/hash.ts';
 import { type Transaction, txidOf } from '../../primitives/transaction.ts';

@@ -1,4 +1,4 @@
-import { hash160 } from '../../crypto/hash.ts';
+import { hash160 } from '../../crypto/hash-functions.ts';
 import { TRUC_VERSION } from '../../policy/truc.ts';
 import type { Amount } from '../../primitives/amount.ts';
 import { parseTransaction } from '../../primitives/block.ts';

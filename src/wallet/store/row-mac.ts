@@ -1,4 +1,4 @@
-import { secretTaggedHasher } from '../../crypto/hash.ts';
+import { secretTaggedHasher } from '../../crypto/hash-functions.ts';
 import { hkdfSha256 } from '../../crypto/hkdf.ts';
 import { hexToBytes } from '../../util/bytes.ts';
 

@@ -1,7 +1,7 @@
 import { unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { hash256 } from '../../../src/crypto/hash.ts';
+import { hash256 } from '../../../src/crypto/hash-functions.ts';
 import { encodeFilter, matchFilter } from '../../../src/indexes/basic-filter.ts';
 import { BlockFileScanner } from '../../../src/node/block-file-scanner.ts';
 import { encodeBlock, type ParsedTransaction, parseBlock, parseTransaction } from '../../../src/primitives/block.ts';

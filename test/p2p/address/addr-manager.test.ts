@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { hash256 } from '../../../src/crypto/hash.ts';
+import { hash256 } from '../../../src/crypto/hash-functions.ts';
 import { bucketPosition, newBucket, triedBucket } from '../../../src/p2p/address/addr-buckets.ts';
 import { type AddrEntry, isTerrible, newEntry, selectionChance } from '../../../src/p2p/address/addr-entry.ts';
 import { decodeAddrTables, encodeAddrTables } from '../../../src/p2p/address/addr-file.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { networkClassOf } from '../../../src/p2p/address/net-group.ts';
 import { LocalAddresses, type LocalAddressOptions } from '../../../src/p2p/connections/local-addresses.ts';
+import { type RouteOptions, Routes } from '../../../src/p2p/connections/network-routes.ts';
 import type { PeerLink } from '../../../src/p2p/connections/peer-link.ts';
-import { type RouteOptions, Routes } from '../../../src/p2p/connections/routes.ts';
 import { at, ONION } from '../address/addr-fixture.ts';
 
 const PROXY = { host: '127.0.0.1', port: 9050 };

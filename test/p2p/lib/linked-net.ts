@@ -12,8 +12,8 @@ import {
   type Permission,
 } from '../../../src/p2p/connections/peer-link.ts';
 import { encodeMessage, type MessageType, type ValueOf } from '../../../src/p2p/messages/messages.ts';
-import type { Connections } from '../../../src/p2p/peer/context.ts';
 import type { Peer } from '../../../src/p2p/peer/peer.ts';
+import type { Connections } from '../../../src/p2p/peer/peer-context.ts';
 import { PeerManager } from '../../../src/p2p/peer-manager.ts';
 import { SERVICES } from '../../../src/p2p/services.ts';
 import type { NetMessage } from '../../../src/p2p/transport/transport.ts';

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { hash160, sha256 } from '../../../src/crypto/hash.ts';
+import { hash160, sha256 } from '../../../src/crypto/hash-functions.ts';
 import { regtest } from '../../../src/params/regtest.ts';
 import { type Transaction, transactionBytes, transactionFromBytes } from '../../../src/primitives/transaction.ts';
 import { addressOf } from '../../../src/script/address.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { hash160 } from '../../../src/crypto/hash.ts';
+import { hash160 } from '../../../src/crypto/hash-functions.ts';
 import { outpointKey } from '../../../src/primitives/outpoint.ts';
 import { sumOutputs } from '../../../src/primitives/transaction.ts';
 import { p2wpkh } from '../../../src/script/templates.ts';

@@ -1,4 +1,4 @@
-import { hash160, sha256 } from '../../../src/crypto/hash.ts';
+import { hash160, sha256 } from '../../../src/crypto/hash-functions.ts';
 import type { Txid } from '../../../src/primitives/hash.ts';
 import { p2wpkh } from '../../../src/script/templates.ts';
 import type { RandomBelow } from '../../../src/util/random.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { hash160, sha256 } from '../../../src/crypto/hash.ts';
+import { hash160, sha256 } from '../../../src/crypto/hash-functions.ts';
 import { hashToHex, type Txid } from '../../../src/primitives/hash.ts';
 import type { Transaction, TxOutput } from '../../../src/primitives/transaction.ts';
 import { p2wpkh } from '../../../src/script/templates.ts';

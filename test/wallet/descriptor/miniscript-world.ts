@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { hash160, hash256, ripemd160, sha256 } from '../../../src/crypto/hash.ts';
+import { hash160, hash256, ripemd160, sha256 } from '../../../src/crypto/hash-functions.ts';
 import { publicKeyOf } from '../../../src/crypto/keys.ts';
 import { signatureEngine } from '../../../src/crypto/secp256k1.ts';
 import { signSchnorr } from '../../../src/crypto/sign-schnorr.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { hash160 } from '../../../src/crypto/hash.ts';
+import { hash160 } from '../../../src/crypto/hash-functions.ts';
 import { decodeMiniscript } from '../../../src/wallet/descriptor/miniscript/decode-miniscript.ts';
 import { formatMiniscript, miniscriptScript } from '../../../src/wallet/descriptor/miniscript/format.ts';
 import type { MiniscriptContext } from '../../../src/wallet/descriptor/miniscript/fragment.ts';

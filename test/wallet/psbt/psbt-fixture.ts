@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { hash160, sha256 } from '../../../src/crypto/hash.ts';
+import { hash160, sha256 } from '../../../src/crypto/hash-functions.ts';
 import { publicKeyOf, xOnlyOf } from '../../../src/crypto/keys.ts';
 import type { Txid } from '../../../src/primitives/hash.ts';
 import { type Transaction, txidOf } from '../../../src/primitives/transaction.ts';

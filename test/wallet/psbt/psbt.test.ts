@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { hash160, sha256 } from '../../../src/crypto/hash.ts';
+import { hash160, sha256 } from '../../../src/crypto/hash-functions.ts';
 import { type Transaction, transactionBytes, txidOf } from '../../../src/primitives/transaction.ts';
 import { Op } from '../../../src/script/opcodes.ts';
 import { scriptOf } from '../../../src/script/script-builder.ts';

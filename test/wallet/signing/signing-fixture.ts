@@ -1,4 +1,4 @@
-import { hash160, sha256 } from '../../../src/crypto/hash.ts';
+import { hash160, sha256 } from '../../../src/crypto/hash-functions.ts';
 import type { Txid } from '../../../src/primitives/hash.ts';
 import type { Transaction, TxOutput } from '../../../src/primitives/transaction.ts';
 import { Op } from '../../../src/script/opcodes.ts';

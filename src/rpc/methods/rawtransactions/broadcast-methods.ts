@@ -1,6 +1,6 @@
 import { rejectionText } from '../../../consensus/rejection.ts';
 import { coins } from '../../../http/core-number.ts';
-import type { AcceptResult, EffectiveFeerate } from '../../../mempool/result.ts';
+import type { AcceptResult, EffectiveFeerate } from '../../../mempool/accept-result.ts';
 import { feeForSize, feeratePerKvB } from '../../../policy/feerate.ts';
 import { isChildWithParentsTree, MAX_PACKAGE_COUNT } from '../../../policy/packages.ts';
 import type { Amount } from '../../../primitives/amount.ts';

@@ -1,4 +1,4 @@
-import { hash160 } from '../../../crypto/hash.ts';
+import { hash160 } from '../../../crypto/hash-functions.ts';
 import type { ReadEnv } from '../../../queries/read-env.ts';
 import { addressOf } from '../../../script/address.ts';
 import { isOpSuccess, Op } from '../../../script/opcodes.ts';

@@ -1,5 +1,5 @@
 import { isCoinbase, type Transaction, transactionFromBytes } from '../../../primitives/transaction.ts';
-import { MAX_SCRIPT_SIZE } from '../../../script/limits.ts';
+import { MAX_SCRIPT_SIZE } from '../../../script/script-limits.ts';
 import { hasValidOps } from '../../../script/script-reader.ts';
 import { ByteReader, DecodeError, hexToBytes } from '../../../util/bytes.ts';
 import { decodeUnsignedTx } from '../../../wallet/psbt/read-fields.ts';

@@ -1,6 +1,6 @@
 import type { ReadEnv } from '../../../queries/read-env.ts';
 import { addressOf, parseAddress } from '../../../script/address.ts';
-import { MAX_PUBKEYS_PER_MULTISIG, MAX_SCRIPT_ELEMENT_SIZE } from '../../../script/limits.ts';
+import { MAX_PUBKEYS_PER_MULTISIG, MAX_SCRIPT_ELEMENT_SIZE } from '../../../script/script-limits.ts';
 import { multisig, p2shOf, p2wshOf, scriptType } from '../../../script/templates.ts';
 import { descriptorChecksum } from '../../../wallet/descriptor/checksum.ts';
 import type { Descriptor, OutputType } from '../../../wallet/descriptor/descriptor.ts';

@@ -1,5 +1,5 @@
-import { MAX_PUBKEYS_PER_MULTISIG } from '../../../script/limits.ts';
 import { Op } from '../../../script/opcodes.ts';
+import { MAX_PUBKEYS_PER_MULTISIG } from '../../../script/script-limits.ts';
 import { readScriptNum } from '../../../script/script-num.ts';
 import { isMinimalPush, readOperations } from '../../../script/script-reader.ts';
 import {

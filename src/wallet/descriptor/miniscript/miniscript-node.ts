@@ -1,5 +1,5 @@
-import { MAX_OPS_PER_SCRIPT, MAX_STACK_SIZE } from '../../../script/limits.ts';
 import { pushNumber } from '../../../script/script-builder.ts';
+import { MAX_OPS_PER_SCRIPT, MAX_STACK_SIZE } from '../../../script/script-limits.ts';
 import { type Bounds, countOps, type OpCount, stackTraces, type Trace, witnessSizes } from './bounds.ts';
 import { type Fragment, type MiniscriptContext, maxScriptSize } from './fragment.ts';
 import { computeType, has, type Type } from './type.ts';

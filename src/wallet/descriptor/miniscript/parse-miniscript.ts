@@ -1,5 +1,5 @@
-import { MAX_PUBKEYS_PER_MULTISIG } from '../../../script/limits.ts';
 import { pushNumber } from '../../../script/script-builder.ts';
+import { MAX_PUBKEYS_PER_MULTISIG } from '../../../script/script-limits.ts';
 import { hexToBytes, isHex } from '../../../util/bytes.ts';
 import { ExpressionReader } from '../expression-reader.ts';
 import {

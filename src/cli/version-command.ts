@@ -1,4 +1,4 @@
-import { COMMIT, VERSION } from '../util/version.ts';
+import { COMMIT, VERSION } from '../util/build-version.ts';
 import type { Command } from './command.ts';
 
 export const command: Command = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { verificationProgress } from '../../src/node/progress.ts';
+import { verificationProgress } from '../../src/node/verification-progress.ts';
 
 const params = {
   chainTxData: { time: 1_000_000, count: 1000, rate: 0.5 },

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { loadConfig, thisHost } from '../../src/config/load.ts';
-import { netOptionsOf, permissionRules } from '../../src/node/net-options.ts';
+import { netOptionsOf, permissionRules } from '../../src/node/net-settings.ts';
 import { printService } from '../../src/p2p/address/address-text.ts';
 import type { PermissionRule } from '../../src/p2p/connections/permissions.ts';
 import { printSubnet } from '../../src/p2p/connections/subnet.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { base32nopad } from '@scure/base';
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
 
 /** `obv1_<id>_<secret><check>`, in lower-case base32 (RFC 4648, no padding). */
 const FORMAT = /^(obv1_([a-z2-7]{10})_([a-z2-7]{52}))([a-z2-7]{6})$/;

@@ -1,5 +1,5 @@
+import { VERSION } from '../util/build-version.ts';
 import { didYouMean } from '../util/suggest.ts';
-import { VERSION } from '../util/version.ts';
 import { type Command, type CommandTable, UsageError } from './command.ts';
 import { COMMON_OPTIONS, columns } from './help-text.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { progressLine, progressOn } from '../../src/cli/progress.ts';
+import { progressLine, progressOn } from '../../src/cli/progress-output.ts';
 import { durationText as duration } from '../../src/util/duration.ts';
 
 const at = (seconds: number, share = seconds / 100) => ({

@@ -1,7 +1,7 @@
 import { loadConfig } from '../config/load.ts';
 import { type Command, UsageError } from './command.ts';
 import { COMMON_OPTIONS } from './help-text.ts';
-import { assertReadable } from './import.ts';
+import { assertReadable } from './import-command.ts';
 import { syncBar, syncScreen } from './sync-bar.ts';
 
 export const command: Command = {

@@ -5,7 +5,7 @@ import type { ImportResult } from '../node/import-types.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { type Command, UsageError } from './command.ts';
 import { COMMON_OPTIONS } from './help-text.ts';
-import { openProgress } from './progress.ts';
+import { openProgress } from './progress-output.ts';
 
 export const command: Command = {
   usage: 'import FILE… [options]',
@@ -23,7 +23,7 @@ the same data directory; obverse start --import FILE imports the files and then 
     if (files.length === 0) throw new UsageError('import needs at least one file');
     for (const file of files) assertReadable(file);
 
-    const { runImport } = await import('../node/import.ts');
+    const { runImport } = await import('../node/run-import.ts');
     const progress = openProgress(err);
     let result: ImportResult;
     try {

@@ -1,4 +1,4 @@
-import { VERSION } from '../util/version.ts';
+import { VERSION } from '../util/build-version.ts';
 import { SERVICES } from './services.ts';
 
 /** Our protocol version. The constants below are the versions that introduced a feature. */

@@ -6,7 +6,7 @@ import type { Config } from '../config/schema.ts';
 import { didYouMean } from '../util/suggest.ts';
 import { type Command, UsageError } from './command.ts';
 import { COMMON_OPTIONS } from './help-text.ts';
-import { ownOrigin } from './probe.ts';
+import { ownOrigin } from './probe-command.ts';
 
 interface Scenario {
   readonly method: string;

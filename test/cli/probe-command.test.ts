@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { failing, ownOrigin } from '../../src/cli/probe.ts';
+import { failing, ownOrigin } from '../../src/cli/probe-command.ts';
 import { loadConfig, thisHost } from '../../src/config/load.ts';
 import { runCli } from './run-cli.ts';
 

@@ -1,4 +1,4 @@
-import { sha256 } from '../crypto/hash.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
 import { assert } from '../util/assert.ts';
 import { concatBytes } from '../util/bytes.ts';
 
