@@ -3,11 +3,11 @@ import { type FrameStep, headOf, quoted, UNCONFIRMED } from './frame.ts';
 import { cursorIn, isBlockEvent, type LogEntry } from './log-entry.ts';
 import type { TxTouches } from './match.ts';
 import type { BlockMatches, Matcher } from './matcher.ts';
-import { walletIn } from './wallet-lines.ts';
+import { walletIn } from './wallet-notifications.ts';
 import { scriptKey, txidKey, type Watched, type WatchItem, watchedOutpointKey } from './watches.ts';
 
 /** Subscriptions and filters of one client. */
-export interface Wishes {
+export interface Subscription {
   readonly events: ReadonlySet<string>;
   readonly watches: Watched;
   readonly full: boolean;
@@ -19,11 +19,11 @@ export interface Wishes {
 }
 
 /** Whether the client receives the events of the log unchanged, and no derived messages. */
-export function isPlain({ events, watches, full, onlyWatched, minFeeRate }: Wishes): boolean {
+export function isPlain({ events, watches, full, onlyWatched, minFeeRate }: Subscription): boolean {
   return watches.size === 0 && !full && !onlyWatched && minFeeRate === 0 && !events.has('walletTransaction');
 }
 
-type WatchWishes = Pick<Wishes, 'events' | 'watches'>;
+type WatchSubscription = Pick<Subscription, 'events' | 'watches'>;
 
 /** Block of a transaction. */
 interface Place {
@@ -35,14 +35,14 @@ interface Place {
 type Phase = 'mempool' | 'confirmed' | 'reverted' | 'removed';
 
 /** The state of the transactions after an event of the log. */
-interface Told {
+interface TxState {
   readonly phase: Phase;
   /** Block of the transactions after the event; null if they are unconfirmed. */
   readonly place: Place | null;
 }
 
 /** A threshold of confirmations that a transaction has reached, or no longer reaches. */
-interface Reached {
+interface ThresholdCrossing {
   readonly threshold: number;
   readonly confirmations: number;
   readonly block: Place | null;
@@ -67,15 +67,15 @@ type DerivedStep = Derived | Promise<void> | null;
  */
 export function* framesOf(
   entry: LogEntry,
-  wishes: Wishes,
+  subscription: Subscription,
   matcher: Matcher,
   behind: string | null = null,
 ): Generator<FrameStep> {
   const { type, seq } = entry;
-  if (behind === null && wishes.events.has(type) && (yield* passesFilter(entry, wishes, matcher)))
-    yield { type, text: wishes.full ? yield* withBody(entry, matcher) : entry.text, within: ITSELF };
+  if (behind === null && subscription.events.has(type) && (yield* passesFilter(entry, subscription, matcher)))
+    yield { type, text: subscription.full ? yield* withBody(entry, matcher) : entry.text, within: ITSELF };
   let sub = 0;
-  for (const step of derivedFrom(entry, wishes, matcher)) {
+  for (const step of derivedMessages(entry, subscription, matcher)) {
     if (step === null || step instanceof Promise) {
       yield step;
       continue;
@@ -88,16 +88,16 @@ export function* framesOf(
   }
 }
 
-function* derivedFrom(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<DerivedStep> {
-  const { events, watches } = wishes;
+function* derivedMessages(entry: LogEntry, subscription: Subscription, matcher: Matcher): Generator<DerivedStep> {
+  const { events, watches } = subscription;
   if (watches.size > 0 && (events.has('addressTransaction') || events.has('confirmation'))) {
-    if (isBlockEvent(entry)) yield* ofBlock(entry, wishes, matcher);
-    else if (entry.tx && entry.reason !== 'block') yield* ofUnconfirmed(entry, wishes, matcher);
+    if (isBlockEvent(entry)) yield* blockMessages(entry, subscription, matcher);
+    else if (entry.tx && entry.reason !== 'block') yield* unconfirmedMessages(entry, subscription, matcher);
   }
-  if (events.has('walletTransaction')) yield* ofWallets(entry, wishes.wallets, matcher);
+  if (events.has('walletTransaction')) yield* walletMessages(entry, subscription.wallets, matcher);
 }
 
-function* ofWallets(
+function* walletMessages(
   entry: LogEntry,
   visible: ReadonlySet<string> | null,
   { wallets }: Matcher,
@@ -109,13 +109,17 @@ function* ofWallets(
   }
 }
 
-function* passesFilter(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<Promise<void>, boolean> {
+function* passesFilter(
+  entry: LogEntry,
+  subscription: Subscription,
+  matcher: Matcher,
+): Generator<Promise<void>, boolean> {
   if (entry.type !== 'newTransaction') return true;
-  if (entry.feeRate < wishes.minFeeRate) return false;
-  if (!wishes.onlyWatched) return true;
-  if (wishes.watches.size === 0) return false;
-  const { touches } = yield* ready(() => matcher.tx(entry, wishes.watches.version));
-  return touches !== null && isWatched(touches, wishes.watches);
+  if (entry.feeRate < subscription.minFeeRate) return false;
+  if (!subscription.onlyWatched) return true;
+  if (subscription.watches.size === 0) return false;
+  const { touches } = yield* ready(() => matcher.tx(entry, subscription.watches.version));
+  return touches !== null && isWatched(touches, subscription.watches);
 }
 
 function isWatched({ txid, scripts, outpoints }: TxTouches, watches: Watched): boolean {
@@ -134,59 +138,64 @@ function* withBody(entry: LogEntry, matcher: Matcher): Generator<Promise<void>, 
   return `${text.slice(0, -2)},"${isBlock ? 'block' : 'tx'}":${body}}}`;
 }
 
-function* ofBlock(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<DerivedStep> {
-  const { watches } = wishes;
+function* blockMessages(entry: LogEntry, subscription: Subscription, matcher: Matcher): Generator<DerivedStep> {
+  const { watches } = subscription;
   const { hash } = headOf(entry.text);
   const connected = entry.type === 'newBlock';
   const own = yield* ready(() => matcher.block(hash, watches.version));
-  const told: Told = { phase: connected ? 'confirmed' : 'reverted', place: connected ? own : null };
-  const reached = (threshold: number, block: Place): Reached => ({
+  const state: TxState = { phase: connected ? 'confirmed' : 'reverted', place: connected ? own : null };
+  const crossing = (threshold: number, block: Place): ThresholdCrossing => ({
     threshold,
     confirmations: connected ? threshold : threshold - 1,
     block,
     reverted: !connected,
   });
-  yield* ofEach(own, told, reached(1, own), wishes);
-  if (!wishes.events.has('confirmation')) return;
+  yield* matchMessages(own, state, crossing(1, own), subscription);
+  if (!subscription.events.has('confirmation')) return;
   for (const threshold of watches.thresholds()) {
     if (threshold < 2) continue;
     const below = matcher.ancestor(hash, threshold - 1);
     if (below === null) return;
     const matches = yield* ready(() => matcher.block(below, watches.version));
-    yield* ofEach(matches, told, reached(threshold, matches), { events: ONLY_CONFIRMATIONS, watches });
+    yield* matchMessages(matches, state, crossing(threshold, matches), { events: ONLY_CONFIRMATIONS, watches });
   }
 }
 
 const ONLY_CONFIRMATIONS: ReadonlySet<string> = new Set(['confirmation']);
 
-function* ofEach(matches: BlockMatches, told: Told, reached: Reached, wishes: WatchWishes): Generator<DerivedStep> {
+function* matchMessages(
+  matches: BlockMatches,
+  state: TxState,
+  crossing: ThresholdCrossing,
+  subscription: WatchSubscription,
+): Generator<DerivedStep> {
   for (let i = 0; i < matches.count; i++) {
     const touches = matches.tx(i);
-    yield* ofTouches(touches, told, reached, wishes);
+    yield* txMessages(touches, state, crossing, subscription);
     yield null;
   }
 }
 
-function* ofUnconfirmed(entry: LogEntry, wishes: Wishes, matcher: Matcher): Generator<DerivedStep> {
-  const { touches } = yield* ready(() => matcher.tx(entry, wishes.watches.version));
+function* unconfirmedMessages(entry: LogEntry, subscription: Subscription, matcher: Matcher): Generator<DerivedStep> {
+  const { touches } = yield* ready(() => matcher.tx(entry, subscription.watches.version));
   if (!touches) return;
   const added = entry.type === 'newTransaction';
-  const told: Told = { phase: added ? 'mempool' : 'removed', place: null };
-  yield* ofTouches(touches, told, { threshold: 0, confirmations: 0, block: null, reverted: !added }, wishes);
+  const state: TxState = { phase: added ? 'mempool' : 'removed', place: null };
+  yield* txMessages(touches, state, { threshold: 0, confirmations: 0, block: null, reverted: !added }, subscription);
 }
 
 /** Yields the messages of one transaction in the order of their places. */
-function* ofTouches(
+function* txMessages(
   touches: TxTouches,
-  told: Told,
-  reached: Reached,
-  { events, watches }: WatchWishes,
+  state: TxState,
+  crossing: ThresholdCrossing,
+  { events, watches }: WatchSubscription,
 ): Generator<Derived> {
-  const base = Math.max(0, reached.threshold - 1) * THRESHOLD_SPAN + touches.index * TX_SPAN;
+  const base = Math.max(0, crossing.threshold - 1) * THRESHOLD_SPAN + touches.index * TX_SPAN;
   const found: { number: number; make(): Omit<Derived, 'within'> }[] = [];
   const confirm = (item: WatchItem | undefined, number: number) => {
-    if (item && events.has('confirmation') && item.thresholds.includes(reached.threshold))
-      found.push({ number, make: () => confirmation(touches.txid, item, reached) });
+    if (item && events.has('confirmation') && item.thresholds.includes(crossing.threshold))
+      found.push({ number, make: () => confirmation(touches.txid, item, crossing) });
   };
   confirm(watches.get(txidKey(touches.txid)), base + NUMBER.txid);
   for (const touch of touches.scripts) {
@@ -194,7 +203,7 @@ function* ofTouches(
     if (!item) continue;
     const at = base + touch.slot * SLOT_SPAN;
     if (events.has('addressTransaction'))
-      found.push({ number: at + NUMBER.address, make: () => addressTransaction(touches, touch, item, told) });
+      found.push({ number: at + NUMBER.address, make: () => addressTransaction(touches, touch, item, state) });
     confirm(item, at + NUMBER.addressConfirmation);
   }
   for (const { slot, outpoint } of touches.outpoints)
@@ -214,7 +223,7 @@ function addressTransaction(
   { txid, index }: TxTouches,
   { received, sent, outputs, inputs }: TxTouches['scripts'][number],
   { label, watchId }: WatchItem,
-  { phase, place }: Told,
+  { phase, place }: TxState,
 ): Omit<Derived, 'within'> {
   const status = place
     ? `{"confirmed":true,"blockHash":"${place.hash}","blockHeight":${place.height},"blockIndex":${index},"blockTime":${place.time},"confirmations":1}`
@@ -230,7 +239,7 @@ function addressTransaction(
 function confirmation(
   txid: string,
   { kind, label, watchId }: WatchItem,
-  { threshold, confirmations, block, reverted }: Reached,
+  { threshold, confirmations, block, reverted }: ThresholdCrossing,
 ): Omit<Derived, 'within'> {
   const data = {
     txid,

@@ -31,7 +31,7 @@ export interface EventLogOptions {
 
 /** An entry with the monotonic time of its arrival, milliseconds. */
 type Kept = KeptEntry & { readonly at: number };
-type News = { readonly lastSeq: number } | { readonly change: NumberedChange };
+type PendingUpdate = { readonly lastSeq: number } | { readonly change: NumberedChange };
 
 /** Rows per query; some are large. */
 const PAGE = 32;
@@ -54,13 +54,13 @@ export class EventLog {
   readonly #options: EventLogOptions;
   readonly #listeners = new Set<() => void>();
   #reads: ChainReads | null = null;
-  #news: News[] = [];
+  #pending: PendingUpdate[] = [];
   #kept: Kept[] = [];
   /** Index of the first entry of `#kept`; those before it were evicted. */
   #start = 0;
   #bytes = 0;
   #seq = 0;
-  #told = 0;
+  #announced = 0;
   #evictedTo = 0;
   #lostTo = 0;
   /** Null before the database is attached. */
@@ -84,7 +84,7 @@ export class EventLog {
 
   /** Number of the newest event, read or not. All later events have higher numbers. */
   get latest(): number {
-    return Math.max(this.#told, this.#reads?.events.bounds().last ?? 0);
+    return Math.max(this.#announced, this.#reads?.events.bounds().last ?? 0);
   }
 
   get closed(): boolean {
@@ -95,14 +95,14 @@ export class EventLog {
   attach(reads: ChainReads): void {
     const { last } = reads.events.bounds();
     this.#reads = reads;
-    this.#seq = this.#told = this.#evictedTo = this.#chainSeq = last;
+    this.#seq = this.#announced = this.#evictedTo = this.#chainSeq = last;
     this.#history = new EventHistory(reads.events);
   }
 
   /** Called when the chain has committed events up to this number. */
   committed(lastSeq: number): void {
-    this.#told = Math.max(this.#told, lastSeq);
-    this.#news.push({ lastSeq });
+    this.#announced = Math.max(this.#announced, lastSeq);
+    this.#pending.push({ lastSeq });
     this.#advance();
   }
 
@@ -110,8 +110,8 @@ export class EventLog {
   append(changes: readonly SeenChange[]): void {
     for (const change of changes) {
       if (change.kind === 'modified' || change.kind === 'fees') continue;
-      this.#told = Math.max(this.#told, change.seq);
-      this.#news.push({ change });
+      this.#announced = Math.max(this.#announced, change.seq);
+      this.#pending.push({ change });
     }
     this.#advance();
   }
@@ -196,7 +196,7 @@ export class EventLog {
   /** Closes the log and notifies the observers. */
   close(): void {
     this.#closed = true;
-    this.#news = [];
+    this.#pending = [];
     this.#notify();
   }
 
@@ -226,17 +226,17 @@ export class EventLog {
   #process(reads: ChainReads, until: number): boolean {
     let done = 0;
     let complete = true;
-    for (const news of this.#news) {
+    for (const update of this.#pending) {
       if (performance.now() >= until) complete = false;
-      else if ('lastSeq' in news) complete = this.#readRows(reads, news.lastSeq, until);
+      else if ('lastSeq' in update) complete = this.#readRows(reads, update.lastSeq, until);
       else {
-        complete = this.#readRows(reads, news.change.seq - 1, until);
-        if (complete) this.#add(news.change);
+        complete = this.#readRows(reads, update.change.seq - 1, until);
+        if (complete) this.#appendChange(update.change);
       }
       if (!complete) break;
       done++;
     }
-    this.#news.splice(0, done);
+    this.#pending.splice(0, done);
     this.#evict();
     return complete;
   }
@@ -257,7 +257,7 @@ export class EventLog {
     return true;
   }
 
-  #add(change: NumberedChange): void {
+  #appendChange(change: NumberedChange): void {
     const { seq } = change;
     if (seq <= this.#seq) {
       // A higher number was already delivered.

@@ -5,7 +5,7 @@ import { ancestorHash, matchUnconfirmed } from './event-readers.ts';
 import type { LogEntry } from './log-entry.ts';
 import { type TxTouches, touchesFromLine } from './match.ts';
 import type { snapshotEndpoint } from './snapshot-lines.ts';
-import { WalletTold, type WalletToldOptions } from './wallet-lines.ts';
+import { type WalletNotificationOptions, WalletNotifications } from './wallet-notifications.ts';
 import type { WatchRegistry } from './watches.ts';
 
 /** The transactions of a block that touch what was watched at some version of the registry. */
@@ -43,7 +43,7 @@ export interface MatcherOptions {
   readonly registry: WatchRegistry;
   /** Runs a job on a reader worker. */
   runJob(job: ReaderJob): Promise<JobResult>;
-  readonly wallets: Omit<WalletToldOptions, 'run'>;
+  readonly wallets: Omit<WalletNotificationOptions, 'run'>;
 }
 
 /** Bytes of a transaction that is matched on the main thread; a worker matches larger ones. */
@@ -61,7 +61,7 @@ type TxMatch = { readonly version: number; readonly touches: TxTouches | null };
  * cached for a while. Each method returns the result, or a promise after which the call is repeated.
  */
 export class Matcher {
-  readonly wallets: WalletTold;
+  readonly wallets: WalletNotifications;
   readonly #registry: WatchRegistry;
   readonly #options: MatcherOptions;
   readonly #blocks = new Map<string, BlockMatches>();
@@ -77,7 +77,7 @@ export class Matcher {
   constructor(options: MatcherOptions) {
     this.#registry = options.registry;
     this.#options = options;
-    this.wallets = new WalletTold({ ...options.wallets, run: (name, input) => this.#run(name, input) });
+    this.wallets = new WalletNotifications({ ...options.wallets, run: (name, input) => this.#run(name, input) });
   }
 
   attach(reads: ChainReads): void {

@@ -21,7 +21,7 @@ export interface MempoolFeedOptions {
   /** Called when everything up to and including the commit can be read. */
   onCommit(commit: NonNullable<NodeUpdate['commit']>): void;
   /** Called with the bytes of applied changes since the last call, as `changeBytes` counts. */
-  onTaken(bytes: number): void;
+  onApplied(bytes: number): void;
 }
 
 /**
@@ -31,9 +31,9 @@ export interface MempoolFeedOptions {
 export class MempoolFeed {
   readonly mirror: MempoolMirror;
   readonly #options: MempoolFeedOptions;
-  readonly #news: NodeUpdate[] = [];
+  readonly #updates: NodeUpdate[] = [];
   /** Number of applied changes of the first update. */
-  #taken = 0;
+  #applied = 0;
   /** Applied bytes that are not acknowledged yet. */
   #unacknowledged = 0;
   #running = false;
@@ -49,8 +49,8 @@ export class MempoolFeed {
     this.mirror.tip = tip;
   }
 
-  take(news: NodeUpdate): void {
-    this.#news.push(news);
+  enqueue(update: NodeUpdate): void {
+    this.#updates.push(update);
     if (!this.#running) this.#run();
   }
 
@@ -72,19 +72,19 @@ export class MempoolFeed {
   #run(): void {
     this.#running = true;
     const until = performance.now() + SLICE_MS;
-    while (this.#news.length > 0) {
-      const { changes, commit } = this.#news[0]!;
-      while (this.#taken < changes.length) {
-        const slice = changes.slice(this.#taken, this.#taken + STEP).map((change) => this.#see(change));
-        this.#taken += slice.length;
+    while (this.#updates.length > 0) {
+      const { changes, commit } = this.#updates[0]!;
+      while (this.#applied < changes.length) {
+        const slice = changes.slice(this.#applied, this.#applied + STEP).map((change) => this.#applyChange(change));
+        this.#applied += slice.length;
         this.#options.onChanges(slice);
         if (performance.now() < until) continue;
         if (this.#unacknowledged >= ACKNOWLEDGE_BYTES) this.#acknowledge();
         setImmediate(() => this.#run());
         return;
       }
-      this.#news.shift();
-      this.#taken = 0;
+      this.#updates.shift();
+      this.#applied = 0;
       if (!commit) continue;
       this.mirror.tip = commit.tip.hash;
       this.#options.onCommit(commit);
@@ -96,11 +96,11 @@ export class MempoolFeed {
   }
 
   #acknowledge(): void {
-    this.#options.onTaken(this.#unacknowledged);
+    this.#options.onApplied(this.#unacknowledged);
     this.#unacknowledged = 0;
   }
 
-  #see(change: MempoolChange): SeenChange {
+  #applyChange(change: MempoolChange): SeenChange {
     const seen = change.kind === 'removed' ? { ...change, gone: this.mirror.source(change.txid) } : change;
     this.mirror.apply(change);
     this.#unacknowledged += changeBytes(change);

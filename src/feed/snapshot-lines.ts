@@ -75,13 +75,13 @@ function scriptLines(env: ReadEnv, asked: SnapshotItem): string[] {
   return lines;
 }
 
-type Told = Pick<SnapshotItem, 'label' | 'thresholds' | 'watchId'>;
+type ItemFacts = Pick<SnapshotItem, 'label' | 'thresholds' | 'watchId'>;
 
 /** The message that a transaction of the script is. */
 export function addressMessageText(
   txid: string,
   touch: ScriptFlow,
-  { label, watchId }: Told,
+  { label, watchId }: ItemFacts,
   phase: string,
   status: string,
 ): string {
@@ -97,7 +97,7 @@ export function addressMessageText(
 export function confirmationText(
   txid: string,
   outpoint: string | null,
-  { thresholds, watchId }: Told,
+  { thresholds, watchId }: ItemFacts,
   at: { confirmations: number; blockHash: string | null; height: number | null },
 ): string {
   const threshold = thresholds.findLast((n) => n <= at.confirmations) ?? null;

@@ -13,7 +13,7 @@ import { WatchWriter } from './watch-writer.ts';
 import { type WatchRegistry, WatchSet } from './watches.ts';
 
 /** A watch in the request of a client. An undefined member keeps its value, or gets its default. */
-export interface WatchWish extends WatchTarget {
+export interface WatchRequest extends WatchTarget {
   readonly confirmations: readonly number[] | undefined;
   readonly label: string | null | undefined;
 }
@@ -107,22 +107,22 @@ export class StoredWatches {
   }
 
   /** Adds or changes all watches in their order, or none. Throws ApiError `limit_exceeded`. */
-  put(owner: string, wishes: readonly WatchWish[]): Promise<WatchDone[]> {
+  put(owner: string, requests: readonly WatchRequest[]): Promise<WatchDone[]> {
     return this.#inTurn(async () => {
       const set = this.of(owner);
-      this.#checkLimits(set, wishes);
+      this.#checkLimits(set, requests);
       const createdAt = unixSeconds(this.#options.clock);
       const turn = turns(SLICE_MS);
       const changes: WatchChange[] = [];
-      for (const wish of wishes) {
-        changes.push(changeOf(wish, createdAt));
+      for (const request of requests) {
+        changes.push(changeOf(request, createdAt));
         await turn();
       }
       const { put } = await this.#write({ type: 'put', owner, changes });
       // The key may have been revoked meanwhile.
       if (!this.#options.isOwner(owner)) fail('invalid_credentials', 'the credentials are not valid');
       for (const watch of put) {
-        this.#know(set, watch);
+        this.#addRecord(set, watch);
         await turn();
       }
       for (const listener of this.#listeners) listener(owner);
@@ -138,7 +138,7 @@ export class StoredWatches {
       const set = this.of(owner);
       const turn = turns(SLICE_MS);
       for (const { target } of removed) {
-        this.#forget(set, target);
+        this.#removeItem(set, target);
         await turn();
       }
       return removed.map(({ id }) => id);
@@ -201,19 +201,19 @@ export class StoredWatches {
         const rows = this.page(owner, { kind: null, label: null, targets: null, after, limit: PAGE });
         for (const row of rows) {
           stored.add(row.target);
-          this.#know(set, row);
+          this.#addRecord(set, row);
         }
         if (rows.length < PAGE) break;
         after = rows.at(-1)!.seq;
       }
-      for (const key of set.keys()) if (!stored.has(key)) this.#forget(set, key);
+      for (const key of set.keys()) if (!stored.has(key)) this.#removeItem(set, key);
       for (const listener of this.#listeners) listener(owner);
     } catch (error) {
       this.#options.log.error('watches.db cannot be read', { error });
     }
   }
 
-  #forget(set: WatchSet, key: string): void {
+  #removeItem(set: WatchSet, key: string): void {
     const before = set.size;
     set.remove(key);
     this.#total += set.size - before;
@@ -228,20 +228,20 @@ export class StoredWatches {
     return done;
   }
 
-  #checkLimits(set: WatchSet, wishes: readonly WatchWish[]): void {
+  #checkLimits(set: WatchSet, requests: readonly WatchRequest[]): void {
     const { perKey, inAll } = this.#options;
-    const added = new Set(wishes.map(({ key }) => key).filter((key) => !set.has(key))).size;
+    const added = new Set(requests.map(({ key }) => key).filter((key) => !set.has(key))).size;
     const details = { watched: set.size, added };
     if (set.size + added > perKey)
       fail('limit_exceeded', `a key cannot watch more than ${perKey} items`, { limit: perKey, ...details });
     if (this.#total + added > inAll)
       fail('limit_exceeded', `all keys together cannot watch more than ${inAll} items`, { limit: inAll, ...details });
-    const thresholds = new Set([...set.thresholds(), ...wishes.flatMap(thresholdsOf)]);
+    const thresholds = new Set([...set.thresholds(), ...requests.flatMap(thresholdsOf)]);
     if (thresholds.size > MAX_THRESHOLDS_IN_ALL)
       fail('limit_exceeded', 'too many different numbers of confirmations', { limit: MAX_THRESHOLDS_IN_ALL });
   }
 
-  #know(set: WatchSet, { kind, value, target, confirmations, id }: WatchRecord): void {
+  #addRecord(set: WatchSet, { kind, value, target, confirmations, id }: WatchRecord): void {
     const before = set.size;
     set.add(itemOf({ kind: kind as WatchKind, value, key: target }, confirmations, this.#options, id));
     this.#total += set.size - before;
@@ -253,7 +253,7 @@ export class StoredWatches {
     const keys = set.keys();
     const turn = turns(SLICE_MS);
     for (const key of keys) {
-      this.#forget(set, key);
+      this.#removeItem(set, key);
       await turn();
     }
     return keys.length;
@@ -268,7 +268,7 @@ export class StoredWatches {
       while (this.#store) {
         const rows = this.#store.all(at, PAGE);
         for (const row of rows) {
-          if (isOwner(row.owner)) this.#know(this.of(row.owner), row);
+          if (isOwner(row.owner)) this.#addRecord(this.of(row.owner), row);
           else orphaned.add(row.owner);
           at = row.seq;
         }
@@ -288,7 +288,7 @@ export class StoredWatches {
   }
 }
 
-function changeOf({ kind, value, key, confirmations, label }: WatchWish, createdAt: number): WatchChange {
+function changeOf({ kind, value, key, confirmations, label }: WatchRequest, createdAt: number): WatchChange {
   return {
     id: base32nopad.encode(randomBytes(ID_BYTES)).toLowerCase(),
     kind,
@@ -301,6 +301,6 @@ function changeOf({ kind, value, key, confirmations, label }: WatchWish, created
   };
 }
 
-function thresholdsOf({ kind, confirmations }: Pick<WatchWish, 'kind' | 'confirmations'>): readonly number[] {
+function thresholdsOf({ kind, confirmations }: Pick<WatchRequest, 'kind' | 'confirmations'>): readonly number[] {
   return confirmations ?? defaultThresholds(kind);
 }

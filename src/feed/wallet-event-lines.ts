@@ -72,7 +72,9 @@ export const walletBlockEndpoint: ReadEndpoint<WalletBlockQuestion> = {
         // Most blocks do not concern the wallet, which needs no scan of the block.
         if (current && !reads.hasTransactionsAt(block.height)) return true;
         parsed ??= parsedBlock(env, block);
-        lines.push(...linesOfBlock(new Teller(env, name, new WalletView(reads, block)), parsed, block, connected));
+        lines.push(
+          ...linesOfBlock(new WalletEventFormatter(env, name, new WalletView(reads, block)), parsed, block, connected),
+        );
         return true;
       });
       if (!followed) return textAnswer(WALLET_BEHIND, 'none');
@@ -92,8 +94,8 @@ export const walletTxEndpoint: ReadEndpoint<WalletTxQuestion> = {
       reads.snapshot(() => {
         const record = reads.txs.byTxid(hashFromHex(txid));
         if (!record) return;
-        const teller = new Teller(env, name, new WalletView(reads));
-        lines.push(teller.line(null, standing(record, phase, null), phase, { reason, replacedBy }));
+        const formatter = new WalletEventFormatter(env, name, new WalletView(reads));
+        lines.push(formatter.line(null, standing(record, phase, null), phase, { reason, replacedBy }));
       });
     }
     return textAnswer(inOrder(lines), 'none');
@@ -106,12 +108,12 @@ function hasFollowed({ reads }: ReadEnv, { height }: HeaderRecord, cursor: Walle
 }
 
 function linesOfBlock(
-  teller: Teller,
+  formatter: WalletEventFormatter,
   { txs }: ParsedBlock,
   { height, hash, header }: HeaderRecord,
   connected: boolean,
 ): Line[] {
-  const { reads } = teller.view;
+  const { reads } = formatter.view;
   const time = headerTime({ header });
   const lines: Line[] = [];
   const contradicted = new Map<number, TxBlock>();
@@ -119,7 +121,7 @@ function linesOfBlock(
     const block = { height, hash, index, time };
     const record = reads.txs.byTxid(txid);
     const phase = connected ? 'confirmed' : 'reverted';
-    if (record) lines.push(teller.line({ index }, standing(record, phase, block), phase, NO_CAUSE));
+    if (record) lines.push(formatter.line({ index }, standing(record, phase, block), phase, NO_CAUSE));
     if (index === 0) continue;
     for (const { prevout } of tx.inputs)
       for (const id of reads.txs.spenders(prevout)) if (id !== record?.id) contradicted.set(id, block);
@@ -131,7 +133,7 @@ function linesOfBlock(
     if (record.state === TxStateCode.CONFLICTED && record.height! < height) continue;
     // The txid alone orders it: other conflicts of the block depend on the data of the wallet at that time.
     const conflict = hashToHex(record.txid);
-    lines.push(teller.line({ conflict }, standing(record, phase, block), phase, NO_CAUSE));
+    lines.push(formatter.line({ conflict }, standing(record, phase, block), phase, NO_CAUSE));
   }
   return lines;
 }
@@ -182,7 +184,7 @@ interface Line {
 }
 
 /** Formats messages about transactions of one wallet. */
-class Teller {
+class WalletEventFormatter {
   readonly #wallet: string;
   readonly #nameDigest: string;
   readonly view: WalletView;

@@ -12,7 +12,7 @@ export function mempoolTotals({
 }): MempoolTotals {
   const { entries, totals } = mempool;
   const { vsize, size, fee, bytes } = entries.totals;
-  const told = totals ?? {
+  const stated = totals ?? {
     maxUsage: relay.maxMempoolBytes,
     minFeerate: Number(relay.minRelayFeerate),
     minRelayFeerate: Number(relay.minRelayFeerate),
@@ -20,7 +20,7 @@ export function mempoolTotals({
     loaded: false,
   };
   return {
-    ...told,
+    ...stated,
     count: entries.count,
     vsize,
     size,

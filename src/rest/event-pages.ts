@@ -1,4 +1,4 @@
-import { framesOf, isPlain, type Wishes } from '../feed/derived.ts';
+import { framesOf, isPlain, type Subscription } from '../feed/derived.ts';
 import { completeUpTo, type EventPosition, WHOLE } from '../feed/event-cursor.ts';
 import type { LogEntry } from '../feed/log-entry.ts';
 import type { Watched } from '../feed/watches.ts';
@@ -7,7 +7,7 @@ import { turns } from '../http/turns.ts';
 import type { RestContext } from './rest-context.ts';
 
 /** The request for a page of events. */
-export interface PageWish {
+export interface EventPageRequest {
   readonly limit: number;
   /** Whether the client resumes by a cursor, which can point within an event. */
   readonly byCursor: boolean;
@@ -42,17 +42,28 @@ const DERIVED = ['addressTransaction', 'confirmation', 'walletTransaction'];
  * Reads the events behind a position, up to a page. A client that resumes behind a number gets an event together with
  * its derived events, since they share one number: its page may exceed the limit by a few.
  */
-export async function readEventPage(sources: Sources, from: EventPosition, wish: PageWish): Promise<EventPage> {
+export async function readEventPage(
+  sources: Sources,
+  from: EventPosition,
+  request: EventPageRequest,
+): Promise<EventPage> {
   const { events } = sources;
-  const { limit, types } = wish;
+  const { limit, types } = request;
   const items: string[] = [];
   let end = from;
   let bytes = 0;
   const turn = turns(SLICE_MS);
-  while (items.length < limit && !wish.signal.aborted) {
-    const { watches, wallets } = wish;
-    const wishes: Wishes = { events: types, watches, full: false, onlyWatched: false, minFeeRate: 0, wallets };
-    const derives = !isPlain(wishes) && DERIVED.some((type) => types.has(type));
+  while (items.length < limit && !request.signal.aborted) {
+    const { watches, wallets } = request;
+    const subscription: Subscription = {
+      events: types,
+      watches,
+      full: false,
+      onlyWatched: false,
+      minFeeRate: 0,
+      wallets,
+    };
+    const derives = !isPlain(subscription) && DERIVED.some((type) => types.has(type));
     const after = derives ? completeUpTo(end) : end.seq;
     const scan = derives ? SCAN : Math.min(SCAN, limit - items.length);
     const { entries, scanned } = events.after(after, scan, derives ? new Set([...types, ...CAUSES]) : types);
@@ -62,11 +73,11 @@ export async function readEventPage(sources: Sources, from: EventPosition, wish:
       if (left.items <= 0 || left.bytes <= 0) return { items, end };
       const behind = entry.seq === end.seq ? end.within : null;
       const read = derives
-        ? await readEntry(entry, behind, { wishes, left: wish.byCursor ? left : UNBOUNDED }, sources, turn)
+        ? await readEntry(entry, behind, { subscription, left: request.byCursor ? left : UNBOUNDED }, sources, turn)
         : { texts: [entry.text], bytes: entry.text.length, within: WHOLE };
       if (read === null) return items.length > 0 ? { items, end } : cannot();
       bytes += read.bytes;
-      if (bytes > MAX_BODY && items.length > 0 && !wish.byCursor) return { items, end };
+      if (bytes > MAX_BODY && items.length > 0 && !request.byCursor) return { items, end };
       for (const text of read.texts) items.push(text);
       end = { seq: entry.seq, within: read.within };
       if (read.within !== WHOLE) return { items, end };
@@ -91,14 +102,14 @@ const UNBOUNDED: Room = { items: Number.POSITIVE_INFINITY, bytes: Number.POSITIV
 async function readEntry(
   entry: LogEntry,
   behind: string | null,
-  { wishes, left }: { wishes: Wishes; left: Room },
+  { subscription, left }: { subscription: Subscription; left: Room },
   { matcher, log }: Sources,
   turn: ReturnType<typeof turns>,
 ): Promise<{ texts: string[]; bytes: number; within: string } | null> {
   const texts: string[] = [];
   let bytes = 0;
   try {
-    for (const step of framesOf(entry, wishes, matcher, behind)) {
+    for (const step of framesOf(entry, subscription, matcher, behind)) {
       if (step instanceof Promise) await step;
       else if (step !== null) {
         texts.push(step.text);

@@ -6,7 +6,7 @@ import { invalid, numberInput, type Query } from '../http/input.ts';
 import { json } from '../http/route-description.ts';
 import type { Scope } from '../http/scopes.ts';
 import { endpoint } from './endpoint.ts';
-import { type EventPage, type PageWish, readEventPage } from './event-pages.ts';
+import { type EventPage, type EventPageRequest, readEventPage } from './event-pages.ts';
 import { text, wholeNumber } from './parameters.ts';
 import type { RestContext } from './rest-context.ts';
 import { EVENTS_PAGE } from './schemas/event-schemas.ts';
@@ -73,12 +73,12 @@ async function eventsReply(ctx: RestContext, waits: Waits, query: Query, request
   if (!watches.isLoaded) await Promise.race([watches.loaded, Bun.sleep(LOAD_MS)]);
   if (!watches.isLoaded) fail('warming_up', 'the watches of keys are still loading');
   const { signal } = request;
-  const wish = { ...asked, signal, watches: watches.of(call.principal.id), wallets: call.principal.wallets };
-  let page = await readEventPage(ctx, startBehind(from, known), wish);
+  const pageRequest = { ...asked, signal, watches: watches.of(call.principal.id), wallets: call.principal.wallets };
+  let page = await readEventPage(ctx, startBehind(from, known), pageRequest);
   // A gap is reported at once.
   if (page.items.length === 0 && known.length === 0 && waitMs > 0)
     page = await waits.for(request, { ms: waitMs, scope: scopeOf(asked.types) }, (until) =>
-      nextPage(ctx, page, wish, until),
+      nextPage(ctx, page, pageRequest, until),
     );
   // Some events may have been dropped in the meantime.
   const gaps = known.length > 0 ? known : events.gapsBehind(from);
@@ -128,11 +128,16 @@ function pointFor(after: string | undefined, events: EventLog): Pick<Asked, 'fro
 }
 
 /** Resolves with the first page that is not empty; with an empty one when `until` aborts or the log closes. */
-async function nextPage(ctx: RestContext, empty: EventPage, wish: PageWish, until: AbortSignal): Promise<EventPage> {
+async function nextPage(
+  ctx: RestContext,
+  empty: EventPage,
+  pageRequest: EventPageRequest,
+  until: AbortSignal,
+): Promise<EventPage> {
   const { events } = ctx;
   let page = empty;
   while (!until.aborted && !events.closed) {
-    page = await readEventPage(ctx, page.end, wish);
+    page = await readEventPage(ctx, page.end, pageRequest);
     if (page.items.length > 0) break;
     if (events.seq <= page.end.seq) await grown(events, until);
   }

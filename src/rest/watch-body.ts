@@ -1,4 +1,4 @@
-import type { WatchWish } from '../feed/stored-watches.ts';
+import type { WatchRequest } from '../feed/stored-watches.ts';
 import { readTarget, readThresholds, WATCH_KINDS } from '../feed/watch-values.ts';
 import { ApiError, fail } from '../http/errors.ts';
 import { checkValues, invalid } from '../http/input.ts';
@@ -23,7 +23,7 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** The watches of a request: one watch, or a list. */
 export interface WatchesBody {
-  readonly wishes: readonly WatchWish[];
+  readonly requests: readonly WatchRequest[];
   readonly isList: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface WatchesBody {
  */
 export async function readWatches(request: Request, params: NetworkParams): Promise<WatchesBody> {
   const body = await readObject(request);
-  if (!('watches' in body)) return { wishes: [readWatch(body, '', null, params)], isList: false };
+  if (!('watches' in body)) return { requests: [readWatch(body, '', null, params)], isList: false };
   const list = body.watches;
   if (!Array.isArray(list) || list.length === 0 || list.length > MAX_BULK)
     return fail('invalid_parameter', `watches must be a list of 1 to ${MAX_BULK}`, {
@@ -41,13 +41,13 @@ export async function readWatches(request: Request, params: NetworkParams): Prom
       reason: `must be a list of 1 to ${MAX_BULK}`,
       limit: MAX_BULK,
     });
-  const wishes: WatchWish[] = [];
+  const requests: WatchRequest[] = [];
   const turn = turns(SLICE_MS);
   for (const [index, each] of list.entries()) {
-    wishes.push(readWatch(each, `watches.${index}.`, index, params));
+    requests.push(readWatch(each, `watches.${index}.`, index, params));
     await turn();
   }
-  return { wishes, isList: true };
+  return { requests, isList: true };
 }
 
 /** Returns the ids of a `DELETE /api/watches` from its query or its body; null for all watches. Throws ApiError. */
@@ -93,7 +93,7 @@ async function readObject(request: Request): Promise<Members> {
     : fail('invalid_request', 'the body must be an object; a list of watches belongs in its member watches');
 }
 
-function readWatch(given: unknown, prefix: string, index: number | null, params: NetworkParams): WatchWish {
+function readWatch(given: unknown, prefix: string, index: number | null, params: NetworkParams): WatchRequest {
   const refuse = (name: string, error: ApiError): never => {
     const parameter = (prefix + name).replace(/\.$/, '') || 'watch';
     const details = { ...error.details, parameter, ...(index !== null && { index }) };

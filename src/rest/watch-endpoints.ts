@@ -64,10 +64,10 @@ export const putWatchesEndpoint = endpoint({
     (ctx) =>
     async ({ request }) => {
       const { watches } = ctx;
-      const { wishes, isList } = await readWatches(request, ctx.params);
-      ctx.call(request).charge(Math.ceil(wishes.length / PER_CALL) - 1);
+      const { requests, isList } = await readWatches(request, ctx.params);
+      ctx.call(request).charge(Math.ceil(requests.length / PER_CALL) - 1);
       const owner = ownerOf(ctx, request);
-      const done = await watches.put(owner, wishes);
+      const done = await watches.put(owner, requests);
       if (!isList) return doneView(done[0]!);
       const createdCount = done.filter(({ created }) => created).length;
       return { items: done.map(doneView), createdCount, total: watches.of(owner).size };

@@ -139,7 +139,7 @@ export class ApiServer {
       clock,
       onChanges: (changes) => this.#onMempoolChanges(changes),
       onCommit: (commit) => this.#onCommit(commit),
-      onTaken: (bytes) => this.#attached().node.acknowledge(bytes),
+      onApplied: (bytes) => this.#attached().node.acknowledge(bytes),
     });
     this.#events = new EventLog({
       clock,
@@ -310,7 +310,7 @@ export class ApiServer {
 
   /** The mempool mirror is the first to apply an update, in slices. */
   #onNodeUpdate(update: NodeUpdate): void {
-    this.#mempool.take(update);
+    this.#mempool.enqueue(update);
   }
 
   /** The mirror contains these changes now. */

@@ -1,4 +1,4 @@
-import type { MessageOutcome, MessageWorld } from './message-context.ts';
+import type { MessageContext, MessageOutcome } from './message-context.ts';
 import { type Data, WsMessageError } from './message-error.ts';
 import { filter, resume, subscribe, unsubscribe } from './subscriptions.ts';
 import { unwatch, watch } from './watch-messages.ts';
@@ -20,7 +20,7 @@ const MAX_OPENINGS = 500;
 export function answerMessage(
   text: string,
   connection: WsConnection,
-  world: MessageWorld,
+  context: MessageContext,
 ): MessageReply | Promise<MessageReply> {
   let id: MessageId;
   const failed = (error: unknown): MessageReply => {
@@ -31,7 +31,7 @@ export function answerMessage(
   try {
     const message = parseMessage(text);
     id = message.id;
-    const made = answer(message.type, message.data, connection, world);
+    const made = answer(message.type, message.data, connection, context);
     return made instanceof Promise ? made.then((done) => replyOf(done, id)).catch(failed) : replyOf(made, id);
   } catch (error) {
     return failed(error);
@@ -52,14 +52,14 @@ function answer(
   type: string,
   data: Data,
   connection: WsConnection,
-  world: MessageWorld,
+  context: MessageContext,
 ): MessageOutcome | Promise<MessageOutcome> {
-  const { time, status, log } = world;
+  const { time, status, log } = context;
   switch (type) {
     case 'ping':
       return { reply: 'pong', data: { ...data, time, seq: log.latest, height: status?.height ?? null } };
     case 'status':
-      return { reply: 'status', data: statusData(connection, world) };
+      return { reply: 'status', data: statusData(connection, context) };
     case 'subscribe':
       return subscribe(data, connection, log);
     case 'unsubscribe':
@@ -69,15 +69,15 @@ function answer(
     case 'filter':
       return filter(data, connection);
     case 'watch':
-      return watch(data, connection, world);
+      return watch(data, connection, context);
     case 'unwatch':
-      return unwatch(data, connection, world);
+      return unwatch(data, connection, context);
     default:
       throw new WsMessageError('unknown_type', 'no such message type');
   }
 }
 
-function statusData({ events, watches }: WsConnection, { log, status }: MessageWorld): Data {
+function statusData({ events, watches }: WsConnection, { log, status }: MessageContext): Data {
   const oldest = log.oldest();
   return {
     seq: log.latest,

@@ -200,8 +200,8 @@ export class Delivery {
 
   /** Whether mempool events that the client wants were evicted before they were sent. Then the connection is closed. */
   #misses(connection: WsConnection): boolean {
-    const { sentUpTo, gapTold, events } = connection;
-    if (Math.max(sentUpTo, gapTold) >= this.#events.lostTo || !FROM_MEMPOOL.some((type) => events.has(type)))
+    const { sentUpTo, gapReportedTo, events } = connection;
+    if (Math.max(sentUpTo, gapReportedTo) >= this.#events.lostTo || !FROM_MEMPOOL.some((type) => events.has(type)))
       return false;
     closeBehind(connection, CloseCode.SLOW_CONSUMER, this.#events);
     return true;

@@ -15,7 +15,7 @@ import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { answerMessage, type MessageReply } from './answer-message.ts';
 import { closeBehind, Delivery } from './delivery.ts';
-import type { MessageWorld } from './message-context.ts';
+import type { MessageContext } from './message-context.ts';
 import { CloseCode, type SocketData, WsConnection } from './ws-connection.ts';
 import type { WsMetrics } from './ws-metrics.ts';
 
@@ -220,7 +220,7 @@ export class Hub {
   }
 
   #answer(message: string, connection: WsConnection): void {
-    const reply = answerMessage(message, connection, this.#world());
+    const reply = answerMessage(message, connection, this.#messageContext());
     if (!(reply instanceof Promise)) {
       this.#answered(reply, connection);
       return;
@@ -311,7 +311,7 @@ export class Hub {
     this.announce('syncStatus', JSON.stringify(data));
   }
 
-  #world(): MessageWorld {
+  #messageContext(): MessageContext {
     const { params, status, options } = this.#deps;
     return {
       log: this.#events,

@@ -4,7 +4,7 @@ import type { NetworkParams } from '../params/network-params.ts';
 import type { Data } from './message-error.ts';
 
 /** State from which messages are answered. */
-export interface MessageWorld {
+export interface MessageContext {
   readonly log: EventLog;
   readonly registry: WatchRegistry;
   readonly params: NetworkParams;

@@ -10,24 +10,24 @@ import {
 import type { WatchItem } from '../feed/watches.ts';
 import { ApiError } from '../http/errors.ts';
 import { turns } from '../http/turns.ts';
-import type { MessageOutcome, MessageWorld } from './message-context.ts';
+import type { MessageContext, MessageOutcome } from './message-context.ts';
 import { type Data, invalidParameter, requireSocketScope, WsMessageError } from './message-error.ts';
 import { DERIVED_EVENTS, type WsConnection } from './ws-connection.ts';
 
 const SLICE_MS = 1.5;
 
 /** Adds the items of a message, all or none. */
-export async function watch(data: Data, connection: WsConnection, world: MessageWorld): Promise<MessageOutcome> {
+export async function watch(data: Data, connection: WsConnection, context: MessageContext): Promise<MessageOutcome> {
   requireSocketScope(connection.principal);
   const { snapshot = false } = data;
   if (typeof snapshot !== 'boolean') invalidParameter('snapshot', 'must be true or false');
-  const items = await readItems(data, world);
+  const items = await readItems(data, context);
   const { own } = connection.watches;
   const added = items.filter(({ key }) => !own.has(key)).length;
-  const { maxWatched, maxWatchedInAll } = world;
+  const { maxWatched, maxWatchedInAll } = context;
   if (own.size + added > maxWatched)
     throw new WsMessageError('limit_exceeded', 'a connection cannot watch that much', { limit: maxWatched });
-  if (world.watchedInAll() + added > maxWatchedInAll)
+  if (context.watchedInAll() + added > maxWatchedInAll)
     throw new WsMessageError('limit_exceeded', 'all connections together watch too much', { limit: maxWatchedInAll });
   const thresholds = new Set([...own.thresholds(), ...items.flatMap((item) => item.thresholds)]);
   if (thresholds.size > MAX_THRESHOLDS_IN_ALL)
@@ -44,18 +44,18 @@ export async function watch(data: Data, connection: WsConnection, world: Message
   };
 }
 
-export async function unwatch(data: Data, connection: WsConnection, world: MessageWorld): Promise<MessageOutcome> {
+export async function unwatch(data: Data, connection: WsConnection, context: MessageContext): Promise<MessageOutcome> {
   requireSocketScope(connection.principal);
   const { own } = connection.watches;
   const before = own.size;
   if (data.all === true) own.clear();
   else if (data.all !== undefined && data.all !== false) invalidParameter('all', 'must be true or false');
-  else for (const { key } of await readItems(data, world)) own.remove(key);
+  else for (const { key } of await readItems(data, context)) own.remove(key);
   return { reply: 'ack', data: { count: before - own.size, total: own.size } };
 }
 
 /** Returns the distinct items of a message. It yields between slices, since parsing an address takes microseconds. */
-async function readItems(data: Data, world: MessageWorld): Promise<WatchItem[]> {
+async function readItems(data: Data, context: MessageContext): Promise<WatchItem[]> {
   const given = thresholdList(data.confirmations);
   const items = new Map<string, WatchItem>();
   const turn = turns(SLICE_MS);
@@ -64,7 +64,7 @@ async function readItems(data: Data, world: MessageWorld): Promise<WatchItem[]> 
     if (!Array.isArray(list)) return invalidParameter(name, 'must be a list');
     for (const text of list) {
       if (typeof text !== 'string') return invalidParameter(name, 'must be a list of strings');
-      const item = itemOf(targetOf(name, kind, text, world), given ?? defaultThresholds(kind), world);
+      const item = itemOf(targetOf(name, kind, text, context), given ?? defaultThresholds(kind), context);
       items.set(item.key, item);
       await turn();
     }
@@ -79,7 +79,7 @@ const LISTS: readonly (readonly [string, WatchKind])[] = [
   ['outpoints', 'outpoint'],
 ];
 
-function targetOf(name: string, kind: WatchKind, text: string, { params }: MessageWorld): WatchTarget {
+function targetOf(name: string, kind: WatchKind, text: string, { params }: MessageContext): WatchTarget {
   try {
     return readTarget(kind, text, params);
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { ServerWebSocket } from 'bun';
-import type { Wishes } from '../feed/derived.ts';
+import type { Subscription } from '../feed/derived.ts';
 import { completeUpTo, type EventPosition, WHOLE } from '../feed/event-cursor.ts';
 import type { Frame, FrameStep } from '../feed/frame.ts';
 import { type Watched, type WatchRegistry, WatchSet, WatchUnion } from '../feed/watches.ts';
@@ -45,7 +45,7 @@ const COMPRESS_ABOVE = 1024;
 const RATE_WINDOW_MS = 10_000;
 
 /** One client: its subscriptions, its position in the log, and the backpressure of its socket. */
-export class WsConnection implements Wishes, EventPosition {
+export class WsConnection implements Subscription, EventPosition {
   readonly socket: ServerWebSocket<SocketData>;
   readonly events = new Set<string>(DEFAULT_EVENTS);
   readonly watches: WatchUnion;
@@ -57,7 +57,7 @@ export class WsConnection implements Wishes, EventPosition {
   /** Position within the messages of that number up to which they were sent. */
   within: string = WHOLE;
   /** Number up to which the client was notified of missing mempool events. */
-  gapTold = 0;
+  gapReportedTo = 0;
   /** The messages being sent, and the one that the socket did not accept. */
   course: Course | null = null;
   held: Frame | null = null;
@@ -140,9 +140,9 @@ export class WsConnection implements Wishes, EventPosition {
   }
 
   /** Moves to a position, behind which all events are sent. */
-  goTo({ seq, within }: EventPosition, gapTold: number): void {
+  goTo({ seq, within }: EventPosition, gapReportedTo: number): void {
     this.moveTo(seq, within);
-    this.gapTold = gapTold;
+    this.gapReportedTo = gapReportedTo;
     if (this.course?.seq != null) {
       this.course = null;
       this.held = null;

@@ -36,7 +36,7 @@ const NEW_BLOCK_FIELDS = [
 ];
 
 /** Type, height and hash of each event. */
-const told = (node: TestNode, after = 0) =>
+const eventLines = (node: TestNode, after = 0) =>
   node.events(after).map(({ type, payload }) => `${type} ${payload.height} ${payload.hash}`);
 
 async function nodeOn(chain: RegtestChain, options: NodeOptions = {}): Promise<TestNode> {
@@ -119,7 +119,7 @@ describe('a reorg', () => {
     fork.mine(1, { txs: [kept, rival] });
     fork.mine(1);
     await node.take(fork.blocks.slice(-3));
-    expect(told(node, lastSeq).slice(0, 5)).toEqual([
+    expect(eventLines(node, lastSeq).slice(0, 5)).toEqual([
       `blockDisconnected 106 ${hex(chain.at(106))}`,
       `blockDisconnected 105 ${hex(chain.at(105))}`,
       `newBlock 105 ${hex(fork.at(105))}`,
@@ -181,7 +181,7 @@ describe('a reorg', () => {
     fork.mine(1, { coinbaseValue: 99_0000_0000n });
     for (const block of fork.blocks.slice(-3)) await node.submit(block);
     expect(node.tip).toBe(hex(chain.tip));
-    expect(told(node, lastSeq)).toEqual([]);
+    expect(eventLines(node, lastSeq)).toEqual([]);
     expect(node.chain.lastSeq).toBe(lastSeq);
   });
 
@@ -194,7 +194,7 @@ describe('a reorg', () => {
     await node.accept(chain.blocks.slice(1));
     await node.accept(fork.blocks.slice(2));
     await node.chain.settle();
-    expect(told(node)).toEqual(fork.blocks.map((block) => `newBlock ${block.height} ${hex(block)}`));
+    expect(eventLines(node)).toEqual(fork.blocks.map((block) => `newBlock ${block.height} ${hex(block)}`));
   });
 });
 
@@ -237,7 +237,7 @@ describe('event numbers', () => {
     await node.take([chain.mine()]);
     await node.take([chain.mine()]);
     await cut.take(chain.blocks.slice(-2));
-    expect(told(cut)).toEqual(told(node));
+    expect(eventLines(cut)).toEqual(eventLines(node));
     expect(seqs(cut).at(-2)!).toBeGreaterThan(node.chain.lastSeq);
   });
 });

@@ -179,10 +179,10 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
   });
 
   test('the event of each block matches the data of Bitcoin Core', () => {
-    const told = new Map(imported.events().map(({ payload }) => [String(payload.height), payload]));
-    expect(told.size).toBe(161);
+    const payloads = new Map(imported.events().map(({ payload }) => [String(payload.height), payload]));
+    expect(payloads.size).toBe(161);
     for (const [height, block] of Object.entries(expected.blocks)) {
-      expect(told.get(height)).toMatchObject({
+      expect(payloads.get(height)).toMatchObject({
         hash: block.hash,
         version: block.version,
         merkleRoot: block.merkleroot,
@@ -198,7 +198,7 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
       });
     }
     for (const [height, stats] of Object.entries(expected.blockstats))
-      expect(told.get(height)).toMatchObject({ fees: stats.totalfee, subsidy: stats.subsidy, txCount: stats.txs });
+      expect(payloads.get(height)).toMatchObject({ fees: stats.totalfee, subsidy: stats.subsidy, txCount: stats.txs });
   });
 
   // Commits write differences, whose sum must not depend on the moments of the commits.

@@ -174,11 +174,11 @@ test('behind any cursor any client gets the rest of the one order of all events,
           if (page.items.length === 0) break;
           after = page.lastCursor;
         }
-        const wish = { ...wanted, types };
+        const subscription = { ...wanted, types };
         expect(got.map(bare)).toEqual(
           all
             .slice(cut + 1)
-            .filter((each) => isFor(wish, each))
+            .filter((each) => isFor(subscription, each))
             .map(bare),
         );
       },

@@ -344,13 +344,13 @@ describe('cursors', () => {
 
 test('closing the log notifies its observers', () => {
   using it = new LogFixture();
-  let told = 0;
-  const end = it.log.onGrown(() => told++);
+  let notified = 0;
+  const end = it.log.onGrown(() => notified++);
   it.log.append([update(1)]);
   it.log.close();
   it.log.append([update(2)]);
   end();
-  expect([told, it.log.closed, it.log.seq]).toEqual([2, true, 1]);
+  expect([notified, it.log.closed, it.log.seq]).toEqual([2, true, 1]);
 });
 
 type Step = { kind: 'row' | 'mempool'; count: number; tell: boolean } | { kind: 'read'; by: number; limit: number };

@@ -23,7 +23,7 @@ export class LiveChain implements AsyncDisposable {
   readonly api: ApiServer;
   readonly #node: TestNode;
   readonly #reads: ChainReads;
-  readonly #listeners = new Set<(news: NodeUpdate) => void>();
+  readonly #listeners = new Set<(update: NodeUpdate) => void>();
 
   private constructor(node: TestNode, overrides: ApiOverrides, clock: Clock) {
     this.#node = node;
@@ -88,25 +88,25 @@ export class LiveChain implements AsyncDisposable {
   tell(): void {
     const { height, hash } = this.#reads.tip();
     const commit = { lastSeq: this.lastSeq, tip: { height, hash: hashToHex(hash) } };
-    this.#news({ changes: [], commit });
+    this.#notify({ changes: [], commit });
   }
 
-  #news(news: NodeUpdate): void {
-    for (const listener of this.#listeners) listener(news);
+  #notify(update: NodeUpdate): void {
+    for (const listener of this.#listeners) listener(update);
   }
 
   /** The mempool takes a transaction that spends these coins, in input order. */
   added(tx: Transaction, coins: readonly TestCoin[]): number {
     const seq = this.#node.chain.nextSeq();
     const change = addedChange(seq, tx, coins);
-    this.#news({ changes: [change], commit: null });
+    this.#notify({ changes: [change], commit: null });
     return seq;
   }
 
   /** The mempool says how it is: an event that every client gets, behind all that came before it. */
   updated(): number {
     const seq = this.#node.chain.nextSeq();
-    this.#news({
+    this.#notify({
       changes: [{ kind: 'update', seq, data: JSON.stringify({ seq }), totals: ZERO_TOTALS }],
       commit: null,
     });
@@ -118,7 +118,7 @@ export class LiveChain implements AsyncDisposable {
     const txid = txidOf(tx);
     const data = JSON.stringify({ seq, time: 1_700_000_002, txid: hashToHex(txid), reason });
     const change = { kind: 'removed', seq, data, silent: false, txid, reason, replacedBy: null } as const;
-    this.#news({ changes: [change], commit: null });
+    this.#notify({ changes: [change], commit: null });
     return seq;
   }
 

@@ -8,7 +8,7 @@ function update(seq: number, length: number): MempoolChange {
 }
 
 test('every applied byte is acknowledged to the node, large amounts in several parts', async () => {
-  const told: number[] = [];
+  const acknowledged: number[] = [];
   const seen: number[] = [];
   const feed = new MempoolFeed({
     clock: new ManualClock(0),
@@ -18,15 +18,15 @@ test('every applied byte is acknowledged to the node, large amounts in several p
       for (const until = performance.now() + 2; performance.now() < until; );
     },
     onCommit() {},
-    onTaken: (bytes) => told.push(bytes),
+    onApplied: (bytes) => acknowledged.push(bytes),
   });
   const changes = Array.from({ length: 64 }, (_, i) => update(i + 1, 20_000));
-  feed.take({ changes: changes.slice(0, 60), commit: null });
-  feed.take({ changes: changes.slice(60), commit: null });
+  feed.enqueue({ changes: changes.slice(0, 60), commit: null });
+  feed.enqueue({ changes: changes.slice(60), commit: null });
   await feed.drained();
   expect(seen).toEqual(changes.map((_, i) => i + 1));
-  const sum = told.reduce((total, bytes) => total + bytes, 0);
+  const sum = acknowledged.reduce((total, bytes) => total + bytes, 0);
   expect(sum).toBe(changes.reduce((total, change) => total + changeBytes(change), 0));
-  expect(told.length).toBeGreaterThan(3);
-  expect(Math.max(...told)).toBeLessThan(sum / 2);
+  expect(acknowledged.length).toBeGreaterThan(3);
+  expect(Math.max(...acknowledged)).toBeLessThan(sum / 2);
 });

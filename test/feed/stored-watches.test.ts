@@ -15,12 +15,12 @@ import { ManualClock } from '../lib/manual-clock.ts';
 const dir = mkdtempSync(join(tmpdir(), 'watches-test-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-const wish = (n: number) => ({
+const watchRequest = (n: number) => ({
   ...readTarget('tx', n.toString(16).padStart(64, '0'), regtest),
   confirmations: undefined,
   label: undefined,
 });
-const wishes = (from: number, count: number) => Array.from({ length: count }, (_, i) => wish(from + i));
+const watchRequests = (from: number, count: number) => Array.from({ length: count }, (_, i) => watchRequest(from + i));
 
 /** A writer that makes each change, and loses the replies of the first `lost` ones. */
 class LossyWriter {
@@ -65,13 +65,13 @@ test('where it is not known whether a change was made, what is stored counts', a
   const added: string[] = [];
   watches.onAdded((owner) => added.push(owner));
   const set = watches.of('alice');
-  await watches.put('bob', wishes(0, 3));
+  await watches.put('bob', watchRequests(0, 3));
   writer.lost = 1;
-  await expect(watches.put('alice', wishes(0, 250))).rejects.toThrow('internal error');
+  await expect(watches.put('alice', watchRequests(0, 250))).rejects.toThrow('internal error');
   expect([set.size, watches.total, registry.size]).toEqual([250, 253, 253]);
   expect(added).toEqual(['bob', 'alice']);
   // Asked for again, it is there already.
-  expect((await watches.put('alice', wishes(0, 1)))[0]!.created).toBe(false);
+  expect((await watches.put('alice', watchRequests(0, 1)))[0]!.created).toBe(false);
   writer.lost = 1;
   await expect(watches.removeAll('alice')).rejects.toThrow('internal error');
   expect([set.size, watches.total, registry.size]).toEqual([0, 3, 3]);

@@ -31,7 +31,7 @@ const SHOP = lockOf('p2wpkh', 9);
 const txWatches = (from: number, count: number) =>
   Array.from({ length: count }, (_, i) => ({ kind: 'tx', value: (from + i).toString(16).padStart(64, '0') }));
 const isDerived = ({ type }: WsMessage) => type === 'addressTransaction' || type === 'confirmation';
-const told = ({ data }: WsMessage) => [data.phase ?? data.threshold, data.txid, data.watchId];
+const summary = ({ data }: WsMessage) => [data.phase ?? data.threshold, data.txid, data.watchId];
 
 /** A key made by another process, once the node knows it. */
 async function newKey(node: NodeProcess, scopes: string[] = ['read']): Promise<{ api: ApiClient; id: string }> {
@@ -85,8 +85,8 @@ describe('deposits to a watched address', () => {
   });
 
   test('reach a WebSocket that sends nothing, one opened with a ticket, and GET /api/events', async () => {
-    const wish = { kind: 'address', value: address, confirmations: [0, 1, 2], label: 'shop' };
-    const made = await post<Watch>(node.api, '/api/watches', wish);
+    const request = { kind: 'address', value: address, confirmations: [0, 1, 2], label: 'shop' };
+    const made = await post<Watch>(node.api, '/api/watches', request);
     expect(made.status).toBe(200);
     ({ id } = made.body);
     const before = await node.api.json<EventPage>('/api/events');
@@ -97,7 +97,7 @@ describe('deposits to a watched address', () => {
     await broadcast(node.api, tx);
     await mine(node.api, chain, [tx]);
     const expected = ['mempool', 0, 'confirmed', 1].map((what) => [what, idOf(tx), id]);
-    for (const socket of sockets) expect((await derived(socket, 4)).map(told)).toEqual(expected);
+    for (const socket of sockets) expect((await derived(socket, 4)).map(summary)).toEqual(expected);
     const query = `after=${before.lastSeq}&types=addressTransaction,confirmation`;
     const page = await node.api.json<EventPage>(`/api/events?${query}`);
     expect([...page.items]).toEqual(sockets[0]!.messages.filter(isDerived));
@@ -122,7 +122,7 @@ describe('deposits to a watched address', () => {
       [1, idOf(tx), id],
       [2, idOf(deposits[0]!), id],
     ];
-    expect((await derived(socket, 3)).map(told)).toEqual(expected);
+    expect((await derived(socket, 3)).map(summary)).toEqual(expected);
     const page = await node.api.json<EventPage>(`/api/events?after=${last}`);
     expect(page.items.filter(isDerived)).toEqual(socket.messages.filter(isDerived));
     socket.close();

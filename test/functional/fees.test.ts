@@ -109,8 +109,8 @@ describe('fees', () => {
     const rates = [fees.fastest, fees.halfHour, fees.hour, fees.economy];
     expect(rates).toEqual(rates.toSorted((a, b) => b - a));
     expect(Object.keys(fees.targets)).toEqual(expect.arrayContaining(['1', '2', '6', '12', '144', '1008']));
-    const told = await socket.until('fees', ({ type }) => type === 'feeUpdate');
-    expect(Object.keys(told.data)).toEqual(expect.arrayContaining(Object.keys(fees)));
+    const update = await socket.until('fees', ({ type }) => type === 'feeUpdate');
+    expect(Object.keys(update.data)).toEqual(expect.arrayContaining(Object.keys(fees)));
     socket.close();
 
     const { datadir } = node;

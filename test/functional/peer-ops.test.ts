@@ -94,16 +94,16 @@ test('a sync from a peer is shown in events, metrics, progress and log', async (
   expect(logged(late.node, 'connecting to peers')).toMatchObject([{ to: '127.0.0.1:1', v2: true }]);
 
   // Peers, blocks and the event log are each reported about once a second, at a moment of their own.
-  const told = {
+  const metricValues = {
     'obverse_block_connect_seconds_count{stage="connect"}': 400,
     'obverse_p2p_messages_total{direction="received",type="block"}': 400,
     obverse_event_log_rows: 401,
   };
   const counted = await late.node.until(
-    `the metrics ${JSON.stringify(told)}`,
+    `the metrics ${JSON.stringify(metricValues)}`,
     async () => {
       const metrics = await metricsOf(late.node);
-      return Object.entries(told).every(([series, value]) => metrics.get(series) === value) && metrics;
+      return Object.entries(metricValues).every(([series, value]) => metrics.get(series) === value) && metrics;
     },
     15_000,
   );
@@ -143,8 +143,8 @@ test('a later block is no sync, and a node that starts in sync reports it once a
   const a = await startPeer([], { datadir: await directoryWith(chain) });
   const b = await startPeer([a.address], { datadir: await directoryWith(chain) });
   await peersOf(b.node, 1);
-  const told = () => logged(b.node, 'in sync').length > 0;
-  await b.node.until('the line', told);
+  const metricValues = () => logged(b.node, 'in sync').length > 0;
+  await b.node.until('the line', metricValues);
   await generate(a.node, 3);
   await sameTip([a.node, b.node]);
   expect(logged(b.node, 'in sync')).toMatchObject([{ height: 20 }]);

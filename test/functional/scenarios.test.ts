@@ -115,8 +115,8 @@ describe('a double spend', () => {
     const { txid, conflict, reorg } = result;
     expect(reorg!.disconnected[0]).toBe(result.blockHash!);
     expect([reorg!.disconnected.length, reorg!.connected.length]).toEqual([2, 3]);
-    const [told] = events.filter(({ type }) => type === 'reorg');
-    expect(told!.data.txs).toContainEqual({ txid, fate: 'conflicted', conflict });
+    const [reorgEvent] = events.filter(({ type }) => type === 'reorg');
+    expect(reorgEvent!.data.txs).toContainEqual({ txid, fate: 'conflicted', conflict });
     expect(await node.api.rpc<object>('getblock', [reorg!.connected[0]!])).toMatchObject({
       tx: expect.arrayContaining([conflict]),
     });

@@ -24,7 +24,7 @@ interface EventPage {
 const COIN = 100_000_000n;
 const ARGS = ['--wallet.keypool=20', '--metrics.walletBalances'];
 
-const told = ({ data }: WsMessage) => [data.wallet, data.phase, data.txid];
+const summary = ({ data }: WsMessage) => [data.wallet, data.phase, data.txid];
 const isOfBlock = ({ data }: WsMessage) => ['confirmed', 'reverted', 'conflicted'].includes(data.phase as string);
 const nameOf = ({ data }: WsMessage) => data.cursor as string;
 
@@ -117,7 +117,7 @@ describe('walletTransaction', () => {
     const destination = await call<string>('other', 'getnewaddress');
     const txid = await call<string>('default', 'sendtoaddress', [destination, 1]);
     const both = await messages(2);
-    expect(both.map(told).sort()).toEqual([
+    expect(both.map(summary).sort()).toEqual([
       ['default', 'mempool', txid],
       ['other', 'mempool', txid],
     ]);
@@ -150,7 +150,7 @@ describe('walletTransaction', () => {
     await submit(node.api, other.mine(1, { txs: [rival] }));
     await submit(node.api, other.mine(1));
     const fates = await messages(4);
-    expect(fates.map(told)).toEqual([
+    expect(fates.map(summary)).toEqual([
       ['default', 'reverted', idOf(deposit)],
       ['default', 'conflicted', idOf(paid)],
       ['default', 'removed', idOf(paid)],
@@ -161,7 +161,7 @@ describe('walletTransaction', () => {
     expect(fates[1]!.data).toMatchObject({ confirmations: -1, amount: 4_999_999_000 });
     expect(fates[2]!.data).toMatchObject({ reason: 'conflict', confirmations: 0 });
     await submit(node.api, other.mine(1, { txs: [deposit] }));
-    expect((await messages(1)).map(told)).toEqual([['default', 'confirmed', idOf(deposit)]]);
+    expect((await messages(1)).map(summary)).toEqual([['default', 'confirmed', idOf(deposit)]]);
   });
 
   test('reports a transaction that is replaced, and then abandoned', async () => {
@@ -182,7 +182,7 @@ describe('walletTransaction', () => {
     expect(new Set(all.map(nameOf)).size).toBe(all.length);
     const { items } = await page('after=0');
     expect(items.map(nameOf)).toEqual(all.map(nameOf));
-    expect(items.map(told)).toEqual(all.map(told));
+    expect(items.map(summary)).toEqual(all.map(summary));
     const again = await node.api.socket();
     again.send({ type: 'subscribe', id: 1, data: { events: ['walletTransaction'], replace: true, after: 0 } });
     await again.until('all', () => again.of('walletTransaction').length >= all.length);
@@ -224,11 +224,11 @@ describe('walletTransaction', () => {
     await mempoolLoaded(node);
     const replayed = (await page('after=0')).items.filter(isOfBlock);
     expect(replayed.map(nameOf)).toEqual(ofBlocks.map(nameOf));
-    expect(replayed.map(told)).toEqual(ofBlocks.map(told));
+    expect(replayed.map(summary)).toEqual(ofBlocks.map(summary));
     const late = sweep(coin(), await ownScript(), 1000n);
     await submit(node.api, other.mine(1, { txs: [late] }));
     const missed = await page(`after=${lastSeq}`);
-    expect(missed.items.map(told)).toContainEqual(['default', 'confirmed', idOf(late)]);
+    expect(missed.items.map(summary)).toContainEqual(['default', 'confirmed', idOf(late)]);
     const ready = await node.api.request<Readiness>('/readyz');
     expect(ready.body.checks.wallet).toMatchObject({
       status: 'fail',

@@ -52,7 +52,7 @@ export class FakeNode implements NodePort {
   readonly #headers: HeaderWriter;
   readonly #events: EventWriter;
   readonly #txs: TxWriter;
-  readonly #listeners = new Set<(news: NodeUpdate) => void>();
+  readonly #listeners = new Set<(update: NodeUpdate) => void>();
   readonly #peerListeners = new Set<(change: PeerChange) => void>();
 
   /** `restarted`: an earlier process has given the number 1, and may have given all up to 10,000. */
@@ -88,7 +88,7 @@ export class FakeNode implements NodePort {
 
   acknowledge(): void {}
 
-  onUpdate(listener: (news: NodeUpdate) => void): () => void {
+  onUpdate(listener: (update: NodeUpdate) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

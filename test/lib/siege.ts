@@ -162,7 +162,9 @@ export class Siege implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const peer of [...this.#evil, this.good]) peer.close();
     this.#watcher.close();
-    console.log(`${this.#health.length} answers of /healthz, median / p99 / max ms: ${told(spreadOf(this.#health))}`);
+    console.log(
+      `${this.#health.length} answers of /healthz, median / p99 / max ms: ${spreadText(spreadOf(this.#health))}`,
+    );
     await Promise.all([this.node.stop(), this.friend.node.stop()]);
   }
 
@@ -225,11 +227,13 @@ function spreadOf(samples: readonly number[]): Spread {
   return { median: at(0.5), p99: at(0.99), max: at(1) };
 }
 
-function told({ median, p99, max }: Spread): string {
+function spreadText({ median, p99, max }: Spread): string {
   return [median, p99, max].map((ms) => ms.toFixed(1)).join(' / ');
 }
 
 function report(name: string, { growth, health, pong }: Figures): void {
   const megabytes = (growth / MEGABYTE).toFixed(0);
-  console.log(`${name}: memory +${megabytes} MB; median / p99 / max ms: /healthz ${told(health)}, pong ${told(pong)}`);
+  console.log(
+    `${name}: memory +${megabytes} MB; median / p99 / max ms: /healthz ${spreadText(health)}, pong ${spreadText(pong)}`,
+  );
 }

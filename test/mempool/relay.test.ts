@@ -166,12 +166,12 @@ test('a submitted transaction is announced and stays unbroadcast until a peer re
   try {
     const { relay } = service;
     const tx = sweep(chain.coin(1), 'p2wpkh', 1000n);
-    const told: string[] = [];
-    relay.setAnnouncer(({ txid }) => told.push(hashToHex(txid)));
+    const announced: string[] = [];
+    relay.setAnnouncer(({ txid }) => announced.push(hashToHex(txid)));
     const hand = () => service.broadcast(transactionBytes(tx), { maxFeerate: null, maxBurn: 0 });
     expect(await hand()).toMatchObject({ status: 'accepted', relayedTo: 1 });
     expect(await hand()).toMatchObject({ status: 'in-mempool', relayedTo: 2 });
-    expect(told).toEqual([idOf(tx), idOf(tx)]);
+    expect(announced).toEqual([idOf(tx), idOf(tx)]);
     expect(relay.unbroadcast().map(({ txid }) => hashToHex(txid))).toEqual([idOf(tx)]);
     await relay.acceptTransaction(parsed(sweep(chain.coin(2), 'p2wpkh', 1000n)));
     expect(relay.unbroadcast()).toHaveLength(1);

@@ -55,7 +55,7 @@ class Fixture {
   }
 
   /** Returns the messages sent since the last call. */
-  news(): string[] {
+  newMessages(): string[] {
     return this.sent.splice(0);
   }
 }
@@ -65,10 +65,10 @@ describe('the watchdog', () => {
     const it = new Fixture();
     const [node, verify] = [it.table.claim('node'), it.table.claim('verify')];
     it.pass(5, node, verify);
-    it.news();
+    it.newMessages();
     it.watchdog.running();
     it.pass(60, node, verify);
-    expect(it.news()).toEqual(['ping 5', 'ping 25', 'ping 45', 'ping 65']);
+    expect(it.newMessages()).toEqual(['ping 5', 'ping 25', 'ping 45', 'ping 65']);
     expect(it.lines).toEqual([]);
   });
 
@@ -80,7 +80,7 @@ describe('the watchdog', () => {
       it.pass(5, node, hung);
       it.watchdog.running();
       it.pass(30, node, hung);
-      it.news();
+      it.newMessages();
       it.pass(45, node);
       // The watchdog reports before the manager acts: no later than 60 s after the last ping.
       expect(it.lines).toMatchObject([
@@ -91,11 +91,11 @@ describe('the watchdog', () => {
         },
       ]);
       it.pass(200, node);
-      expect(it.news().length).toBeLessThanOrEqual(1);
+      expect(it.newMessages().length).toBeLessThanOrEqual(1);
       expect(it.lines).toHaveLength(1);
       expect(it.watchdog.figures().find(({ idle }) => idle > 240)).toMatchObject({ name: it.lines[0]!.thread });
       it.pass(5, node, hung);
-      expect(it.news()).toHaveLength(1);
+      expect(it.newMessages()).toHaveLength(1);
       expect(it.lines[1]).toMatchObject({ level: 'warn', msg: 'a thread makes progress again' });
     },
   );
@@ -105,7 +105,7 @@ describe('the watchdog', () => {
     const node = it.table.claim('node');
     it.watchdog.running();
     it.pass(600, node);
-    expect(it.news().length).toBeGreaterThanOrEqual(30);
+    expect(it.newMessages().length).toBeGreaterThanOrEqual(30);
   });
 
   test('forgets ended threads, and does not count a stall of the whole machine', () => {
@@ -120,21 +120,21 @@ describe('the watchdog', () => {
     it.watchdog.checkThreads();
     it.pass(5, node);
     expect(it.lines).toEqual([]);
-    expect(it.news().length).toBeGreaterThanOrEqual(6);
+    expect(it.newMessages().length).toBeGreaterThanOrEqual(6);
   });
 
   test('extends the time-out while the node starts or stops and makes progress, but not while it hangs', () => {
     const it = new Fixture();
     const node = it.table.claim('node');
     it.pass(20, node);
-    expect(it.news().length).toBeGreaterThanOrEqual(3);
+    expect(it.newMessages().length).toBeGreaterThanOrEqual(3);
     it.pass(20);
-    expect(it.news()).toEqual([]);
+    expect(it.newMessages()).toEqual([]);
     it.watchdog.running();
     it.watchdog.stopping();
-    it.news();
+    it.newMessages();
     it.pass(20, node);
-    expect(new Set(it.news().map((each) => each.split(' ')[0]))).toEqual(new Set(['extend']));
+    expect(new Set(it.newMessages().map((each) => each.split(' ')[0]))).toEqual(new Set(['extend']));
   });
 });
 

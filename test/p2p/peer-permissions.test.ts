@@ -104,7 +104,7 @@ test.each<[Permission[], boolean]>([
   [[], false],
   [['relay'], false],
   [['forcerelay', 'relay'], true],
-])('a known transaction of a peer with %p is announced: %p', async (permissions, told) => {
+])('a known transaction of a peer with %p is announced: %p', async (permissions, isAnnounced) => {
   await using node = await full();
   await handIn(node, txs[0]!);
   const sender = await ScriptedEnd.join(node, { permissions });
@@ -113,7 +113,7 @@ test.each<[Permission[], boolean]>([
   await sender.heard(1n);
   await handIn(node, txs[1]!);
   await until('the announcement', [node], () => announced(other).includes(wtxids[1]!));
-  expect(announced(other).sort()).toEqual(wtxids.slice(told ? 0 : 1, 2).sort());
+  expect(announced(other).sort()).toEqual(wtxids.slice(isAnnounced ? 0 : 1, 2).sort());
 });
 
 test.each<[Permission[], boolean]>([

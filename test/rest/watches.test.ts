@@ -16,8 +16,8 @@ const address = addressOf(script, regtest.address)!;
 describe('POST /api/watches', () => {
   test('stores a watch, and storing it again changes nothing', async () => {
     await using it = start();
-    const wish = { kind: 'address', value: address.toUpperCase(), confirmations: [6, 0, 1, 1], label: 'customer 1' };
-    const first = await post(it, wish);
+    const request = { kind: 'address', value: address.toUpperCase(), confirmations: [6, 0, 1, 1], label: 'customer 1' };
+    const first = await post(it, request);
     expect(first).toEqual({
       status: 200,
       body: {

@@ -133,17 +133,17 @@ describe('order of checks', () => {
 
   test('the size of a body is checked before credentials, with and without Content-Length', async () => {
     await using it = startTestApi({ plugins: [sample] });
-    const told = await it.get('/api/sample', { method: 'POST', body: 'x'.repeat(2000) });
-    expect(told.status).toBe(413);
-    expect(await errorOf(told)).toMatchObject({ code: 'payload_too_large', details: { limit: 1000 } });
+    const declared = await it.get('/api/sample', { method: 'POST', body: 'x'.repeat(2000) });
+    expect(declared.status).toBe(413);
+    expect(await errorOf(declared)).toMatchObject({ code: 'payload_too_large', details: { limit: 1000 } });
     const stream = new ReadableStream({
       start(controller) {
         controller.enqueue(new TextEncoder().encode('x'.repeat(2000)));
         controller.close();
       },
     });
-    const untold = await it.get('/api/sample', { method: 'POST', body: stream, headers: BEARER });
-    expect(untold.status).toBe(413);
+    const undeclared = await it.get('/api/sample', { method: 'POST', body: stream, headers: BEARER });
+    expect(undeclared.status).toBe(413);
     const rpc = await it.get('/', { method: 'POST', body: 'x'.repeat(1024 * 1024 + 1) });
     expect(rpc.status).toBe(413);
     expect(await rpc.json()).toMatchObject({ error: { code: -32013 }, id: null });

@@ -176,7 +176,7 @@ describe('kill -9 while blocks are committed one by one', () => {
   test('four moments of start --import, with clients that watch', async () => {
     const datadir = tempDir();
     const witness = new Witness(blocks);
-    const told = new Map<number, string>();
+    const hashes = new Map<number, string>();
     const next = random(4);
     for (let i = 0; i < 4; i++) {
       const node = await startNode({ datadir, args: ['--import', file] });
@@ -186,26 +186,26 @@ describe('kill -9 while blocks are committed one by one', () => {
       await kill(node);
       const height = witness.look(datadir);
       expect(height).toBeGreaterThanOrEqual(target);
-      remember(socket, told, witness);
+      remember(socket, hashes, witness);
     }
     const node = await startNode({ datadir, args: ['--import', file] });
     const socket = await node.api.socket();
     await node.height(chain.height);
     await node.stop();
     expect(witness.look(datadir)).toBe(chain.height);
-    remember(socket, told, witness);
-    expect(told.size).toBeGreaterThan(10);
+    remember(socket, hashes, witness);
+    expect(hashes.size).toBeGreaterThan(10);
   }, 120_000);
 
   /** Every block reported to a client is in the log, under the same number. */
-  function remember(socket: EventSocket, told: Map<number, string>, witness: Witness): void {
+  function remember(socket: EventSocket, hashes: Map<number, string>, witness: Witness): void {
     for (const { data } of socket.of('newBlock')) {
       const { seq, hash } = data as { seq: number; hash: string };
-      expect(told.get(seq) ?? hash).toBe(hash);
-      told.set(seq, hash);
+      expect(hashes.get(seq) ?? hash).toBe(hash);
+      hashes.set(seq, hash);
     }
     const logged = new Map(witness.events.map(({ seq, data }) => [seq, (JSON.parse(data) as { hash: string }).hash]));
-    for (const [seq, hash] of told) expect([seq, logged.get(seq)]).toEqual([seq, hash]);
+    for (const [seq, hash] of hashes) expect([seq, logged.get(seq)]).toEqual([seq, hash]);
   }
 });
 

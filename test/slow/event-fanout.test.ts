@@ -162,13 +162,13 @@ test('a block of 4,000 transactions is matched against 10,000 scripts while othe
     await Bun.sleep(300);
     const committed = Date.now();
     it.tell();
-    const toldAt = Number((await next()).split(' ')[1]);
+    const announcedAt = Number((await next()).split(' ')[1]);
     const [first, last] = (await next()).split(' ').map(Number);
     probe.stdin.write('done\n');
     probe.stdin.flush();
     const [median, high, slowest] = (await next(probeLines)).split(' ');
     console.log(
-      `newBlock after ${toldAt - committed} ms, first match after ${first! - committed} ms, ` +
+      `newBlock after ${announcedAt - committed} ms, first match after ${first! - committed} ms, ` +
         `all 8,000 messages after ${last! - committed} ms; ` +
         `healthz median ${median} ms, 99 % ${high} ms, slowest ${slowest} ms`,
     );

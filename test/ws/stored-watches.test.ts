@@ -34,8 +34,8 @@ async function withChain(run: (it: LiveChain, mined: RegtestChain) => Promise<vo
   await run(it, chain.fork());
 }
 
-async function store(it: LiveChain, wish: object, headers: Record<string, string> = KEY): Promise<string> {
-  const response = await it.get('/api/watches', { method: 'POST', headers, body: JSON.stringify(wish) });
+async function store(it: LiveChain, request: object, headers: Record<string, string> = KEY): Promise<string> {
+  const response = await it.get('/api/watches', { method: 'POST', headers, body: JSON.stringify(request) });
   const body = (await response.json()) as { id: string };
   if (response.status !== 200) throw new Error(JSON.stringify(body));
   return body.id;
@@ -52,7 +52,7 @@ async function derived(client: WsClient, count: number): Promise<Message[]> {
   return (await client.events()).filter(isDerived);
 }
 
-const told = ({ data }: Message) => [data.phase ?? data.threshold, data.txid, data.watchId];
+const summary = ({ data }: Message) => [data.phase ?? data.threshold, data.txid, data.watchId];
 
 function newKey(it: LiveChain): { headers: Record<string, string>; id: string } {
   const { key, record } = issueKey(it.api.auth.store!, { label: '', scopes: ['read'] }, 1);
@@ -72,7 +72,7 @@ describe('what is stored for a key', () => {
       await it.take(mined.mine(1, { txs: [tx] }), mined.mine());
       const txid = idOf(tx);
       const expected = ['mempool', 0, 'confirmed', 1, 2].map((what) => [what, txid, id]);
-      for (const client of [before, after]) expect((await derived(client, 5)).map(told)).toEqual(expected);
+      for (const client of [before, after]) expect((await derived(client, 5)).map(summary)).toEqual(expected);
       await foreign.next(({ data }) => data.height === 111);
       expect((await foreign.events()).filter(isDerived)).toEqual([]);
       expect((await after.ask('status')).data).toMatchObject({ watched: 0, stored: 1 });
@@ -95,7 +95,7 @@ describe('what is stored for a key', () => {
       const third = payTo(3, ALICE);
       await it.take(mined.mine(1, { txs: [first, second, third] }));
       const messages = await derived(client, 3);
-      expect(messages.map(told)).toEqual([
+      expect(messages.map(summary)).toEqual([
         [1, idOf(first), ids[0]],
         [1, idOf(second), ids[1]],
         ['confirmed', idOf(third), ids[2]],
@@ -111,7 +111,7 @@ describe('what is stored for a key', () => {
       await client.next(({ data }) => data.txid === idOf(first));
       const id = await store(it, { kind: 'address', value: alice });
       it.added(second, [coin(2)]);
-      expect((await derived(client, 1)).map(told)).toEqual([['mempool', idOf(second), id]]);
+      expect((await derived(client, 1)).map(summary)).toEqual([['mempool', idOf(second), id]]);
       await remove(it, id);
       it.added(third, [coin(3)]);
       await it.take(mined.mine(1, { txs: [first, second, third] }));
@@ -151,7 +151,7 @@ describe('what is stored for a key', () => {
       expect((await client.ask('unwatch', { all: true })).data).toEqual({ count: 2, total: 0 });
       const more = payTo(2, ALICE);
       it.added(more, [coin(2)]);
-      expect((await derived(client, 12)).slice(10).map(told)).toEqual([
+      expect((await derived(client, 12)).slice(10).map(summary)).toEqual([
         ['mempool', idOf(more), id],
         [0, idOf(more), id],
       ]);
@@ -215,7 +215,7 @@ describe('what happened before', () => {
       const id = await store(it, { kind: 'address', value: alice, confirmations: [1, 2] });
       using client = await it.client();
       await client.ask('resume', { after: start });
-      expect((await derived(client, 4)).map(told)).toEqual(
+      expect((await derived(client, 4)).map(summary)).toEqual(
         ['mempool', 'confirmed', 1, 2].map((what) => [what, idOf(tx), id]),
       );
     }));
@@ -272,7 +272,7 @@ describe('what happened before', () => {
       it.added(payTo(1, BOB), [coin(1)]);
       it.added(payTo(2, ALICE), [coin(2)]);
       const { items } = (await (await waiting).json()) as Page;
-      expect(items.map(told)).toEqual([['mempool', idOf(payTo(2, ALICE)), id]]);
+      expect(items.map(summary)).toEqual([['mempool', idOf(payTo(2, ALICE)), id]]);
     }));
 });
 
@@ -302,7 +302,7 @@ test('an event waits until all that is stored is known', async () => {
   const from = madeUpCoin('p2wpkh', 5_0000_0000n);
   const tx = spend(from, [{ to: ALICE, value: 1_0000_0000n }]);
   it.api.context.events.append([addedChange(it.node.takeSeq(), tx, [from])]);
-  expect((await derived(client, 2)).map(told)).toEqual([
+  expect((await derived(client, 2)).map(summary)).toEqual([
     ['mempool', idOf(tx), id],
     [0, idOf(tx), id],
   ]);

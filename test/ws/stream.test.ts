@@ -116,10 +116,10 @@ describe('the stream', () => {
     const gap = { scope: 'mempool', fromSeq: 500, toSeq: 10_000 };
     expect((await client.ask('resume', { after: 500 })).data).toMatchObject({ gap });
     expect((await client.ask('resume', { after: 1_000_000 })).data).toMatchObject({ code: 'resume_unavailable' });
-    const told = await client.next(({ type }) => type === 'gap');
-    expect(told.data).toMatchObject(gap);
+    const reported = await client.next(({ type }) => type === 'gap');
+    expect(reported.data).toMatchObject(gap);
     // The gap says where to go on when it has been dealt with.
-    const again = await client.ask('resume', { after: told.data.cursor });
+    const again = await client.ask('resume', { after: reported.data.cursor });
     expect(again.data).toMatchObject({ from: 10_001, gap: null });
     const last = it.mine();
     await client.next(({ data }) => data.seq === last);
@@ -280,13 +280,13 @@ describe('what operators see', () => {
     expect(await other.events()).toEqual([]);
   });
 
-  test('the state of the sync: at most once a second, and what hardly moves is no news', async () => {
+  test('the state of the sync: at most once a second, and changes that hardly matter are not delivered', async () => {
     const clock = new ManualClock(Date.now());
     await using it = startTestApi({ clock });
     const { node } = it;
     using client = new WsClient(it.api.url, BEARER);
     await client.opened;
-    const told = () => client.received.filter(({ type }) => type === 'syncStatus').map(({ data }) => data);
+    const statuses = () => client.received.filter(({ type }) => type === 'syncStatus').map(({ data }) => data);
     await client.ask('subscribe', { events: ['syncStatus'], replace: true });
     node.current = {
       ...node.current,
@@ -296,12 +296,12 @@ describe('what operators see', () => {
     };
     node.mine();
     await client.next(({ type }) => type === 'syncStatus');
-    expect(told()).toEqual([
+    expect(statuses()).toEqual([
       { state: 'syncing', height: 1, headers: 1, progress: 0, phase: 'presync', presynced: 2000 },
     ]);
     for (let i = 0; i < 20; i++) node.mine();
     await client.events();
-    expect(told()).toHaveLength(1);
+    expect(statuses()).toHaveLength(1);
     clock.advance(1000);
     node.current = {
       ...node.current,
@@ -310,18 +310,18 @@ describe('what operators see', () => {
     };
     node.mine();
     await client.events();
-    expect(told().slice(1)).toEqual([
+    expect(statuses().slice(1)).toEqual([
       { state: 'syncing', height: 22, headers: 22, progress: 0.51234567, phase: 'blocks', presynced: null },
     ]);
     clock.advance(1000);
     node.current = { ...node.current, verificationProgress: 0.51234999 };
     node.emit('other', {});
     await client.events();
-    expect(told()).toHaveLength(2);
+    expect(statuses()).toHaveLength(2);
     // It is delivered without a commit as well.
     node.current = { ...node.current, headers: 30 };
     await client.next(({ data }) => data.headers === 30);
-    expect(told()).toHaveLength(3);
+    expect(statuses()).toHaveLength(3);
   });
 });
 

@@ -104,13 +104,13 @@ export class AddrRelay {
     }
     if (nowMs <= state.nextAt) return;
     state.nextAt = nowMs + poissonDelay(SEND_MEAN_MS, random);
-    const news = state.queue.splice(0).filter((address) => {
+    const unknown = state.queue.splice(0).filter((address) => {
       const key = keyOf(address);
       if (state.known.contains(key)) return false;
       state.known.insert(key);
       return true;
     });
-    if (news.length > 0) this.#sendAddresses(peer, news);
+    if (unknown.length > 0) this.#sendAddresses(peer, unknown);
   }
 
   #sendAddresses(peer: Peer, addresses: PeerAddress[]): void {

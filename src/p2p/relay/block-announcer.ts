@@ -46,9 +46,9 @@ export class BlockAnnouncer {
     if (!tip) return;
     this.#recent.setTip(tip);
     if (this.#ctx.chain.initialSync) return;
-    const news = connected.slice(-MAX_ANNOUNCED);
+    const entries = connected.slice(-MAX_ANNOUNCED);
     for (const peer of this.#ctx.peers.values()) {
-      peer.blocks.announce.push(...news);
+      peer.blocks.announce.push(...entries);
       this.announce(peer);
     }
   }
@@ -68,20 +68,20 @@ export class BlockAnnouncer {
   announce(peer: Peer): void {
     const { announce } = peer.blocks;
     if (announce.length === 0) return;
-    const news = announce.splice(0);
+    const entries = announce.splice(0);
     processBlockAvailability(peer, this.#ctx.chain);
-    if (!this.#sendHeaders(peer, news)) this.#sendInventory(peer, news.at(-1)!);
+    if (!this.#sendHeaders(peer, entries)) this.#sendInventory(peer, entries.at(-1)!);
   }
 
   /** Announces blocks by headers or as a compact block; returns false if neither is possible. */
-  #sendHeaders(peer: Peer, news: readonly ChainEntry[]): boolean {
+  #sendHeaders(peer: Peer, entries: readonly ChainEntry[]): boolean {
     const { chain } = this.#ctx;
     const { link, negotiated, sync } = peer;
-    const compact = negotiated.wantsCompactBlocks && news.length === 1;
-    if ((!negotiated.prefersHeaders && !compact) || news.length > MAX_ANNOUNCED) return false;
+    const compact = negotiated.wantsCompactBlocks && entries.length === 1;
+    if ((!negotiated.prefersHeaders && !compact) || entries.length > MAX_ANNOUNCED) return false;
     const unknown: ChainEntry[] = [];
     let before: ChainEntry | null = null;
-    for (const entry of news) {
+    for (const entry of entries) {
       // The blocks may have been disconnected again or may not be consecutive.
       if (!isActive(chain, entry) || (before !== null && entry.parent !== before)) return false;
       before = entry;

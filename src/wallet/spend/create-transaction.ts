@@ -135,8 +135,8 @@ function changeOf(
 }
 
 /** Returns the address type of the change, after the types of the recipients. */
-function changeType(wallet: Wallet, { changeType: wished, recipients }: SpendRequest): AddressType {
-  if (wished !== null) return wished as AddressType;
+function changeType(wallet: Wallet, { changeType: requested, recipients }: SpendRequest): AddressType {
+  if (requested !== null) return requested as AddressType;
   const types = new Set(recipients.map(({ scriptPubKey }) => scriptType(scriptPubKey).type));
   const has = (type: AddressType) => wallet.scripts.activeDescriptor(type, true) !== null;
   if (has('bech32m') && types.has('witness_v1_taproot')) return 'bech32m';

@@ -67,26 +67,26 @@ export class InputSizes {
 /** Returns the coins that a transaction may spend, without those of some outpoints. */
 export function* spendableCoins(
   wallet: Wallet,
-  wishes: CoinFilter,
+  filter: CoinFilter,
   feerate: Amount,
   without: ReadonlySet<string> = new Set(),
 ): Steps<WalletCoin[]> {
   const { reads } = wallet.store;
   const view = new WalletView(reads);
   const sizes = new InputSizes(wallet);
-  const avoidReuse = wallet.hasFlag('avoid_reuse') && wishes.avoidReuse !== false;
-  const { minDepth, maxDepth, includeUnsafe } = wishes;
+  const avoidReuse = wallet.hasFlag('avoid_reuse') && filter.avoidReuse !== false;
+  const { minDepth, maxDepth, includeUnsafe } = filter;
   const bounds = { minValue: 0, maxValue: null, includeImmature: false };
   const coins: WalletCoin[] = [];
   for (const { coin, depth } of yield* availableCoinsSteps(view, { minDepth, maxDepth, includeUnsafe, ...bounds })) {
     yield;
     const { script, value } = coin;
     if (avoidReuse && reads.isUsed(script)) continue;
-    if (depth === 0 && versionConflict(versionOf(wallet, coin.tx), wishes.version) !== null) continue;
+    if (depth === 0 && versionConflict(versionOf(wallet, coin.tx), filter.version) !== null) continue;
     const outpoint = { txid: coin.txid as Txid, vout: coin.vout };
     if (without.size > 0 && without.has(outpointKey(outpoint))) continue;
     const standing = depth === 0 ? wallet.deps.mempool.standing(coin.txid) : null;
-    if (wishes.version === TRUC_VERSION && standing && (standing.ancestors > 1 || standing.hasDescendants)) continue;
+    if (filter.version === TRUC_VERSION && standing && (standing.ancestors > 1 || standing.hasDescendants)) continue;
     coins.push({
       outpoint,
       output: { value: BigInt(value), scriptPubKey: script },
@@ -99,7 +99,7 @@ export function* spendableCoins(
       bumpFee: 0n,
     });
   }
-  return withBumpFees(wallet, wishes.version === TRUC_VERSION ? withOneParent(coins) : coins, feerate);
+  return withBumpFees(wallet, filter.version === TRUC_VERSION ? withOneParent(coins) : coins, feerate);
 }
 
 /** BIP-431: a version 3 transaction may have one unconfirmed parent. Keeps the coins of the most valuable one. */

@@ -143,7 +143,7 @@ describe('linearize', () => {
 
   test('the order of a large cluster is nowhere below any other order', () => {
     fc.assert(
-      fc.property(graphOf(64, 6), fc.array(fc.nat(1000), { minLength: 64, maxLength: 64 }), (txs, wishes) => {
+      fc.property(graphOf(64, 6), fc.array(fc.nat(1000), { minLength: 64, maxLength: 64 }), (txs, choices) => {
         const graph = new DepGraph(txs);
         const own = chunksOf(graph, linearize(graph));
         const other: number[] = [];
@@ -151,7 +151,7 @@ describe('linearize', () => {
           const free = txs.flatMap(({ parents }, i) =>
             !other.includes(i) && parents.every((parent) => other.includes(parent)) ? i : [],
           );
-          other.push(free[wishes[other.length]! % free.length]!);
+          other.push(free[choices[other.length]! % free.length]!);
         }
         let at: FeeFrac = { fee: 0, size: 0 };
         for (const { fee, size } of chunksOf(graph, other)) {

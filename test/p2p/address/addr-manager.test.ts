@@ -33,8 +33,9 @@ describe('buckets match those of Core', () => {
     expect(own('250.1.2.1', 9999)).toBe(786);
     expect(newBucket(key2, at('250.1.2.1'), ip('250.1.2.1'))).not.toBe(786);
     expect(counted((i) => own(`250.1.1.${i}`))).toBe(1);
-    const told = (i: number) => newBucket(key1, at(`${250 + Math.floor(i / 255)}.${i % 256}.1.1`), ip('251.4.1.1'));
-    expect(counted(told, 1020)).toBeLessThanOrEqual(64);
+    const announced = (i: number) =>
+      newBucket(key1, at(`${250 + Math.floor(i / 255)}.${i % 256}.1.1`), ip('251.4.1.1'));
+    expect(counted(announced, 1020)).toBeLessThanOrEqual(64);
     expect(counted((i) => newBucket(key1, at('250.1.1.1'), ip(`250.${i}.1.1`)))).toBeGreaterThan(64);
   });
 

@@ -46,9 +46,9 @@ test('a peer with the addr permission gets a new answer each time', () => {
 
 test('banned and discouraged addresses are not announced', () => {
   const { answers } = fixture(({ address }) => address.bytes[0]! % 2 === 0);
-  const told = answers.get(link('1.1.1.1'));
-  expect(told.length).toBeGreaterThan(0);
-  expect(told.every(({ address }) => address.bytes[0]! % 2 === 1)).toBe(true);
+  const answer = answers.get(link('1.1.1.1'));
+  expect(answer.length).toBeGreaterThan(0);
+  expect(answer.every(({ address }) => address.bytes[0]! % 2 === 1)).toBe(true);
 });
 
 test('the number of cached answers is bounded', () => {

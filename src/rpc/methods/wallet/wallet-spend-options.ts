@@ -88,8 +88,8 @@ export function readFeeOptions(
   if (name !== null) checkMode(name);
   const blocks = target === null ? null : readInteger(target);
   if (blocks !== null) checkTarget(blocks);
-  const wished = (name?.toLowerCase() ?? 'unset') as FeeOptions['mode'];
-  return { feerate: null, overrideLimits: false, target: blocks, mode: wished };
+  const requestedMode = (name?.toLowerCase() ?? 'unset') as FeeOptions['mode'];
+  return { feerate: null, overrideLimits: false, target: blocks, mode: requestedMode };
 }
 
 /** Merges the fee arguments of a call into its options. Core's InterpretFeeEstimationInstructions. Throws RpcError. */
@@ -109,8 +109,8 @@ export function mergedFeeOptions(options: RpcObject, target: RpcValue, mode: Rpc
     ['fee_rate', feerate],
   ] as const)
     if (value !== null) merged[key] = value;
-  const wished = member(merged, 'estimate_mode');
-  if (member(merged, 'conf_target') !== null && (wished === null || wished === 'unset'))
+  const requestedMode = member(merged, 'estimate_mode');
+  if (member(merged, 'conf_target') !== null && (requestedMode === null || requestedMode === 'unset'))
     rpcFail('invalidParameter', 'Specify estimate_mode');
   return merged;
 }

@@ -16,7 +16,7 @@ export interface WalletLine {
   readonly text: string;
 }
 
-export interface WalletToldOptions {
+export interface WalletNotificationOptions {
   /** Returns the loaded wallets. */
   states(): readonly WalletState[];
   /** Whether a wallet has a transaction (display order). */
@@ -47,13 +47,13 @@ interface Kept {
 const NOTHING: readonly WalletLine[] = [];
 
 /** Derives the messages of events for wallets, once for all clients that subscribe to `walletTransaction`. */
-export class WalletTold {
-  readonly #options: WalletToldOptions;
+export class WalletNotifications {
+  readonly #options: WalletNotificationOptions;
   readonly #kept = new Map<number, Kept>();
   readonly #running = new Map<number, Promise<void>>();
   #bytes = 0;
 
-  constructor(options: WalletToldOptions) {
+  constructor(options: WalletNotificationOptions) {
     this.#options = options;
   }
 
@@ -71,7 +71,7 @@ export class WalletTold {
     const wallets = this.#options.states();
     if (wallets.length === 0) return NOTHING;
     try {
-      const work = isBlockEvent(entry) ? this.#ofBlock(entry) : this.#ofTx(entry, wallets);
+      const work = isBlockEvent(entry) ? this.#deriveBlock(entry) : this.#deriveTx(entry, wallets);
       if (work === null) return NOTHING;
       const made = work.finally(() => this.#running.delete(seq));
       this.#running.set(seq, made);
@@ -82,45 +82,45 @@ export class WalletTold {
     }
   }
 
-  async #ofBlock({ seq, type, text }: LogEntry): Promise<void> {
+  async #deriveBlock({ seq, type, text }: LogEntry): Promise<void> {
     const { hash } = headOf(text);
-    const found = await this.#patiently(async () => {
+    const found = await this.#untilSynced(async () => {
       const wallets = this.#options.states().map(nameOf);
-      const body = await this.#ask('event-wallet-block', { hash, connected: type === 'newBlock', wallets });
+      const body = await this.#query('event-wallet-block', { hash, connected: type === 'newBlock', wallets });
       return body === WALLET_BEHIND ? null : body;
     });
     this.#keep(seq, found);
   }
 
   /** Returns null at once if the transaction concerns no wallet, as most do. */
-  #ofTx(entry: LogEntry, wallets: readonly WalletState[]): Promise<void> | null {
-    const told = factsOf(entry);
-    const asked = told.wallet === null ? wallets : wallets.filter(({ name }) => name === told.wallet);
-    const unsure = (wallet: WalletState) => !wallet.settled && !this.#options.knows(wallet, told.txid);
-    const knowing = asked.filter((wallet) => this.#options.knows(wallet, told.txid));
-    if (knowing.length === 0 && !asked.some(unsure)) return null;
-    const { wallet: _, ...question } = told;
-    const ask = async () => {
-      const loaded = this.#options.states().filter(({ name }) => asked.some((each) => each.name === name));
+  #deriveTx(entry: LogEntry, wallets: readonly WalletState[]): Promise<void> | null {
+    const facts = factsOf(entry);
+    const candidates = facts.wallet === null ? wallets : wallets.filter(({ name }) => name === facts.wallet);
+    const unsure = (wallet: WalletState) => !wallet.settled && !this.#options.knows(wallet, facts.txid);
+    const knowing = candidates.filter((wallet) => this.#options.knows(wallet, facts.txid));
+    if (knowing.length === 0 && !candidates.some(unsure)) return null;
+    const { wallet: _, ...question } = facts;
+    const query = async () => {
+      const loaded = this.#options.states().filter(({ name }) => candidates.some((each) => each.name === name));
       if (loaded.some(unsure)) return null;
-      const having = loaded.filter((wallet) => this.#options.knows(wallet, told.txid)).map(nameOf);
-      return having.length === 0 ? '' : this.#ask('event-wallet-tx', { ...question, wallets: having });
+      const having = loaded.filter((wallet) => this.#options.knows(wallet, facts.txid)).map(nameOf);
+      return having.length === 0 ? '' : this.#query('event-wallet-tx', { ...question, wallets: having });
     };
-    return this.#patiently(ask).then((found) => this.#keep(entry.seq, found));
+    return this.#untilSynced(query).then((found) => this.#keep(entry.seq, found));
   }
 
   /** Repeats `ask` while the result is null, since a wallet is catching up. */
-  async #patiently(ask: () => Promise<string | null>): Promise<string> {
+  async #untilSynced(query: () => Promise<string | null>): Promise<string> {
     const until = performance.now() + (this.#options.patienceMs ?? PATIENCE_MS);
     for (;;) {
-      const found = await ask();
+      const found = await query();
       if (found !== null) return found;
       if (performance.now() > until) throw new Error('a wallet has not followed the chain yet');
       await sleep(RETRY_MS, this.#options.stopping);
     }
   }
 
-  async #ask(name: string, question: WalletBlockQuestion | WalletTxQuestion): Promise<string> {
+  async #query(name: string, question: WalletBlockQuestion | WalletTxQuestion): Promise<string> {
     return new TextDecoder().decode(await this.#options.run(name, question));
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import type { LogEntry } from '../../src/feed/log-entry.ts';
 import { walletBlockEndpoint, walletTxEndpoint } from '../../src/feed/wallet-event-lines.ts';
-import { WalletTold, type WalletToldOptions } from '../../src/feed/wallet-lines.ts';
+import { type WalletNotificationOptions, WalletNotifications } from '../../src/feed/wallet-notifications.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import { type ParsedTransaction, parseBlock } from '../../src/primitives/block.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
@@ -34,9 +34,9 @@ function stateOf(name: string, settled = true): WalletState {
 }
 
 /** Messages of wallets whose results the test provides; `asked` holds the jobs. */
-function toldOf(options: Partial<WalletToldOptions> & { answers?: string[] } = {}) {
+function notificationsOf(options: Partial<WalletNotificationOptions> & { answers?: string[] } = {}) {
   const asked: [string, object][] = [];
-  const told = new WalletTold({
+  const notifications = new WalletNotifications({
     states: () => [stateOf('a'), stateOf('b')],
     knows: ({ name }) => name === 'b',
     run: async (name, input) => {
@@ -48,29 +48,29 @@ function toldOf(options: Partial<WalletToldOptions> & { answers?: string[] } = {
   /** Returns the messages that a client finally receives. */
   const lines = async (entry: LogEntry) => {
     for (;;) {
-      const found = told.lines(entry);
+      const found = notifications.lines(entry);
       if (!(found instanceof Promise)) return found;
       await found;
     }
   };
-  return { told, asked, lines };
+  return { notifications, asked, lines };
 }
 
 describe('what events are to wallets', () => {
   const added = entryOf('newTransaction', { txid: TXID });
 
   test('is nothing, and no worker is asked, if no wallet is concerned', () => {
-    const { told, asked } = toldOf({ knows: () => false });
-    expect(told.lines(added)).toEqual([]);
-    for (const type of ['mempoolUpdate', 'reorg']) expect(told.lines(entryOf(type))).toEqual([]);
+    const { notifications, asked } = notificationsOf({ knows: () => false });
+    expect(notifications.lines(added)).toEqual([]);
+    for (const type of ['mempoolUpdate', 'reorg']) expect(notifications.lines(entryOf(type))).toEqual([]);
     // Confirmed transactions are reported with their block.
-    expect(told.lines(entryOf('transactionRemoved', { txid: TXID }, 'block'))).toEqual([]);
-    expect(toldOf({ states: () => [] }).told.lines(entryOf('newBlock', { hash: TXID }))).toEqual([]);
+    expect(notifications.lines(entryOf('transactionRemoved', { txid: TXID }, 'block'))).toEqual([]);
+    expect(notificationsOf({ states: () => [] }).notifications.lines(entryOf('newBlock', { hash: TXID }))).toEqual([]);
     expect(asked).toEqual([]);
   });
 
   test('is worked out once for all, of the wallets that know a transaction', async () => {
-    const { asked, lines } = toldOf();
+    const { asked, lines } = notificationsOf();
     const found = await Promise.all([lines(added), lines(added)]);
     expect(found).toEqual([[{ within: '5', text: '"wallet":"b"}' }], [{ within: '5', text: '"wallet":"b"}' }]]);
     expect(await lines(added)).toBe(found[0]!);
@@ -79,7 +79,7 @@ describe('what events are to wallets', () => {
   });
 
   test('says why a transaction left, and of which wallet one was given up', async () => {
-    const { asked, lines } = toldOf({ knows: () => true });
+    const { asked, lines } = notificationsOf({ knows: () => true });
     await lines({ ...entryOf('transactionRemoved', { txid: TXID, replacedBy: '11' }, 'replaced'), seq: 1 });
     await lines({ ...entryOf('walletAbandoned', { txid: TXID, wallet: 'b' }), seq: 2 });
     expect(asked.map(([, question]) => question)).toMatchObject([
@@ -90,16 +90,16 @@ describe('what events are to wallets', () => {
 
   test('waits for a wallet that has yet to follow the chain, but not for ever', async () => {
     const block = entryOf('newBlock', { hash: TXID });
-    const { asked, lines } = toldOf({ answers: ['behind', 'behind', ''] });
+    const { asked, lines } = notificationsOf({ answers: ['behind', 'behind', ''] });
     expect(await lines(block)).toEqual([]);
     expect(asked).toHaveLength(3);
-    const stuck = toldOf({ answers: ['behind', 'behind', '8\t}'], patienceMs: 0 });
+    const stuck = notificationsOf({ answers: ['behind', 'behind', '8\t}'], patienceMs: 0 });
     await expect(stuck.lines(block)).rejects.toThrow('has not followed');
     // The next attempt may succeed.
-    expect(await toldOf({ answers: ['8\t}'] }).lines(block)).toEqual([{ within: '8', text: '}' }]);
+    expect(await notificationsOf({ answers: ['8\t}'] }).lines(block)).toEqual([{ within: '8', text: '}' }]);
 
     let settled = false;
-    const young = toldOf({ states: () => [stateOf('a', settled)], knows: () => settled });
+    const young = notificationsOf({ states: () => [stateOf('a', settled)], knows: () => settled });
     const waiting = young.lines(added);
     settled = true;
     expect(await waiting).toHaveLength(1);
@@ -107,7 +107,10 @@ describe('what events are to wallets', () => {
 
   test('is waited for no longer when the server stops', async () => {
     const stop = new AbortController();
-    const { asked, lines } = toldOf({ answers: Array.from({ length: 200 }, () => 'behind'), stopping: stop.signal });
+    const { asked, lines } = notificationsOf({
+      answers: Array.from({ length: 200 }, () => 'behind'),
+      stopping: stop.signal,
+    });
     const waiting = lines(entryOf('newBlock', { hash: TXID }));
     while (asked.length === 0) await Promise.resolve();
     const reason = new Error('the server stops');
@@ -117,12 +120,12 @@ describe('what events are to wallets', () => {
   });
 
   test('is a failure of its own where a wallet cannot be read', async () => {
-    const { told } = toldOf({
+    const { notifications } = notificationsOf({
       knows: () => {
         throw new Error('unloaded');
       },
     });
-    await expect(told.lines(added)).rejects.toThrow('unloaded');
+    await expect(notifications.lines(added)).rejects.toThrow('unloaded');
   });
 });
 
@@ -254,15 +257,15 @@ describe('what a block is to a wallet', () => {
     expect(it.ofTx(idOf(rival), 'mempool')).toEqual([]);
     const block = chain.mine(1, { txs: [rival] });
     await it.take(block);
-    const told = it.ofBlock(block, true)!;
+    const notifications = it.ofBlock(block, true)!;
     const inOrder = [first, child].map(idOf).sort();
-    expect(brief(told)).toEqual(inOrder.map((txid) => ['conflicted', txid, -1]));
+    expect(brief(notifications)).toEqual(inOrder.map((txid) => ['conflicted', txid, -1]));
     expect(it.ofBlock(block, false)!.map(({ within, phase }) => [within, phase])).toEqual(
-      told.map(({ within }) => [within, 'reverted']),
+      notifications.map(({ within }) => [within, 'reverted']),
     );
     // As with gettransaction, the amount leaves the fee out.
     const fee = 1000 - Number(first.outputs[0]!.value);
-    expect(told[inOrder.indexOf(idOf(child))]).toMatchObject({
+    expect(notifications[inOrder.indexOf(idOf(child))]).toMatchObject({
       amount: -1000,
       fee,
       details: [{ category: 'send', amount: -1000 }],
