@@ -23,7 +23,7 @@ export interface SnapshotItem {
 
 /**
  * How the watched items stand now, one message a line: for a script the transactions of the last blocks, as deep as the
- * highest threshold, and for a transaction its confirmations. They carry no number, since they are no news.
+ * highest threshold, and for a transaction its confirmations. They carry no number, since they are not new events.
  */
 export const snapshotEndpoint: ReadEndpoint<{ scripts: readonly SnapshotItem[]; txids: readonly SnapshotItem[] }> = {
   name: 'event-snapshot',

@@ -143,8 +143,8 @@ test('a later block is no sync, and a node that starts in sync reports it once a
   const a = await startPeer([], { datadir: await directoryWith(chain) });
   const b = await startPeer([a.address], { datadir: await directoryWith(chain) });
   await peersOf(b.node, 1);
-  const metricValues = () => logged(b.node, 'in sync').length > 0;
-  await b.node.until('the line', metricValues);
+  const isInSync = () => logged(b.node, 'in sync').length > 0;
+  await b.node.until('the line', isInSync);
   await generate(a.node, 3);
   await sameTip([a.node, b.node]);
   expect(logged(b.node, 'in sync')).toMatchObject([{ height: 20 }]);
