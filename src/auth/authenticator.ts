@@ -177,13 +177,13 @@ export class Authenticator {
     return this.#tickets.issue(principal);
   }
 
-  /** Checks a ticket. `take` uses it up; it is called when no later check can refuse the request. */
-  ticket(text: string, ip: string): { readonly result: Authentication; take(): void } {
+  /** Checks a ticket. `consume` uses it up, and is called when no later check can refuse the request. */
+  authenticateTicket(text: string, ip: string): { readonly result: Authentication; consume(): void } {
     const ticket = this.#tickets.find(text);
     // The rights are those of the key now: it may have lost scopes since, and its address restriction still applies.
     const match = ticket && this.#currentOf(ticket.owner, ip);
-    if (!match) return { result: this.#refuse('ticket', ip), take() {} };
-    return { result: this.#admitted(match), take: () => ticket.take() };
+    if (!match) return { result: this.#refuse('ticket', ip), consume() {} };
+    return { result: this.#admitted(match), consume: () => ticket.consume() };
   }
 
   /** `authorization` is the value of the header; `basicClient` is null where HTTP Basic is disabled. */

@@ -19,7 +19,7 @@ export class TokenBucket {
    * Consumes `cost` tokens and returns true, or consumes none and returns false. A cost above the burst passes when the
    * bucket is full, and leaves a debt.
    */
-  take(cost: number): boolean {
+  consume(cost: number): boolean {
     this.#refill();
     if (this.#tokens < Math.min(cost, this.rate.burst)) return false;
     this.#tokens -= cost;

@@ -18,7 +18,7 @@ export type TicketOwner = Pick<Principal, 'id' | 'secretId'>;
 export interface OpenTicket {
   readonly owner: TicketOwner;
   /** Marks the ticket as used. */
-  take(): void;
+  consume(): void;
 }
 
 interface Kept {
@@ -78,7 +78,7 @@ export class Tickets {
     if (!FORMAT.test(text)) return null;
     const hash = hashOf(text);
     const kept = this.#open.get(hash);
-    return kept ? { owner: kept.owner, take: () => this.#drop(hash, kept) } : null;
+    return kept ? { owner: kept.owner, consume: () => this.#drop(hash, kept) } : null;
   }
 
   /** Removes the tickets of a key or secret that is no longer valid. */

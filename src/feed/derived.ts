@@ -118,7 +118,7 @@ function* passesFilter(
   if (entry.feeRate < subscription.minFeeRate) return false;
   if (!subscription.onlyWatched) return true;
   if (subscription.watches.size === 0) return false;
-  const { touches } = yield* ready(() => matcher.tx(entry, subscription.watches.version));
+  const { touches } = yield* ready(() => matcher.matchTransaction(entry, subscription.watches.version));
   return touches !== null && isWatched(touches, subscription.watches);
 }
 
@@ -134,7 +134,7 @@ function* withBody(entry: LogEntry, matcher: Matcher): Generator<Promise<void>, 
   const { type, text, tx } = entry;
   const isBlock = isBlockEvent(entry);
   if (!isBlock && !(type === 'newTransaction' && tx)) return text;
-  const body = yield* ready(() => matcher.body(entry, isBlock ? headOf(text).hash : null));
+  const body = yield* ready(() => matcher.readBody(entry, isBlock ? headOf(text).hash : null));
   return `${text.slice(0, -2)},"${isBlock ? 'block' : 'tx'}":${body}}}`;
 }
 
@@ -142,7 +142,7 @@ function* blockMessages(entry: LogEntry, subscription: Subscription, matcher: Ma
   const { watches } = subscription;
   const { hash } = headOf(entry.text);
   const connected = entry.type === 'newBlock';
-  const own = yield* ready(() => matcher.block(hash, watches.version));
+  const own = yield* ready(() => matcher.matchBlock(hash, watches.version));
   const state: TxState = { phase: connected ? 'confirmed' : 'reverted', place: connected ? own : null };
   const crossing = (threshold: number, block: Place): ThresholdCrossing => ({
     threshold,
@@ -156,7 +156,7 @@ function* blockMessages(entry: LogEntry, subscription: Subscription, matcher: Ma
     if (threshold < 2) continue;
     const below = matcher.ancestor(hash, threshold - 1);
     if (below === null) return;
-    const matches = yield* ready(() => matcher.block(below, watches.version));
+    const matches = yield* ready(() => matcher.matchBlock(below, watches.version));
     yield* matchMessages(matches, state, crossing(threshold, matches), { events: ONLY_CONFIRMATIONS, watches });
   }
 }
@@ -170,14 +170,14 @@ function* matchMessages(
   subscription: WatchSubscription,
 ): Generator<DerivedStep> {
   for (let i = 0; i < matches.count; i++) {
-    const touches = matches.tx(i);
+    const touches = matches.touchesAt(i);
     yield* txMessages(touches, state, crossing, subscription);
     yield null;
   }
 }
 
 function* unconfirmedMessages(entry: LogEntry, subscription: Subscription, matcher: Matcher): Generator<DerivedStep> {
-  const { touches } = yield* ready(() => matcher.tx(entry, subscription.watches.version));
+  const { touches } = yield* ready(() => matcher.matchTransaction(entry, subscription.watches.version));
   if (!touches) return;
   const added = entry.type === 'newTransaction';
   const state: TxState = { phase: added ? 'mempool' : 'removed', place: null };

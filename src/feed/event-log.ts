@@ -204,15 +204,15 @@ export class EventLog {
     if (!this.#reads || this.#closed || this.#scheduled) return;
     const before = this.#seq;
     try {
-      if (!this.#process(this.#reads, performance.now() + this.#turnMs)) this.#comeBack(0);
+      if (!this.#process(this.#reads, performance.now() + this.#turnMs)) this.#scheduleAdvance(0);
     } catch (error) {
       this.#options.onError?.(error);
-      this.#comeBack(RETRY_MS);
+      this.#scheduleAdvance(RETRY_MS);
     }
     if (this.#seq > before) this.#notify();
   }
 
-  #comeBack(ms: number): void {
+  #scheduleAdvance(ms: number): void {
     this.#scheduled = true;
     const run = () => {
       this.#scheduled = false;
@@ -261,7 +261,7 @@ export class EventLog {
     const { seq } = change;
     if (seq <= this.#seq) {
       // A higher number was already delivered.
-      this.#lose(this.#seq);
+      this.#recordLoss(this.#seq);
       return;
     }
     if ('silent' in change && change.silent) {
@@ -290,14 +290,14 @@ export class EventLog {
       this.#start++;
       this.#bytes -= entryBytes(oldestKept);
       this.#evictedTo = oldestKept.seq;
-      if (isMempoolEvent(oldestKept)) this.#lose(oldestKept.seq);
+      if (isMempoolEvent(oldestKept)) this.#recordLoss(oldestKept.seq);
     }
     if (this.#start <= kept.length / 2 && this.#start < COMPACT_AT) return;
     this.#kept = kept.slice(this.#start);
     this.#start = 0;
   }
 
-  #lose(upTo: number): void {
+  #recordLoss(upTo: number): void {
     this.#lostTo = Math.max(this.#lostTo, upTo);
     this.#history?.loseMempool(upTo);
   }

@@ -34,7 +34,7 @@ export class BlockMatches {
   }
 
   /** Parses one transaction on request, so that no slice of the main thread parses all of them. */
-  tx(at: number): TxTouches {
+  touchesAt(at: number): TxTouches {
     return (this.#txs[at] ??= touchesFromLine(this.#lines[at]!));
   }
 }
@@ -96,7 +96,7 @@ export class Matcher {
   }
 
   /** Returns the matches of a block at this version of the registry or a later one. */
-  block(hash: string, version: number): BlockMatches | Promise<void> {
+  matchBlock(hash: string, version: number): BlockMatches | Promise<void> {
     const known = this.#blocks.get(hash);
     if (known && known.version >= version) return known;
     return this.#once(`block ${hash}`, async () => {
@@ -107,7 +107,7 @@ export class Matcher {
   }
 
   /** Returns the match of an unconfirmed transaction at this version of the registry or a later one. */
-  tx({ seq, tx }: LogEntry, version: number): TxMatch | Promise<void> {
+  matchTransaction({ seq, tx }: LogEntry, version: number): TxMatch | Promise<void> {
     const known = this.#txs.get(seq);
     if (known && known.version >= version) return known;
     const matchedAt = this.#registry.version;
@@ -116,12 +116,15 @@ export class Matcher {
       return this.#keepTx(seq, { version: matchedAt, touches: matchUnconfirmed(tx, this.#registry) });
     return this.#once(`tx ${seq}`, async () => {
       const body = await this.#run('event-tx-matches', { ...tx, filter: this.#registry.data() });
-      this.#keepTx(seq, { version: matchedAt, touches: body.length > 0 ? touchesFromLine(textOf(body)) : null });
+      this.#keepTx(seq, {
+        version: matchedAt,
+        touches: body.length > 0 ? touchesFromLine(textOf(body)) : null,
+      });
     });
   }
 
   /** JSON of the block (by hash, display order) or transaction that an event is about, as REST gives it. */
-  body(entry: LogEntry, hash: string | null): string | Promise<void> {
+  readBody(entry: LogEntry, hash: string | null): string | Promise<void> {
     // The key is the event, since a disconnected block differs from the connected one.
     const key = entry.seq;
     const known = this.#bodies.get(key);

@@ -95,7 +95,7 @@ export class StoredWatches {
   }
 
   /** Returns the set of a key, which stays the same object until the key is revoked. */
-  of(owner: string): WatchSet {
+  watchesOf(owner: string): WatchSet {
     let set = this.#sets.get(owner);
     if (!set) this.#sets.set(owner, (set = new WatchSet(this.#options.registry)));
     return set;
@@ -107,9 +107,9 @@ export class StoredWatches {
   }
 
   /** Adds or changes all watches in their order, or none. Throws ApiError `limit_exceeded`. */
-  put(owner: string, requests: readonly WatchRequest[]): Promise<WatchDone[]> {
+  addWatches(owner: string, requests: readonly WatchRequest[]): Promise<WatchDone[]> {
     return this.#inTurn(async () => {
-      const set = this.of(owner);
+      const set = this.watchesOf(owner);
       this.#checkLimits(set, requests);
       const createdAt = unixSeconds(this.#options.clock);
       const turn = turns(SLICE_MS);
@@ -132,10 +132,10 @@ export class StoredWatches {
   }
 
   /** Removes the watches that the key has, and returns their ids. */
-  remove(owner: string, ids: readonly string[]): Promise<string[]> {
+  removeWatches(owner: string, ids: readonly string[]): Promise<string[]> {
     return this.#inTurn(async () => {
       const { removed } = await this.#write({ type: 'remove', owner, ids });
-      const set = this.of(owner);
+      const set = this.watchesOf(owner);
       const turn = turns(SLICE_MS);
       for (const { target } of removed) {
         this.#removeItem(set, target);
@@ -151,11 +151,11 @@ export class StoredWatches {
   }
 
   page(owner: string, query: WatchQuery): WatchRecord[] {
-    return this.#read()?.page(owner, query) ?? [];
+    return this.#readStore()?.page(owner, query) ?? [];
   }
 
   byId(owner: string, id: string): WatchRecord | null {
-    return this.#read()?.byId(owner, id) ?? null;
+    return this.#readStore()?.byId(owner, id) ?? null;
   }
 
   /** Removes the watches of revoked keys. It must be called after every change of keys. */
@@ -176,7 +176,7 @@ export class StoredWatches {
     this.#writer = null;
   }
 
-  #read(): WatchStore | null {
+  #readStore(): WatchStore | null {
     if (!this.#store && this.#writer && existsSync(this.#path)) this.#store = new WatchStore(this.#path);
     return this.#store;
   }
@@ -193,7 +193,7 @@ export class StoredWatches {
 
   /** Reads the rows of a key again. A failed change may have been stored if only its reply was lost. */
   async #reread(owner: string): Promise<void> {
-    const set = this.of(owner);
+    const set = this.watchesOf(owner);
     const stored = new Set<string>();
     const turn = turns(SLICE_MS);
     try {
@@ -249,7 +249,7 @@ export class StoredWatches {
 
   async #clear(owner: string): Promise<number> {
     await this.#write({ type: 'remove', owner, ids: null });
-    const set = this.of(owner);
+    const set = this.watchesOf(owner);
     const keys = set.keys();
     const turn = turns(SLICE_MS);
     for (const key of keys) {
@@ -268,7 +268,7 @@ export class StoredWatches {
       while (this.#store) {
         const rows = this.#store.all(at, PAGE);
         for (const row of rows) {
-          if (isOwner(row.owner)) this.#addRecord(this.of(row.owner), row);
+          if (isOwner(row.owner)) this.#addRecord(this.watchesOf(row.owner), row);
           else orphaned.add(row.owner);
           at = row.seq;
         }

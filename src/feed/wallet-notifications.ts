@@ -89,7 +89,7 @@ export class WalletNotifications {
       const body = await this.#query('event-wallet-block', { hash, connected: type === 'newBlock', wallets });
       return body === WALLET_BEHIND ? null : body;
     });
-    this.#keep(seq, found);
+    this.#cacheLines(seq, found);
   }
 
   /** Returns null at once if the transaction concerns no wallet, as most do. */
@@ -106,7 +106,7 @@ export class WalletNotifications {
       const having = loaded.filter((wallet) => this.#options.knows(wallet, facts.txid)).map(nameOf);
       return having.length === 0 ? '' : this.#query('event-wallet-tx', { ...question, wallets: having });
     };
-    return this.#untilSynced(query).then((found) => this.#keep(entry.seq, found));
+    return this.#untilSynced(query).then((found) => this.#cacheLines(entry.seq, found));
   }
 
   /** Repeats `ask` while the result is null, since a wallet is catching up. */
@@ -124,18 +124,18 @@ export class WalletNotifications {
     return new TextDecoder().decode(await this.#options.run(name, question));
   }
 
-  #keep(seq: number, body: string): void {
+  #cacheLines(seq: number, body: string): void {
     const lines = body === '' ? NOTHING : body.split('\n').map(lineOf);
-    this.#drop(seq);
+    this.#evict(seq);
     this.#kept.set(seq, { lines, bytes: body.length, at: performance.now() });
     this.#bytes += body.length;
     for (const old of this.#kept.keys()) {
       if (old === seq || (this.#kept.size <= MAX_KEPT && this.#bytes <= MAX_KEPT_BYTES)) break;
-      this.#drop(old);
+      this.#evict(old);
     }
   }
 
-  #drop(seq: number): void {
+  #evict(seq: number): void {
     this.#bytes -= this.#kept.get(seq)?.bytes ?? 0;
     this.#kept.delete(seq);
   }

@@ -78,7 +78,7 @@ const WATCHES: DatabaseKind = {
  */
 export class WatchStore {
   readonly #db: Database;
-  readonly #put;
+  readonly #upsert;
   readonly #remove;
   readonly #all;
   readonly #page;
@@ -89,7 +89,7 @@ export class WatchStore {
   /** Creates the file if it is absent, readable only by its owner. Throws OperatorError for a newer schema. */
   constructor(path: string) {
     this.#db = openDatabase(path, WATCHES, null);
-    this.#put = this.#db.prepare<WatchRow, (string | number | null)[]>(
+    this.#upsert = this.#db.prepare<WatchRow, (string | number | null)[]>(
       `INSERT INTO watches (id, owner, kind, value, target, confirmations, label, created_at)
        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
        ON CONFLICT (owner, target) DO UPDATE SET
@@ -117,11 +117,11 @@ export class WatchStore {
   }
 
   /** Adds or changes all watches or none. Returns the stored watches in the same order. */
-  put(owner: string, changes: readonly WatchChange[]): WatchRecord[] {
+  upsert(owner: string, changes: readonly WatchChange[]): WatchRecord[] {
     return this.#db.transaction(() =>
       changes.map(({ id, kind, value, target, confirmations, label, createdAt, given }) =>
         recordOf(
-          this.#put.get(
+          this.#upsert.get(
             ...[id, owner, kind, value, target, JSON.stringify(confirmations), label, createdAt],
             ...[given.confirmations ? 1 : 0, given.label ? 1 : 0],
           )!,

@@ -36,7 +36,7 @@ self.onmessage = ({ data }: MessageEvent<ToWatchWorker>) => {
 };
 
 function done(to: WatchStore, write: WatchWrite): WatchWritten {
-  if (write.type === 'put') return { put: to.put(write.owner, write.changes), removed: [] };
+  if (write.type === 'put') return { put: to.upsert(write.owner, write.changes), removed: [] };
   if (write.ids !== null) return { put: [], removed: to.remove(write.owner, write.ids) };
   to.removeAll(write.owner);
   return { put: [], removed: [] };

@@ -148,13 +148,13 @@ export class ChangeFeed implements MempoolObserver {
     this.markTotalsChanged();
   }
 
-  /** Holds all changes back until `take`, because they belong to a commit that is not written yet. */
+  /** Holds all changes back until `drainChanges`, because they belong to a commit that is not written yet. */
   holdChanges(): void {
     this.#held = true;
   }
 
   /** Returns all changes since the last call; `afterBlock` adds a `mempoolUpdate`. */
-  takeChanges({ afterBlock }: { afterBlock: boolean }): MempoolChange[] {
+  drainChanges({ afterBlock }: { afterBlock: boolean }): MempoolChange[] {
     this.#held = false;
     if (afterBlock || this.#isUpdateDue()) this.#update();
     const changes = packed(this.#changes);
@@ -165,7 +165,7 @@ export class ChangeFeed implements MempoolObserver {
   /** Emits the changes so far, so that a client finds them applied when its reply arrives. */
   flush(): void {
     if (this.#held || this.#closed) return;
-    const changes = this.takeChanges({ afterBlock: false });
+    const changes = this.drainChanges({ afterBlock: false });
     if (changes.length > 0) this.#deps.emit(changes);
   }
 

@@ -83,7 +83,7 @@ export class MempoolMirror {
   }
 
   /** Creates a mirror with the contents of a part. */
-  static of({ tip, seq, added, covered }: MirrorPart, clock: Clock): MempoolMirror {
+  static fromPart({ tip, seq, added, covered }: MirrorPart, clock: Clock): MempoolMirror {
     const mirror = new MempoolMirror(clock);
     for (const change of added.toSorted((a, b) => a.seq - b.seq)) mirror.apply(change);
     mirror.#tip = tip;
@@ -152,7 +152,7 @@ export class MempoolMirror {
     this.#firstSeq ??= change.seq;
   }
 
-  get(slot: number): Unconfirmed {
+  entryAt(slot: number): Unconfirmed {
     const { entries } = this;
     const parsed = entries.parsed(slot);
     return {
@@ -185,9 +185,9 @@ export class MempoolMirror {
     return { raw: this.entries.raw(slot).slice(), spent: this.entries.spent(slot).slice() };
   }
 
-  find(txid: Uint8Array): Unconfirmed | null {
+  findEntry(txid: Uint8Array): Unconfirmed | null {
     const slot = this.entries.find(txid);
-    return slot < 0 ? null : this.get(slot);
+    return slot < 0 ? null : this.entryAt(slot);
   }
 
   has(txid: Uint8Array): boolean {
@@ -215,7 +215,7 @@ export class MempoolMirror {
   }
 
   /** Returns the current slots, oldest first, with -1 for removed ones, and the numbers of their events. */
-  all(): { slots: Int32Array; numbers: Float64Array } {
+  arrivalOrder(): { slots: Int32Array; numbers: Float64Array } {
     return this.#arrivals.all();
   }
 
@@ -259,9 +259,9 @@ export class MempoolMirror {
 
   /** Returns a part for another thread: the given transactions, and all that spend outputs of the `covered` ones. */
   part(slots: Iterable<number>, covered: readonly Uint8Array[]): MirrorPart {
-    const all = new Set(slots);
-    for (const txid of covered) for (const slot of this.entries.spendersOf(txid)) all.add(slot);
-    return { tip: this.#tip, seq: this.#seq, added: Array.from(all, (slot) => this.#change(slot)), covered };
+    const selected = new Set(slots);
+    for (const txid of covered) for (const slot of this.entries.spendersOf(txid)) selected.add(slot);
+    return { tip: this.#tip, seq: this.#seq, added: Array.from(selected, (slot) => this.#change(slot)), covered };
   }
 
   /** Returns the txids whose spenders are unknown; none in a complete mirror. */

@@ -73,7 +73,7 @@ export class Orphanage {
     return this.#orphans.has(hashToHex(wtxid));
   }
 
-  get(wtxid: Wtxid): ParsedTransaction | null {
+  byWtxid(wtxid: Wtxid): ParsedTransaction | null {
     return this.#orphans.get(hashToHex(wtxid))?.parsed ?? null;
   }
 

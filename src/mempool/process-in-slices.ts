@@ -13,7 +13,7 @@ export interface SliceDeps {
 export async function processInSlices<T>(
   items: Iterator<T>,
   { run, signal, firstMs }: SliceDeps,
-  take: (item: T) => void,
+  handle: (item: T) => void,
 ) {
   let sliceMs = firstMs ?? SLICE_MS;
   for (let more = true; more; ) {
@@ -23,7 +23,7 @@ export async function processInSlices<T>(
       while (performance.now() < until) {
         const { done, value } = items.next();
         if (done) return false;
-        take(value);
+        handle(value);
       }
       return true;
     });

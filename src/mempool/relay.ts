@@ -90,7 +90,7 @@ export class MempoolRelay {
     return this.#mempool.entries.findWtxid(wtxid) >= 0;
   }
 
-  get(id: Uint8Array, by: 'txid' | 'wtxid'): RelayTransaction | null {
+  transaction(id: Uint8Array, by: 'txid' | 'wtxid'): RelayTransaction | null {
     const { entries } = this.#mempool;
     const slot = this.#find(id, by);
     return slot < 0 ? null : { ...this.#facts(slot), raw: entries.raw(slot).slice() };
@@ -116,7 +116,7 @@ export class MempoolRelay {
   }
 
   /** Yields all entries, unordered. The mempool must not change during the iteration. */
-  *all(): Generator<RelayFacts> {
+  *transactions(): Generator<RelayFacts> {
     for (const slot of this.#mempool.entries.slots()) yield this.#facts(slot);
   }
 

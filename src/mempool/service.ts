@@ -195,7 +195,7 @@ export class MempoolService implements ChainFollower {
   committed(): readonly MempoolChange[] {
     this.#nextTip = null;
     if (!this.#deps.chain.initialSync) this.#reportFees();
-    return this.#feed.takeChanges({ afterBlock: !this.#deps.chain.initialSync });
+    return this.#feed.drainChanges({ afterBlock: !this.#deps.chain.initialSync });
   }
 
   /** Records transactions abandoned by a wallet, in sequence with the changes of the mempool. */

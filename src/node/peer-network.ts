@@ -92,7 +92,7 @@ export class PeerNetwork {
         },
         observer: {
           established: (peer) => this.#came(peer, manager),
-          closed: (peer, reason) => this.#tell('disconnected', peer, reason),
+          closed: (peer, reason) => this.#notify('disconnected', peer, reason),
         },
       },
       this.#ending.signal,
@@ -187,10 +187,10 @@ export class PeerNetwork {
 
   #came(peer: Peer, { timeOffsets }: PeerManager): void {
     this.#clockWatch.check(timeOffsets.median);
-    this.#tell('connected', peer, null);
+    this.#notify('connected', peer, null);
   }
 
-  #tell(kind: PeerChange['kind'], peer: Peer, reason: string | null): void {
+  #notify(kind: PeerChange['kind'], peer: Peer, reason: string | null): void {
     const { clock, onPeerChange } = this.#deps;
     onPeerChange({ kind, time: unixSeconds(clock), peer: peerView(peer, clock.monotonicMs()), reason });
   }

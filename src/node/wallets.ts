@@ -92,9 +92,9 @@ export function openWallets(
       },
       mempool: {
         has: (txid) => relay.hasTxid(txid),
-        txids: () => [...relay.all()].sort((a, b) => a.sequence - b.sequence).map(({ txid }) => txid),
+        txids: () => [...relay.transactions()].sort((a, b) => a.sequence - b.sequence).map(({ txid }) => txid),
         get(txid) {
-          const found = relay.get(txid, 'txid');
+          const found = relay.transaction(txid, 'txid');
           return found && parseTransaction(found.raw);
         },
         standing(txid) {

@@ -24,7 +24,7 @@ export interface TxFacts {
 
 /** Returns a transaction of the mempool or of the active chain by its txid in display order. Throws `tx_not_found`. */
 export function anyTxFacts(env: ReadEnv, txid: string): TxFacts {
-  const waiting = env.mempool.find(hashFromHex<Txid>(txid));
+  const waiting = env.mempool.findEntry(hashFromHex<Txid>(txid));
   return waiting ? unconfirmedFacts(env, waiting) : txFacts(env, txByTxid(env, txid));
 }
 

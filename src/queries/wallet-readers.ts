@@ -26,7 +26,7 @@ export class WalletFileReaders {
   }
 
   /** Closes the files of all wallets but these. */
-  keep(states: readonly WalletState[]): void {
+  closeOthers(states: readonly WalletState[]): void {
     for (const [name, { load, reads }] of this.#open) {
       if (states.some((state) => state.name === name && state.load === load)) continue;
       reads.close();
@@ -35,7 +35,7 @@ export class WalletFileReaders {
   }
 
   close(): void {
-    this.keep([]);
+    this.closeOthers([]);
   }
 }
 
@@ -74,6 +74,6 @@ export class WalletReaders {
 
   /** Closes the files of wallets that are no longer loaded. */
   closeUnloaded(): void {
-    this.#files.keep(this.states ?? []);
+    this.#files.closeOthers(this.states ?? []);
   }
 }

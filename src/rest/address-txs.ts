@@ -160,7 +160,7 @@ function endAt(env: ReadEnv, last: Entry): PageEnd {
 
 function factsOf(env: ReadEnv, entry: Entry): TxFacts {
   return 'slot' in entry
-    ? unconfirmedFacts(env, env.mempool.get(entry.slot))
+    ? unconfirmedFacts(env, env.mempool.entryAt(entry.slot))
     : txFacts(env, env.reads.txs.byPosition(entry.position)!);
 }
 

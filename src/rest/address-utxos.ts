@@ -65,7 +65,7 @@ export const addressUtxosEndpoint = readEndpoint({
     const pending = mempool.scriptSums(script);
     const read = Math.min(limit + (confirmed ? 0 : pending.inputs), totals?.utxos ?? 0);
     env.expectWork(read * UTXO_US + (confirmed ? 0 : pending.txs * WAITING_US));
-    const found = take(limit + 1, utxosBehind(env, input, totals?.id ?? null, end));
+    const found = firstOf(limit + 1, utxosBehind(env, input, totals?.id ?? null, end));
     const page = found.slice(0, limit);
     const last = found.length > limit ? page.at(-1)! : null;
     const view = utxoViews(env, input);
@@ -164,11 +164,11 @@ function utxoViews({ reads, tip }: ReadEnv, { script, confirmed }: AddressUtxosI
   };
 }
 
-function take<T>(count: number, from: Iterable<T>): T[] {
-  const taken: T[] = [];
+function firstOf<T>(count: number, from: Iterable<T>): T[] {
+  const found: T[] = [];
   for (const each of from) {
-    taken.push(each);
-    if (taken.length === count) break;
+    found.push(each);
+    if (found.length === count) break;
   }
-  return taken;
+  return found;
 }

@@ -73,7 +73,12 @@ async function eventsReply(ctx: RestContext, waits: Waits, query: Query, request
   if (!watches.isLoaded) await Promise.race([watches.loaded, Bun.sleep(LOAD_MS)]);
   if (!watches.isLoaded) fail('warming_up', 'the watches of keys are still loading');
   const { signal } = request;
-  const pageRequest = { ...asked, signal, watches: watches.of(call.principal.id), wallets: call.principal.wallets };
+  const pageRequest = {
+    ...asked,
+    signal,
+    watches: watches.watchesOf(call.principal.id),
+    wallets: call.principal.wallets,
+  };
   let page = await readEventPage(ctx, startBehind(from, known), pageRequest);
   // A gap is reported at once.
   if (page.items.length === 0 && known.length === 0 && waitMs > 0)

@@ -100,7 +100,7 @@ export const mempoolAddressEndpoint = readEndpoint({
         sent: sums.sent,
         net: sums.received - sums.sent,
         items: page.map((slot) =>
-          addressTxView(env, { script, full: false }, unconfirmedFacts(env, mempool.get(slot))),
+          addressTxView(env, { script, full: false }, unconfirmedFacts(env, mempool.entryAt(slot))),
         ),
         nextCursor,
         next,
@@ -168,7 +168,7 @@ export const mempoolRecentEndpoint = endpoint({
 function mempoolRecentAnswer({ mempool }: ReadEnv): Answer {
   const items = [];
   for (const slot of mempool.before(Number.MAX_SAFE_INTEGER)) {
-    const { parsed, fee, vsize, time } = mempool.get(slot);
+    const { parsed, fee, vsize, time } = mempool.entryAt(slot);
     const value = sat(valueOut(parsed));
     items.push({ txid: hashToHex(parsed.txid), fee, vsize, feeRate: feeRateOf(fee, vsize), valueOut: value, time });
     if (items.length === RECENT) break;

@@ -140,7 +140,7 @@ export const txRawEndpoint = readEndpoint({
 });
 
 function rawTxOf(env: ReadEnv, txid: string) {
-  const waiting = env.mempool.find(hashFromHex<Txid>(txid));
+  const waiting = env.mempool.findEntry(hashFromHex<Txid>(txid));
   const raw = waiting?.parsed.raw ?? env.reads.rawTx(txByTxid(env, txid)).raw;
   return { raw, freshness: { revalidated: hashToHex(parseTransaction(raw).wtxid) } };
 }

@@ -67,10 +67,10 @@ export const putWatchesEndpoint = endpoint({
       const { requests, isList } = await readWatches(request, ctx.params);
       ctx.call(request).charge(Math.ceil(requests.length / PER_CALL) - 1);
       const owner = ownerOf(ctx, request);
-      const done = await watches.put(owner, requests);
+      const done = await watches.addWatches(owner, requests);
       if (!isList) return doneView(done[0]!);
       const createdCount = done.filter(({ created }) => created).length;
-      return { items: done.map(doneView), createdCount, total: watches.of(owner).size };
+      return { items: done.map(doneView), createdCount, total: watches.watchesOf(owner).size };
     },
 });
 
@@ -93,11 +93,11 @@ export const removeWatchesEndpoint = endpoint({
       const owner = ownerOf(ctx, request);
       if (ids === null) {
         const deleted = await watches.removeAll(owner);
-        return { deleted, missing: [], total: watches.of(owner).size };
+        return { deleted, missing: [], total: watches.watchesOf(owner).size };
       }
-      const removed = new Set(await watches.remove(owner, ids));
+      const removed = new Set(await watches.removeWatches(owner, ids));
       const missing = [...new Set(ids)].filter((id) => !removed.has(id));
-      return { deleted: removed.size, missing, total: watches.of(owner).size };
+      return { deleted: removed.size, missing, total: watches.watchesOf(owner).size };
     },
 });
 
@@ -131,9 +131,9 @@ export const removeWatchEndpoint = endpoint({
     async ({ params, request }) => {
       const { watches } = ctx;
       const owner = ownerOf(ctx, request);
-      const removed = isWatchId(params.id) ? await watches.remove(owner, [params.id]) : [];
+      const removed = isWatchId(params.id) ? await watches.removeWatches(owner, [params.id]) : [];
       if (removed.length === 0) unknown();
-      return { deleted: 1, missing: [], total: watches.of(owner).size };
+      return { deleted: 1, missing: [], total: watches.watchesOf(owner).size };
     },
 });
 
@@ -153,7 +153,7 @@ function listAnswer(ctx: RestContext, env: ReadEnv, owner: string, query: Query)
   const items = found.slice(0, page.limit);
   const nextCursor = found.length > page.limit ? cursorOf(env, page, items.at(-1)!.seq) : null;
   const next = nextCursor && nextPage(page, nextCursor);
-  const total = ctx.watches.of(owner).size;
+  const total = ctx.watches.watchesOf(owner).size;
   const body = { tip: tipView(env.tip), total, items: items.map(watchView), nextCursor, next };
   // The watches change without the chain.
   return { ...jsonAnswer(body, next), freshness: 'none' };

@@ -54,7 +54,7 @@ export function makePayments({ coins, scripts, signing, random, height }: Paymen
   for (let i = 0; i < count; i++) {
     const previous = transactions.at(-1);
     const chained = i === count - 1 && previous !== undefined && random.chance(0.4);
-    const inputs = chained ? largestOutput(previous) : takeCoins(left, crowded ? 6 : random.chance(0.3) ? 2 : 1);
+    const inputs = chained ? largestOutput(previous) : reserveCoins(left, crowded ? 6 : random.chance(0.3) ? 2 : 1);
     if (inputs === null) break;
     const several = i === 0 ? random.between(3, 7) : 1;
     const { tx, fee } = payment({ inputs, payees: several, scripts, signing, random, height });
@@ -69,7 +69,7 @@ function coinKey({ outpoint }: OwnCoin): string {
 }
 
 /** Removes a coin that can pay, and up to `most - 1` others, from the list; null where none is left. */
-function takeCoins(left: OwnCoin[], most: number): OwnCoin[] | null {
+function reserveCoins(left: OwnCoin[], most: number): OwnCoin[] | null {
   const at = left.findIndex(({ output }) => output.value >= LEAST_COIN);
   if (at < 0) return null;
   return [...left.splice(at, 1), ...left.splice(0, most - 1)];

@@ -353,7 +353,7 @@ export class Gate {
       require: (scope: Scope) => requireScope(visit.principal, scope),
       charge: (cost: number) => {
         const { bucket } = visit;
-        if (!bucket || cost <= 0 || bucket.take(cost)) return;
+        if (!bucket || cost <= 0 || bucket.consume(cost)) return;
         const scope = visit.principal === ANONYMOUS ? 'ip' : 'key';
         metrics.rateLimited(scope);
         fail('rate_limited', 'too many requests', { scope, retryAfter: bucket.retryAfter(cost) });

@@ -25,7 +25,7 @@ export class RefusalPace {
 
   /** Returns the pace of one refusal. Call it once for each. */
   next(owner: Owner): Pace {
-    if (this.#stopped || this.#prompt.bucket(owner).take(1)) return 'at once';
+    if (this.#stopped || this.#prompt.bucket(owner).consume(1)) return 'at once';
     if (this.#held.size >= MAX_HELD) return 'and close';
     return new Promise((resolve) => {
       const send = () => {

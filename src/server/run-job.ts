@@ -18,7 +18,7 @@ import type { WalletReads } from '../wallet/store/wallet-reads.ts';
 /** Runs one job on one snapshot. Throws only on internal errors; other errors are part of the result. */
 export function runJob(base: Omit<ReadBase, 'mirror'>, job: ReaderJob, checkpoint: () => void): ReaderResult {
   try {
-    const mirror = job.mempool ? MempoolMirror.of(job.mempool, systemClock) : null;
+    const mirror = job.mempool ? MempoolMirror.fromPart(job.mempool, systemClock) : null;
     return withSnapshot({ ...base, mirror }, checkpoint, (env) => {
       if (job.kind === 'rest') return { ok: true, reply: restReply(env, job) };
       if (job.kind === 'scan') return { ok: true, reply: { headers: {}, body: runScanStep(env, job.step) } };

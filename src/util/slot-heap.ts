@@ -54,10 +54,10 @@ export class SlotHeap {
       const parent = (index - 1) >> 1;
       const above = this.#slots[parent]!;
       if (this.#key(above) <= key) break;
-      this.#put(index, above);
+      this.#setSlot(index, above);
       index = parent;
     }
-    this.#put(index, slot);
+    this.#setSlot(index, slot);
   }
 
   #sink(from: number, slot: number): void {
@@ -70,13 +70,13 @@ export class SlotHeap {
       if (child + 1 < length && this.#key(this.#slots[child + 1]!) < this.#key(this.#slots[child]!)) child++;
       const below = this.#slots[child]!;
       if (this.#key(below) >= key) break;
-      this.#put(index, below);
+      this.#setSlot(index, below);
       index = child;
     }
-    this.#put(index, slot);
+    this.#setSlot(index, slot);
   }
 
-  #put(index: number, slot: number): void {
+  #setSlot(index: number, slot: number): void {
     this.#slots[index] = slot;
     this.#indexes[slot] = index;
   }

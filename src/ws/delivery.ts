@@ -107,7 +107,7 @@ export class Delivery {
       else if (connection.sentUpTo >= this.#events.seq) return true;
       else if (isPlain(connection)) {
         if (!this.#sendPlain(connection, until)) return false;
-      } else this.#takeNext(connection);
+      } else this.#startNext(connection);
       if (performance.now() >= until) return !connection.course && connection.sentUpTo >= this.#events.seq;
     }
   }
@@ -131,7 +131,7 @@ export class Delivery {
     return true;
   }
 
-  #takeNext(connection: WsConnection): void {
+  #startNext(connection: WsConnection): void {
     if (this.#misses(connection)) return;
     const { seq, within, sentUpTo } = connection;
     const { entries, scanned } = this.#events.after(sentUpTo, 1);

@@ -189,7 +189,7 @@ export class Hub {
     // Events up to the latest number are not sent, even those that the log has yet to read.
     const { watches } = this.#deps;
     const { kind, id } = socket.data.principal;
-    const stored = kind === 'anonymous' ? NOTHING : watches.of(id);
+    const stored = kind === 'anonymous' ? NOTHING : watches.watchesOf(id);
     const registry = this.#registry;
     const connection = new WsConnection(socket, this.#events.latest, this.#now(), { registry, stored });
     socket.data.connection = connection;

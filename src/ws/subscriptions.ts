@@ -67,7 +67,7 @@ export function filter({ onlyWatched = false, minFeeRate = 0 }: Data, connection
 function resumeBehind(point: ResumePoint, connection: WsConnection, log: EventLog): MessageOutcome {
   const gaps = log.gapsBehind(point);
   const start = startBehind(point, gaps);
-  connection.goTo(start, gaps.at(-1)?.toSeq ?? 0);
+  connection.resumeAt(start, gaps.at(-1)?.toSeq ?? 0);
   return {
     reply: 'ack',
     data: { from: start.seq + 1, to: Math.max(log.latest, start.seq), gap: gaps[0] ?? null },

@@ -35,7 +35,7 @@ function upgradeAdmitted(
   request: Request,
   server: Pick<Server<SocketData>, 'upgrade'>,
   from: { readonly ip: string; readonly requestId: string },
-  { principal, take }: Admitted,
+  { principal, consume }: Admitted,
   withSubprotocol: boolean,
   { options, hub }: { options: ApiOptions; hub: Hub },
 ): undefined {
@@ -47,7 +47,7 @@ function upgradeAdmitted(
   // Only this subprotocol is selected, since the other offered one may be a key. By default Bun selects the first one.
   headers.set('sec-websocket-protocol', withSubprotocol ? SUBPROTOCOL : '');
   // From here on only an invalid handshake fails.
-  take();
+  consume();
   if (server.upgrade(request, { data, headers })) return undefined;
   throw new ApiError('upgrade_required', 'the upgrade failed', null, { upgrade: 'websocket', connection: 'Upgrade' });
 }
@@ -72,7 +72,7 @@ function isOfferedKey(protocol: string): boolean {
 interface Admitted {
   readonly principal: Principal;
   /** Consumes the ticket that admitted the caller. */
-  take(): void;
+  consume(): void;
 }
 
 function authenticate(
@@ -87,13 +87,13 @@ function authenticate(
   const ticket = authorization === null && offered === undefined ? ticketOf(request.url) : null;
   if (ticket !== null) {
     // A ticket works from every origin: it is valid once, and a browser never sends it on its own.
-    const { result, take } = auth.ticket(ticket, ip);
+    const { result, consume } = auth.authenticateTicket(ticket, ip);
     if (!result.ok) throw result.error;
-    return { principal: result.principal, take };
+    return { principal: result.principal, consume };
   }
   const nothing = () => {};
   if (authorization === null && offered === undefined && options.ws.auth === 'public')
-    return { principal: ANONYMOUS, take: nothing };
+    return { principal: ANONYMOUS, consume: nothing };
   if (authorization === null && offered !== undefined && request.headers.get('origin') !== null)
     fail('origin_not_allowed', 'a browser must not hold a key');
   const caller = { ip, request };
@@ -103,7 +103,7 @@ function authenticate(
       : auth.authenticate(authorization, caller, null);
   return whenReady(authentication, (result) => {
     if (!result.ok) throw result.error;
-    return { principal: result.principal, take: nothing };
+    return { principal: result.principal, consume: nothing };
   });
 }
 

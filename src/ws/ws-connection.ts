@@ -140,7 +140,7 @@ export class WsConnection implements Subscription, EventPosition {
   }
 
   /** Moves to a position, behind which all events are sent. */
-  goTo({ seq, within }: EventPosition, gapReportedTo: number): void {
+  resumeAt({ seq, within }: EventPosition, gapReportedTo: number): void {
     this.moveTo(seq, within);
     this.gapReportedTo = gapReportedTo;
     if (this.course?.seq != null) {

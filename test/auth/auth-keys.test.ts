@@ -140,10 +140,10 @@ describe('keyring', () => {
     const store = tempStore();
     const { key } = issueKey(store, { label: 'a', scopes: ['read'], rate: { perSecond: 1, burst: 2 } }, 1);
     const ring = new Keyring(store, new ManualClock(1_000_000));
-    expect(ring.match(key, '')!.bucket!.take(2)).toBe(true);
+    expect(ring.match(key, '')!.bucket!.consume(2)).toBe(true);
     issueKey(store, { label: 'b', scopes: ['read'] }, 1);
     ring.reload();
-    expect(ring.match(key, '')!.bucket!.take(1)).toBe(false);
+    expect(ring.match(key, '')!.bucket!.consume(1)).toBe(false);
     store.close();
   });
 });
@@ -184,13 +184,13 @@ describe('limits', () => {
   test('a bucket allows its burst, then its rate; a cost above the burst leaves a debt', () => {
     const clock = new ManualClock(0);
     const bucket = new TokenBucket({ perSecond: 2, burst: 4 }, clock);
-    expect([bucket.take(3), bucket.take(1), bucket.take(1)]).toEqual([true, true, false]);
+    expect([bucket.consume(3), bucket.consume(1), bucket.consume(1)]).toEqual([true, true, false]);
     expect(bucket.retryAfter(1)).toBe(1);
     clock.advance(500);
-    expect([bucket.take(1), bucket.take(1)]).toEqual([true, false]);
+    expect([bucket.consume(1), bucket.consume(1)]).toEqual([true, false]);
     clock.advance(10_000);
     expect(bucket.remaining).toBe(4);
-    expect(bucket.take(10)).toBe(true);
+    expect(bucket.consume(10)).toBe(true);
     expect(bucket.retryAfter(1)).toBe(4);
   });
 

@@ -32,7 +32,7 @@ class LossyWriter {
   }
 
   async write(write: WatchWrite) {
-    const put = write.type === 'put' ? this.#store.put(write.owner, write.changes) : [];
+    const put = write.type === 'put' ? this.#store.upsert(write.owner, write.changes) : [];
     const removed = write.type === 'remove' && write.ids ? this.#store.remove(write.owner, write.ids) : [];
     if (write.type === 'remove' && !write.ids) this.#store.removeAll(write.owner);
     if (this.lost > 0) {
@@ -64,14 +64,14 @@ test('where it is not known whether a change was made, what is stored counts', a
   watches.open(path);
   const added: string[] = [];
   watches.onAdded((owner) => added.push(owner));
-  const set = watches.of('alice');
-  await watches.put('bob', watchRequests(0, 3));
+  const set = watches.watchesOf('alice');
+  await watches.addWatches('bob', watchRequests(0, 3));
   writer.lost = 1;
-  await expect(watches.put('alice', watchRequests(0, 250))).rejects.toThrow('internal error');
+  await expect(watches.addWatches('alice', watchRequests(0, 250))).rejects.toThrow('internal error');
   expect([set.size, watches.total, registry.size]).toEqual([250, 253, 253]);
   expect(added).toEqual(['bob', 'alice']);
   // Asked for again, it is there already.
-  expect((await watches.put('alice', watchRequests(0, 1)))[0]!.created).toBe(false);
+  expect((await watches.addWatches('alice', watchRequests(0, 1)))[0]!.created).toBe(false);
   writer.lost = 1;
   await expect(watches.removeAll('alice')).rejects.toThrow('internal error');
   expect([set.size, watches.total, registry.size]).toEqual([0, 3, 3]);

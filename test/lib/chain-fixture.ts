@@ -29,7 +29,7 @@ export const inlineVerifier: ScriptVerifier = {
     let txs = 0;
     return {
       add: (_, raw, spent, inputs) => batch.add(txs++, inputs, raw, spent),
-      finish: async () => verifyBatch(batch.take(), signatureEngine()),
+      finish: async () => verifyBatch(batch.finish(), signatureEngine()),
       cancel: () => {},
     };
   },

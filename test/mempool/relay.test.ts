@@ -54,7 +54,7 @@ describe('MempoolRelay', () => {
     await using pool = await TestMempool.on(chain);
     const relay = relayOf(pool);
     const tx = parsed(pays(1, 1100n));
-    expect([relay.hasTxid(tx.txid), relay.get(tx.wtxid, 'wtxid')]).toEqual([false, null]);
+    expect([relay.hasTxid(tx.txid), relay.transaction(tx.wtxid, 'wtxid')]).toEqual([false, null]);
     const sequence = relay.nextSequence;
     await relay.acceptTransaction(tx);
     const facts = {
@@ -65,16 +65,16 @@ describe('MempoolRelay', () => {
       enteredAt: Math.floor(pool.node.clock.nowMs() / 1000),
       sequence,
     };
-    expect(relay.get(tx.wtxid, 'wtxid')).toEqual({ ...facts, raw: tx.raw });
-    expect(relay.get(tx.txid, 'txid')).toEqual({ ...facts, raw: tx.raw });
-    expect([relay.get(tx.txid, 'wtxid'), relay.get(tx.wtxid, 'txid')]).toEqual([null, null]);
+    expect(relay.transaction(tx.wtxid, 'wtxid')).toEqual({ ...facts, raw: tx.raw });
+    expect(relay.transaction(tx.txid, 'txid')).toEqual({ ...facts, raw: tx.raw });
+    expect([relay.transaction(tx.txid, 'wtxid'), relay.transaction(tx.wtxid, 'txid')]).toEqual([null, null]);
     expect([
       relay.hasTxid(tx.txid),
       relay.hasTxid(tx.wtxid),
       relay.hasWtxid(tx.wtxid),
       relay.hasWtxid(tx.txid),
     ]).toEqual([true, false, true, false]);
-    expect([...relay.all()]).toEqual([facts]);
+    expect([...relay.transactions()]).toEqual([facts]);
     expect([...relay.candidates()]).toEqual([{ wtxid: tx.wtxid, raw: tx.raw }]);
     expect(relay.nextSequence).toBe(sequence + 1);
   });

@@ -67,7 +67,7 @@ describe('sealing', () => {
 const manyKeys = (count: number) => Array.from({ length: count }, () => crypto.getRandomValues(new Uint8Array(32)));
 
 function keyOf(secret: Uint8Array) {
-  const key = PrivateKey.take(secret.slice(), true);
+  const key = PrivateKey.fromOwnedSecret(secret.slice(), true);
   return { id: key.id, compressed: true, data: secret };
 }
 
@@ -135,7 +135,7 @@ describe('the vault of a wallet', () => {
     // In random order and with removals, so that pages are split, merged and freed.
     for (let from = 0; from < secrets.length; from += 100)
       wallet.store.write(() => {
-        for (const data of secrets.slice(from, from + 100)) wallet.store.keys.putKey(keyOf(data));
+        for (const data of secrets.slice(from, from + 100)) wallet.store.keys.storeKey(keyOf(data));
       });
     const db = new Database(it.path);
     db.run("PRAGMA secure_delete = ON; DELETE FROM keys WHERE hex(id) > 'C8'");

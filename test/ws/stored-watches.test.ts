@@ -289,11 +289,11 @@ test('an event waits until all that is stored is known', async () => {
     createdAt: 1,
     given: { confirmations: true, label: true },
   });
-  rows.put(
+  rows.upsert(
     'static',
     Array.from({ length: 30_000 }, (_, n) => row(n, `t${n.toString(16).padStart(64, '0')}`)),
   );
-  const { id } = rows.put('static', [row(40_000, `s${ALICE.scriptPubKey.toHex()}`)])[0]!;
+  const { id } = rows.upsert('static', [row(40_000, `s${ALICE.scriptPubKey.toHex()}`)])[0]!;
   rows.close();
   it.attach();
   using client = new WsClient(it.api.url, BEARER);

@@ -30,9 +30,9 @@ describe('tickets', () => {
     expect(tickets.find(ticket)!.owner).toEqual(owner('alice'));
     // Looking does not use it up.
     const found = tickets.find(ticket)!;
-    found.take();
+    found.consume();
     expect([tickets.find(ticket), tickets.size]).toEqual([null, 0]);
-    found.take();
+    found.consume();
     const late = tickets.issue(owner('alice')).ticket;
     clock.advance(59_999);
     expect(tickets.find(late)).not.toBeNull();
@@ -61,7 +61,7 @@ describe('tickets', () => {
     expect(tickets.find(first)).not.toBeNull();
     for (let i = 0; i < 2; i++) tickets.issue(owner('bob'));
     expect(refusalOf(() => tickets.issue(owner('bob'))).failure).toBe('overloaded');
-    tickets.find(first)!.take();
+    tickets.find(first)!.consume();
     tickets.issue(owner('bob'));
     clock.advance(60_000);
     expect(tickets.size).toBe(0);
@@ -158,7 +158,9 @@ describe('GET /ws?ticket=', () => {
     it.api.auth.keysChanged();
     expect(await refused(it, `?ticket=${tickets[0]}`)).toEqual([401, 'invalid_credentials']);
     expect(await refused(it, `?ticket=${tickets[1]}`)).toEqual([403, 'insufficient_scope']);
-    expect(it.api.auth.ticket(tickets[2]!, '10.0.0.1').result).toMatchObject({ error: { failure: 'ip_not_allowed' } });
+    expect(it.api.auth.authenticateTicket(tickets[2]!, '10.0.0.1').result).toMatchObject({
+      error: { failure: 'ip_not_allowed' },
+    });
     expect((await open(it, `?ticket=${tickets[2]}`)).opened).toBe(true);
   });
 

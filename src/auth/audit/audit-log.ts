@@ -121,7 +121,7 @@ export class AuditLog {
   /** Returns calls with their outcomes, newest first, older than `before`. */
   async page(filter: AuditFilter, before: number | null, limit: number): Promise<readonly AuditEntry[]> {
     await this.#flushed();
-    const { entries, error } = await this.#ask((id) => ({ type: 'page', id, filter, before, limit }));
+    const { entries, error } = await this.#request((id) => ({ type: 'page', id, filter, before, limit }));
     if (entries) return entries;
     this.#options.log.error('the audit log cannot be read', { error });
     return fail('internal_error', 'the audit log cannot be read');
@@ -136,10 +136,10 @@ export class AuditLog {
     if (!worker) return;
     const closing = async () => {
       await this.#flushed();
-      await this.#ask((id) => ({ type: 'close', id }));
+      await this.#request((id) => ({ type: 'close', id }));
     };
     await Promise.race([closing(), Bun.sleep(CLOSE_MS)]);
-    if (this.#queue.length > 0) this.#lose(this.#queue.length);
+    if (this.#queue.length > 0) this.#countLost(this.#queue.length);
     this.#leave(worker);
   }
 
@@ -150,12 +150,12 @@ export class AuditLog {
     if (this.#queue.length > MAX_QUEUED) {
       const at = this.#queue.findIndex(({ waiting }) => waiting === null);
       this.#queue.splice(at, 1);
-      this.#lose(1);
+      this.#countLost(1);
     }
     this.#timer ??= setTimeout(() => this.#send(), this.#writable ? COLLECT_MS : RETRY_MS);
   }
 
-  #lose(rows: number): void {
+  #countLost(rows: number): void {
     this.#options.metrics.auditLost(rows);
     this.#options.log.error('rows of the audit log are lost, since they cannot be written', { rows });
   }
@@ -180,7 +180,7 @@ export class AuditLog {
     // All calls of this iteration of the event loop share the commit.
     await Promise.resolve();
     const batch = this.#queue.splice(0, ROWS_AT_ONCE);
-    const { ids, error } = await this.#ask((id) => ({ type: 'append', id, rows: batch.map(({ row }) => row) }));
+    const { ids, error } = await this.#request((id) => ({ type: 'append', id, rows: batch.map(({ row }) => row) }));
     if (ids) {
       if (!this.#writable) this.#options.log.info('the audit log can be written again');
       this.#writable = true;
@@ -197,7 +197,7 @@ export class AuditLog {
     this.#timer.unref();
   }
 
-  #ask(message: (id: number) => Exclude<ToAuditWorker, { type: 'open' }>): Promise<FromAuditWorker> {
+  #request(message: (id: number) => Exclude<ToAuditWorker, { type: 'open' }>): Promise<FromAuditWorker> {
     const id = ++this.#lastId;
     return new Promise((resolve) => {
       if (this.#path === null) return resolve({ id, error: 'auth.db is not open' });

@@ -68,7 +68,7 @@ export class ChunkHeap {
     return sign < 0 || (sign === 0 && slot > this.#slots[at]!);
   }
 
-  #put(at: number, slot: number, version: number, fee: number, size: number): void {
+  #setSlot(at: number, slot: number, version: number, fee: number, size: number): void {
     this.#slots[at] = slot;
     this.#versions[at] = version;
     this.#fees[at] = fee;
@@ -76,7 +76,7 @@ export class ChunkHeap {
   }
 
   #move(to: number, from: number): void {
-    this.#put(to, this.#slots[from]!, this.#versions[from]!, this.#fees[from]!, this.#sizes[from]!);
+    this.#setSlot(to, this.#slots[from]!, this.#versions[from]!, this.#fees[from]!, this.#sizes[from]!);
   }
 
   /** Sifts an entry up from the free index `start`. */
@@ -88,7 +88,7 @@ export class ChunkHeap {
       this.#move(at, above);
       at = above;
     }
-    this.#put(at, slot, version, fee, size);
+    this.#setSlot(at, slot, version, fee, size);
   }
 
   /** Sifts an entry down from the top, which is free. */
@@ -102,7 +102,7 @@ export class ChunkHeap {
       this.#move(at, below);
       at = below;
     }
-    this.#put(at, slot, version, fee, size);
+    this.#setSlot(at, slot, version, fee, size);
   }
 
   #grow(): void {

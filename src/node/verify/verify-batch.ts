@@ -36,7 +36,7 @@ export class VerifyBatchWriter {
   }
 
   /** Returns the batch in memory of its own. */
-  take(): Uint8Array<ArrayBuffer> {
+  finish(): Uint8Array<ArrayBuffer> {
     return this.#w.finish().slice();
   }
 }

@@ -198,7 +198,7 @@ class BlockChecks implements ScriptChecks {
 
   #flush(): void {
     this.#sent++;
-    this.#pool.sendBatch(this, this.#writer.take(), this.#writer.inputs);
+    this.#pool.sendBatch(this, this.#writer.finish(), this.#writer.inputs);
     this.#writer.begin(this.#flags);
   }
 

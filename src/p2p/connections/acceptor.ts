@@ -53,7 +53,7 @@ export class Acceptor {
   /** Starts to listen and returns the actual endpoint. Throws OperatorError if the address cannot be used. */
   listen({ host, port }: DialTarget): DialTarget {
     try {
-      const socket = tcpHandlers((stream) => this.accept(stream));
+      const socket = tcpHandlers((stream) => this.acceptStream(stream));
       this.#listener = Bun.listen<TcpStream>({ hostname: host, port, exclusive: true, socket });
       return { host, port: this.#listener.port };
     } catch (error) {
@@ -70,7 +70,7 @@ export class Acceptor {
   }
 
   /** Creates an inbound peer on an accepted stream, or closes the stream. */
-  accept(stream: ByteStream): void {
+  acceptStream(stream: ByteStream): void {
     const { table, magic, v2, events, timing, log, permissions: rules } = this.#parts;
     const service = stream.remote;
     if (service === null) {
@@ -145,7 +145,7 @@ export class Acceptor {
       .map((connection) => this.#candidate(connection));
     const id = selectPeerToEvict(candidates);
     if (id === null) return false;
-    this.#parts.table.get(id)?.disconnect('evicted');
+    this.#parts.table.byId(id)?.disconnect('evicted');
     return true;
   }
 

@@ -36,7 +36,7 @@ export class AddrResponseCache {
     this.#random = random;
   }
 
-  get(link: PeerLink): readonly PeerAddress[] {
+  responseFor(link: PeerLink): readonly PeerAddress[] {
     if (link.permissions.has('addr')) return this.#draw();
     const key = keyOf(link);
     const now = this.#clock.nowMs();

@@ -60,7 +60,7 @@ export class LogicEvents implements ConnectionEvents {
     const { table, totals, addresses, log, retryV1 } = this.#parts;
     const { id, type, service, standing, opened, closeDetail } = connection;
     table.remove(connection);
-    this.#scheduler.remove(connection);
+    this.#scheduler.removeConnection(connection);
     totals.closed(reason);
     log.debug('connection closed', { peer: id, type, reason, detail: closeDetail ?? undefined });
     // The time of block-relay-only peers is not updated, so that it does not reveal them.

@@ -69,7 +69,7 @@ export class ConnectionManager {
   }
 
   link(id: number): PeerLink | null {
-    return this.#state.table.get(id);
+    return this.#state.table.byId(id);
   }
 
   counts(): ConnectionCounts {
@@ -104,12 +104,12 @@ export class ConnectionManager {
 
   /** Adds a node to be connected to permanently. Returns false if it is known. */
   addNode(text: string, v2: boolean = this.#state.options.v2): boolean {
-    return this.#state.added.add({ text, v2 });
+    return this.#state.added.addNode({ text, v2 });
   }
 
   /** Removes an added node; an existing connection stays open. Returns false if it was not added. */
   removeNode(text: string): boolean {
-    return this.#state.added.remove(text);
+    return this.#state.added.removeNode(text);
   }
 
   addedNodes(): AddedNodeState[] {
@@ -141,7 +141,7 @@ export class ConnectionManager {
 
   /** Returns the answer to `getaddr` for a peer. */
   addrResponse(link: PeerLink): readonly PeerAddress[] {
-    return this.#addrResponses.get(link);
+    return this.#addrResponses.responseFor(link);
   }
 
   localAddresses(): readonly LocalAddress[] {

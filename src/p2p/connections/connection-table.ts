@@ -23,7 +23,7 @@ export class ConnectionTable {
     this.#byId.delete(connection.id);
   }
 
-  get(id: number): Connection | null {
+  byId(id: number): Connection | null {
     const connection = this.#byId.get(id);
     return connection === undefined || connection.closed ? null : connection;
   }

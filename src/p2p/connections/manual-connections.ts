@@ -34,7 +34,7 @@ export class AddedNodes {
   }
 
   /** Adds a node. Returns false if it is known or the list is full. */
-  add(node: AddedNode): boolean {
+  addNode(node: AddedNode): boolean {
     const service = this.#serviceOf(node);
     const isSame = (other: AddedNode) => {
       const known = this.#serviceOf(other);
@@ -46,7 +46,7 @@ export class AddedNodes {
   }
 
   /** Removes a node by the exact text it was added with. Returns whether it existed. */
-  remove(text: string): boolean {
+  removeNode(text: string): boolean {
     const before = this.#nodes.length;
     this.#nodes = this.#nodes.filter((node) => node.text !== text);
     return this.#nodes.length < before;

@@ -32,7 +32,7 @@ export class MessageScheduler {
   }
 
   /** Removes a connection; a message in process continues. */
-  remove(connection: Connection): void {
+  removeConnection(connection: Connection): void {
     this.#waiting.delete(connection);
     this.#busy.delete(connection);
   }

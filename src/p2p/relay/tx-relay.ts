@@ -151,7 +151,7 @@ export class TxRelay {
     const { tx, link } = peer;
     if (tx === null) return true;
     const { relay } = this.#ctx.mempool;
-    const entry = relay.get(hash, kind === INVENTORY.wtx ? 'wtxid' : 'txid');
+    const entry = relay.transaction(hash, kind === INVENTORY.wtx ? 'wtxid' : 'txid');
     // Only announced transactions are served, otherwise requests could reveal when a transaction arrived.
     const found: Found | null =
       entry !== null && entry.sequence < tx.nextSequence ? entry : this.#recent.findTransaction(hash);
@@ -187,7 +187,7 @@ export class TxRelay {
     tx.sendMempool = false;
     tx.queue.clear();
     const items: InventoryItem[] = [];
-    for (const facts of this.#ctx.mempool.relay.all()) {
+    for (const facts of this.#ctx.mempool.relay.transactions()) {
       if (!meetsFeeFilter(tx, facts) || !this.#matches(tx, facts)) continue;
       const item = itemFor(peer, facts);
       tx.known.insert(item.hash);
@@ -198,7 +198,7 @@ export class TxRelay {
 
   #matches({ filter }: TxRelayState, { wtxid }: RelayFacts): boolean {
     if (filter === null) return true;
-    const entry = this.#ctx.mempool.relay.get(wtxid, 'wtxid');
+    const entry = this.#ctx.mempool.relay.transaction(wtxid, 'wtxid');
     return entry !== null && filter.matchAndUpdate(parseTransaction(entry.raw));
   }
 

@@ -101,7 +101,7 @@ export class V2Transport implements Transport {
         for (const event of this.#v1.receive(at === 0 ? bytes : bytes.subarray(at))) events.push(event);
         break;
       }
-      if (this.#state === 'garbage') at = this.#takeGarbage(bytes, at, events);
+      if (this.#state === 'garbage') at = this.#receiveGarbage(bytes, at, events);
       else {
         at = this.#gather.append(bytes, at);
         this.#progress(events);
@@ -134,8 +134,8 @@ export class V2Transport implements Transport {
 
   #progress(events: TransportEvent[]): void {
     if (this.#state === 'key-or-v1') this.#detect(events);
-    else if (this.#state === 'key') this.#takeKey(events);
-    else this.#takePacket(events);
+    else if (this.#state === 'key') this.#receiveKey(events);
+    else this.#receivePacket(events);
   }
 
   #fail(events: TransportEvent[], reason: string): void {
@@ -159,10 +159,10 @@ export class V2Transport implements Transport {
     this.#gather.extend(ELLSWIFT_SIZE);
     events.push({ kind: 'send', bytes: concatBytes(this.#publicKey, this.#garbage) });
     // The input may have ended with this prefix, so the key is checked at once.
-    this.#takeKey(events);
+    this.#receiveKey(events);
   }
 
-  #takeKey(events: TransportEvent[]): void {
+  #receiveKey(events: TransportEvent[]): void {
     const { bytes } = this.#gather;
     // A v1 peer of another network would disconnect anyway; failing here reports the reason.
     if (!this.#initiating && equalBytes(bytes.subarray(MAGIC_SIZE, V1_PREFIX_SIZE), V1_VERSION)) {
@@ -181,7 +181,7 @@ export class V2Transport implements Transport {
   }
 
   /** Reads byte by byte, since the garbage terminator may end at any byte. */
-  #takeGarbage(bytes: Uint8Array, start: number, events: TransportEvent[]): number {
+  #receiveGarbage(bytes: Uint8Array, start: number, events: TransportEvent[]): number {
     const terminator = this.#cipher!.receiveTerminator;
     for (let at = start; at < bytes.length; ) {
       const last = bytes[at];
@@ -210,7 +210,7 @@ export class V2Transport implements Transport {
     this.#gather.expect(LENGTH_SIZE);
   }
 
-  #takePacket(events: TransportEvent[]): void {
+  #receivePacket(events: TransportEvent[]): void {
     if (!this.#gather.isComplete) return;
     if (this.#contentsSize < 0) {
       this.#contentsSize = this.#cipher!.decryptLength(this.#gather.bytes);

@@ -121,7 +121,7 @@ export class TxDownload {
    */
   addTxAnnouncement(peer: PeerId, id: GenTxid): boolean {
     const { orphanage, tracker } = this.#deps;
-    const orphan = id.by === 'wtxid' ? orphanage.get(id.hash as Wtxid) : null;
+    const orphan = id.by === 'wtxid' ? orphanage.byWtxid(id.hash as Wtxid) : null;
     if (orphan) {
       const parents = this.#missing(parentsOf(orphan));
       // An orphan without missing parents waits to be reconsidered.

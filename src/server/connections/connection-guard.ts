@@ -102,12 +102,12 @@ export class ConnectionGuard {
     const { census, visitors, log } = this.#parts;
     try {
       const since = performance.now();
-      const count = await census.take();
+      const count = await census.count();
       if (this.#stopped) return;
       this.#connections = count.sockets.length;
       for (const socket of this.#excess(count)) if (census.end(socket)) this.#closed++;
       this.#known = new Set(count.sockets.map(({ peer }) => peer));
-      visitors.keep(this.#known, since);
+      visitors.removeClosed(this.#known, since);
       this.#report(count);
     } catch (error) {
       log.error('connections cannot be counted', { error });

@@ -67,7 +67,7 @@ export class SocketCensus {
   }
 
   /** Inspects all descriptors in slices. */
-  async take(): Promise<Census> {
+  async count(): Promise<Census> {
     const pause = turns(SLICE_MS);
     const descriptors = this.#list();
     const sockets: CountedSocket[] = [];

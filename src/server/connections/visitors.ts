@@ -34,7 +34,7 @@ export class Visitors {
   }
 
   /** Removes the connections that are not in `peers`, except those with a request after `since`. */
-  keep(peers: ReadonlySet<string>, since: number): void {
+  removeClosed(peers: ReadonlySet<string>, since: number): void {
     for (const [peer, { at }] of this.#byPeer) if (at < since && !peers.has(peer)) this.#byPeer.delete(peer);
   }
 }

@@ -119,11 +119,11 @@ function inferMiniscript(script: Uint8Array, context: MiniscriptContext, inferen
   const number = (key: KeyExpression | null) => (key === null ? null : keys.push(key) - 1);
   const inner = context === 'p2wsh' ? 'wsh' : 'tr';
   const root = decodeMiniscript(script, context, {
-    ofKey(bytes) {
+    findKey(bytes) {
       if (context === 'p2wsh') return number(inferKey(bytes, inner, inference));
       return bytes.length === 32 ? number(inferXOnlyKey(bytes, inference)) : null;
     },
-    ofKeyHash(hash) {
+    findKeyHash(hash) {
       const publicKey = inference.provider.publicKey(hash);
       return publicKey && number(inferKey(publicKey, inner, inference));
     },

@@ -8,7 +8,7 @@ import { ExtendedKey } from './extended-key-expression.ts';
 import { ConstantKey, type KeyExpression, OriginKey } from './key-expression.ts';
 import { parseMusig } from './parse-musig.ts';
 import type { ParseContext, ParseState } from './parse-state.ts';
-import { type Notation, parseSteps, takeWildcard } from './parse-steps.ts';
+import { type Notation, parseSteps, parseWildcard } from './parse-steps.ts';
 
 const FINGERPRINT_DIGITS = 8;
 
@@ -54,7 +54,7 @@ function parseBareKey(
   const { encoding } = state;
   const root = parseRoot(key!, state);
   const rootText = !root.isPrivate && BASE58.test(key!) ? key! : null;
-  const wildcard = takeWildcard(steps, notation);
+  const wildcard = parseWildcard(steps, notation);
   const { paths } = parseSteps(steps, notation, { multipath: true });
   const position = state.keyCount++;
   const { apostrophe } = notation;

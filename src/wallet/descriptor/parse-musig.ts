@@ -3,7 +3,7 @@ import { descriptorFail, ExpressionReader, withPrefix, zipPaths } from './expres
 import type { KeyExpression } from './key-expression.ts';
 import { MusigKey, type MusigParts } from './musig-key.ts';
 import type { ParseState } from './parse-state.ts';
-import { parseSteps, takeWildcard } from './parse-steps.ts';
+import { parseSteps, parseWildcard } from './parse-steps.ts';
 
 type ParseParticipant = (text: string) => readonly KeyExpression[];
 
@@ -55,7 +55,7 @@ function parseDerivation(text: string, participants: readonly (readonly KeyExpre
     descriptorFail('musig(): Cannot have ranged participant keys if musig() also has derivation');
   const notation = { apostrophe: false };
   const steps = text.slice(1).split('/');
-  const wildcard = takeWildcard(steps, notation);
+  const wildcard = parseWildcard(steps, notation);
   if (wildcard === 'hardened') return descriptorFail('musig(): Cannot have hardened child derivation');
   const { paths, hardened } = withPrefix('musig(): ', () => parseSteps(steps, notation, { multipath: true }));
   if (hardened) descriptorFail('musig(): cannot have hardened derivation steps');

@@ -8,7 +8,7 @@ export interface Notation {
 }
 
 /** Takes a last `*` off the steps. */
-export function takeWildcard(steps: string[], notation: Notation): Wildcard {
+export function parseWildcard(steps: string[], notation: Notation): Wildcard {
   const last = steps.at(-1);
   if (last !== '*' && last !== "*'" && last !== '*h') return 'none';
   steps.pop();

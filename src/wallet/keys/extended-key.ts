@@ -61,7 +61,7 @@ export class ExtendedPrivateKey implements Lineage, Disposable {
   static fromSeed(seed: Uint8Array): ExtendedPrivateKey {
     const hash = hmacSha512(MASTER_KEY, seed);
     const lineage = { depth: 0, parentFingerprint: NO_PARENT, child: 0, chainCode: hash.slice(32) };
-    return new ExtendedPrivateKey(lineage, PrivateKey.take(hash.subarray(0, 32)));
+    return new ExtendedPrivateKey(lineage, PrivateKey.fromOwnedSecret(hash.subarray(0, 32)));
   }
 
   /** Null for anything but a valid extended private key with that version. */
@@ -84,7 +84,7 @@ export class ExtendedPrivateKey implements Lineage, Disposable {
     const lineage = childLineage(this, publicKey, child, hash);
     // Together with the parent's public key the hash reveals the child's offset.
     hash.fill(0);
-    return secret && new ExtendedPrivateKey(lineage, PrivateKey.take(secret));
+    return secret && new ExtendedPrivateKey(lineage, PrivateKey.fromOwnedSecret(secret));
   }
 
   /** Always a key of its own, which the caller wipes. The keys on the way are wiped here. */

@@ -23,11 +23,11 @@ export class MusigNonces {
   }
 
   add(session: string, nonce: MusigSecretNonce): void {
-    this.take(session)?.wipe();
+    this.consume(session)?.wipe();
     this.#nonces.set(session, nonce);
     if (this.#nonces.size <= this.#limit) return;
     const [oldest] = this.#nonces.keys();
-    this.take(oldest!)?.wipe();
+    this.consume(oldest!)?.wipe();
   }
 
   has(session: string): boolean {
@@ -35,7 +35,7 @@ export class MusigNonces {
   }
 
   /** Gives a nonce out and forgets it; null where there is none, or no more. */
-  take(session: string): MusigSecretNonce | null {
+  consume(session: string): MusigSecretNonce | null {
     const nonce = this.#nonces.get(session) ?? null;
     this.#nonces.delete(session);
     return nonce;

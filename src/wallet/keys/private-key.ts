@@ -25,11 +25,11 @@ export class PrivateKey implements Disposable {
   /** Null for anything but a valid key of the network with that version byte. */
   static fromWif(text: string, prefix: number): PrivateKey | null {
     const decoded = decodeWif(text, prefix);
-    return decoded && PrivateKey.take(decoded.secret, decoded.compressed);
+    return decoded && PrivateKey.fromOwnedSecret(decoded.secret, decoded.compressed);
   }
 
   /** Creates a key from bytes that are wiped, whether they are a valid secret or not. */
-  static take(secret: Uint8Array, compressed = true): PrivateKey {
+  static fromOwnedSecret(secret: Uint8Array, compressed = true): PrivateKey {
     try {
       return new PrivateKey(secret, compressed);
     } finally {

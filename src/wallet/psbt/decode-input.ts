@@ -96,16 +96,16 @@ export function decodeInputFields(
         break;
       }
       case INPUT.RIPEMD160:
-        putPreimage(r, input.ripemd160Preimages, field, 20, 'RIPEMD160');
+        addPreimage(r, input.ripemd160Preimages, field, 20, 'RIPEMD160');
         break;
       case INPUT.SHA256:
-        putPreimage(r, input.sha256Preimages, field, 32, 'SHA256');
+        addPreimage(r, input.sha256Preimages, field, 32, 'SHA256');
         break;
       case INPUT.HASH160:
-        putPreimage(r, input.hash160Preimages, field, 20, 'Hash160');
+        addPreimage(r, input.hash160Preimages, field, 20, 'Hash160');
         break;
       case INPUT.HASH256:
-        putPreimage(r, input.hash256Preimages, field, 32, 'Hash256');
+        addPreimage(r, input.hash256Preimages, field, 32, 'Hash256');
         break;
       case INPUT.PREVIOUS_TXID:
         forVersion2(field, 'Input Previous TXID', 'Previous txid');
@@ -169,12 +169,12 @@ export function decodeInputFields(
         const contributor = readMusigContributor(field, 'pubnonce');
         const value = readVarBytes(r);
         if (value.length !== MUSIG_NONCE_SIZE) refuse('Input musig2 pubnonce value is not 66 bytes');
-        putMusig(input.musigNonces, { ...contributor, value });
+        addMusig(input.musigNonces, { ...contributor, value });
         break;
       }
       case INPUT.MUSIG2_PARTIAL_SIG: {
         const contributor = readMusigContributor(field, 'partial sig');
-        putMusig(input.musigPartialSignatures, { ...contributor, value: readSizedHash(r) });
+        addMusig(input.musigPartialSignatures, { ...contributor, value: readSizedHash(r) });
         break;
       }
       case INPUT.PROPRIETARY:
@@ -200,7 +200,7 @@ function readPartialSignature(r: ByteReader, field: OpenField): PartialSignature
   return { publicKey, signature };
 }
 
-function putPreimage(
+function addPreimage(
   r: ByteReader,
   preimages: Writable<PsbtInput>['sha256Preimages'],
   field: OpenField,
@@ -226,6 +226,6 @@ function readTapLeafScript(r: ByteReader, { key }: OpenField): TapScript {
   return { script: value.subarray(0, -1), leafVersion: value.at(-1)!, controlBlocks: [key.subarray(1)] };
 }
 
-function putMusig(contributions: Map<string, MusigContribution>, contribution: MusigContribution): void {
+function addMusig(contributions: Map<string, MusigContribution>, contribution: MusigContribution): void {
   contributions.set(musigKey(contribution), contribution);
 }

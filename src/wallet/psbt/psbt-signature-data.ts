@@ -22,13 +22,14 @@ export function inputSignatureData(input: PsbtInput): SignatureData {
   data.redeemScript = input.redeemScript;
   data.witnessScript = input.witnessScript;
   for (const [keyId, signature] of input.partialSignatures) data.signatures.set(keyId, signature);
-  putKeys(data, input.derivations, input.tapDerivations);
+  mergeKeys(data, input.derivations, input.tapDerivations);
   data.tapKeySignature = input.tapKeySignature;
   for (const [id, signature] of input.tapScriptSignatures) data.tapScriptSignatures.set(id, signature);
   data.spend = { internalKey: input.tapInternalKey, merkleRoot: input.tapMerkleRoot, scripts: input.tapScripts };
-  putMusig(data, input);
-  for (const contribution of input.musigNonces.values()) putShare(data.musigNonces, contribution);
-  for (const contribution of input.musigPartialSignatures.values()) putShare(data.musigPartialSignatures, contribution);
+  mergeMusig(data, input);
+  for (const contribution of input.musigNonces.values()) mergeShare(data.musigNonces, contribution);
+  for (const contribution of input.musigPartialSignatures.values())
+    mergeShare(data.musigPartialSignatures, contribution);
   for (const [kind, fields] of preimageFields(input))
     for (const [hash, { preimage }] of fields) data.preimages[kind].set(hash, preimage);
   return data;
@@ -46,16 +47,16 @@ export function outputSignatureData(output: PsbtOutput): SignatureData {
     data.spend = mergeTapSpends(data.spend, tapSpendOf(built));
     data.tree = treeOf(built);
   }
-  putKeys(data, output.derivations, output.tapDerivations);
-  putMusig(data, output);
+  mergeKeys(data, output.derivations, output.tapDerivations);
+  mergeMusig(data, output);
   return data;
 }
 
-function putMusig(data: SignatureData, { musigParticipants }: Pick<PsbtInput, 'musigParticipants'>): void {
+function mergeMusig(data: SignatureData, { musigParticipants }: Pick<PsbtInput, 'musigParticipants'>): void {
   for (const [hex, participants] of musigParticipants) data.musigParticipants.set(hex, participants);
 }
 
-function putShare(sessions: Map<string, MusigShares>, contribution: MusigContribution): void {
+function mergeShare(sessions: Map<string, MusigShares>, contribution: MusigContribution): void {
   sharesOf(sessions, musigSessionKey(contribution)).set(bytesToHex(contribution.participant), contribution);
 }
 
@@ -64,7 +65,11 @@ function* contributionsOf(sessions: Map<string, MusigShares>): Generator<[string
     for (const contribution of shares.values()) yield [musigKey(contribution), contribution];
 }
 
-function putKeys(data: SignatureData, derivations: Fields<KeyDerivation>, tapDerivations: Fields<TapDerivation>): void {
+function mergeKeys(
+  data: SignatureData,
+  derivations: Fields<KeyDerivation>,
+  tapDerivations: Fields<TapDerivation>,
+): void {
   for (const { publicKey, origin } of derivations.values())
     data.keys.set(bytesToHex(hash160(publicKey)), { publicKey, origin });
   for (const [id, { publicKey, leafHashes, origin }] of tapDerivations) {

@@ -68,7 +68,7 @@ export class OwnedDescriptor {
   /** Writes changes of its row. */
   update(changes: Partial<Omit<DescriptorRecord, 'id' | 'key' | 'text'>>): void {
     this.#record = { ...this.#record, ...changes };
-    this.#store.putDescriptor(this.#record, {
+    this.#store.storeDescriptor(this.#record, {
       onlyRange: Object.keys(changes).every((name) => RANGE_MEMBERS.has(name)),
     });
   }

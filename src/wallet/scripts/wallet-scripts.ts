@@ -256,7 +256,7 @@ export class WalletScripts implements ScriptOwner {
     };
     // Indexes before the old range have to be derived as well.
     if (known && rangeStart < known.record.rangeStart) record.filled = rangeStart;
-    const id = this.#store.keys.putDescriptor(record);
+    const id = this.#store.keys.storeDescriptor(record);
     const born = this.#store.meta('birthTime');
     if (born === null || createdAt < born) this.#store.setMeta('birthTime', createdAt);
     const owned = OwnedDescriptor.withText(this.#store.keys, { id, ...record }, descriptor);

@@ -61,13 +61,13 @@ export function produceSignature(
     // BIP-143: signs as if for P2PKH.
     const inner = signStep(signing, p2pkh(stack[0]!), 'witness_v0');
     solved = inner.solved;
-    stack = putWitness(data, inner.stack);
+    stack = setWitness(data, inner.stack);
   } else if (solved && step.type === 'witness_v0_scripthash') {
     const script = stack[0]!;
     data.witnessScript = script;
     const inner = signWitnessScript(signing, script);
     solved = inner.solved;
-    stack = putWitness(data, [...inner.stack, script]);
+    stack = setWitness(data, [...inner.stack, script]);
   } else if (step.type === 'witness_v1_taproot' && redeemScript === null) {
     data.witness = true;
     if (solved) data.scriptWitness = stack;
@@ -91,7 +91,7 @@ function signWitnessScript(signing: Signing, script: Uint8Array): Omit<Step, 'ty
 }
 
 /** Leaves nothing for the scriptSig. */
-function putWitness(data: SignatureData, witness: Stack): Stack {
+function setWitness(data: SignatureData, witness: Stack): Stack {
   data.scriptWitness = witness;
   data.witness = true;
   return [];

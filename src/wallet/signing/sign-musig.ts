@@ -108,11 +108,11 @@ function stepFurther(
   addPartials(provider, ceremony);
   // The last signer has all parts.
   const signature = wholeSignature(ceremony);
-  if (signature !== null) putSignature(data, xOnlyKey, leafHash, creator.withHashType(signature));
+  if (signature !== null) addSignature(data, xOnlyKey, leafHash, creator.withHashType(signature));
   else if (partials.size === 0) addNonces(provider, ceremony);
 }
 
-function putSignature(
+function addSignature(
   data: SignatureData,
   publicKey: Uint8Array,
   leafHash: Uint8Array | null,
@@ -196,7 +196,7 @@ function addPartials(provider: SigningProvider, ceremony: Ceremony): void {
     if (!musigNonces.has(id)) continue;
     // Where another's nonce is wrong ours stays, as nothing was made of it.
     session ??= sessionOf(ceremony);
-    const secretNonce = session && musigNonces.take(id);
+    const secretNonce = session && musigNonces.consume(id);
     if (session === null || secretNonce === null) return;
     const value = signPartially(session, secretNonce, key.reveal());
     if (verifyPartial(session, value, publicNonce, participant))

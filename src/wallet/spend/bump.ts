@@ -120,7 +120,7 @@ function* draftReplacement(
   const inputSizes: MeasuredInput[] = [];
   for (const [i, output] of spentOutputs.entries()) {
     yield;
-    const size = output && sizes.of(output.scriptPubKey);
+    const size = output && sizes.ofScript(output.scriptPubKey);
     // The size of another signer's input follows from its present signature.
     inputSizes.push(
       size ? { weight: null, size } : { weight: output && maxSignedInputWeight(context, i), size: null, output },

@@ -119,7 +119,7 @@ function changeOf(
   sizes: InputSizes,
 ): Result<ChangeDestination, { readonly error: string }> {
   if (request.changeScript) {
-    const size = sizes.of(request.changeScript);
+    const size = sizes.ofScript(request.changeScript);
     return { ok: true, value: { scriptPubKey: request.changeScript, spendVsize: size && maxInputVsize(size) } };
   }
   wallet.integrity.ensureSound();

@@ -58,7 +58,7 @@ function* sweep(wallet: Wallet, request: SendAllRequest): Steps<Transaction> {
   const measured: { weight: null; size: InputSize | null }[] = [];
   for (const { scriptPubKey } of spent) {
     yield;
-    measured.push({ weight: null, size: sizes.of(scriptPubKey) });
+    measured.push({ weight: null, size: sizes.ofScript(scriptPubKey) });
   }
   const weight = maxTxWeight(measured, outputs);
   if (weight === null)

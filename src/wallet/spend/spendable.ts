@@ -37,14 +37,14 @@ export class InputSizes {
   }
 
   /** Returns null where the wallet cannot spend the script. */
-  of(script: Uint8Array): InputSize | null {
+  ofScript(script: Uint8Array): InputSize | null {
     const [record] = this.#wallet.scripts.scriptRecords(script);
     return record ? this.ofDescriptor(record.descriptor) : null;
   }
 
   /** Returns null where it is unknown how to spend the script. A taproot output shows its key. */
-  ofAny(script: Uint8Array): InputSize | null {
-    const own = this.of(script);
+  ofUnknownScript(script: Uint8Array): InputSize | null {
+    const own = this.ofScript(script);
     if (own) return own;
     const inferred = inferDescriptor(script, this.#others, this.#wallet.deps.params);
     // Signature sizes of other signers are unknown.
@@ -206,7 +206,7 @@ export function* presetInputs(
       outpoint,
       output,
       weight,
-      size: output && sizes.ofAny(output.scriptPubKey),
+      size: output && sizes.ofUnknownScript(output.scriptPubKey),
       sequence,
       solution: null,
       position,

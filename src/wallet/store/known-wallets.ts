@@ -8,7 +8,7 @@ import { durably } from '../../storage/database.ts';
 export class KnownWallets {
   readonly #db: Database;
   readonly #all;
-  readonly #put;
+  readonly #upsert;
   readonly #remove;
 
   constructor(nodeDatabase: Database) {
@@ -16,7 +16,7 @@ export class KnownWallets {
     this.#all = nodeDatabase.prepare<{ name: string; in_use: number }, []>(
       'SELECT name, in_use FROM wallets ORDER BY name',
     );
-    this.#put = nodeDatabase.prepare<null, [string, number]>(
+    this.#upsert = nodeDatabase.prepare<null, [string, number]>(
       'INSERT OR REPLACE INTO wallets (name, in_use) VALUES (?, ?)',
     );
     this.#remove = nodeDatabase.prepare<null, [string]>('DELETE FROM wallets WHERE name = ?');
@@ -28,7 +28,7 @@ export class KnownWallets {
   }
 
   remember(name: string, inUse: boolean): void {
-    if (this.all().get(name) !== inUse) durably(this.#db, () => void this.#put.run(name, inUse ? 1 : 0));
+    if (this.all().get(name) !== inUse) durably(this.#db, () => void this.#upsert.run(name, inUse ? 1 : 0));
   }
 
   forget(name: string): void {

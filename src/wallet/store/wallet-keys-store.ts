@@ -133,7 +133,7 @@ export class WalletKeyStore extends WalletKeyReads {
   readonly #addScript;
   readonly #solve;
   readonly #use;
-  readonly #put;
+  readonly #upsert;
   readonly #scriptPage;
   readonly #key;
 
@@ -150,7 +150,7 @@ export class WalletKeyStore extends WalletKeyReads {
     );
     this.#solve = db.prepare('UPDATE scripts SET solved = ? WHERE script = ?');
     this.#use = db.prepare('UPDATE scripts SET used = 1 WHERE script = ?');
-    this.#put = db.prepare<{ id: number }, (Uint8Array | string | number | null)[]>(
+    this.#upsert = db.prepare<{ id: number }, (Uint8Array | string | number | null)[]>(
       `INSERT INTO descriptors (key, text, normalized, output_type, created_at, range_start, range_end, next_index,
          filled, active, internal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (key) DO UPDATE SET created_at = excluded.created_at, range_start = excluded.range_start,
@@ -161,10 +161,10 @@ export class WalletKeyStore extends WalletKeyReads {
   }
 
   /** Adds a descriptor, or changes the one with its key. Returns its id. */
-  putDescriptor(record: Omit<DescriptorRecord, 'id'>, { onlyRange = false } = {}): number {
+  storeDescriptor(record: Omit<DescriptorRecord, 'id'>, { onlyRange = false } = {}): number {
     const { key, text, normalized, outputType, createdAt, rangeStart, rangeEnd, nextIndex, filled } = record;
     const internal = record.internal === null ? null : Number(record.internal);
-    const { id } = this.#put.get(
+    const { id } = this.#upsert.get(
       ...[key, text, normalized, outputType, createdAt, rangeStart, rangeEnd, nextIndex, filled],
       ...[record.active, internal],
     )!;
@@ -292,13 +292,13 @@ export class WalletKeyStore extends WalletKeyReads {
     return this.#db.query('SELECT 1 FROM keys WHERE id = ?').get(id) !== null;
   }
 
-  putKey({ id, compressed, data }: StoredKey): void {
+  storeKey({ id, compressed, data }: StoredKey): void {
     this.changedKeys.add(id.toHex());
     this.sealedRevision++;
     this.#db.query('INSERT OR REPLACE INTO keys VALUES (?, ?, ?)').run(id, Number(compressed), data);
   }
 
-  /** Prepares the data of a key; `putStaged` writes that of all keys at once. */
+  /** Prepares the data of a key; `storeStagedKeys` writes that of all keys at once. */
   stageKey({ id, compressed, data }: StoredKey): void {
     this.#db.query(`INSERT OR REPLACE INTO ${STAGED_KEYS} VALUES (?, ?, ?)`).run(id, Number(compressed), data);
   }
@@ -308,7 +308,7 @@ export class WalletKeyStore extends WalletKeyReads {
    * secure_delete SQLite then overwrites all its pages, among them the copies of rows that it left in unused parts of
    * pages when it moved rows. Throws unless each key is staged.
    */
-  putStaged(): void {
+  storeStagedKeys(): void {
     const notStaged = `SELECT id, compressed FROM main.keys EXCEPT SELECT id, compressed FROM ${STAGED_KEYS}`;
     assert(this.#db.query(notStaged).get() === null, 'all keys are staged');
     this.sealedRevision++;
@@ -318,7 +318,7 @@ export class WalletKeyStore extends WalletKeyReads {
   }
 
   /** Empties the table of staged keys, which is in memory. */
-  clearStaged(): void {
+  clearStagedKeys(): void {
     this.#db.run(
       `CREATE TEMP TABLE IF NOT EXISTS staged_keys (id BLOB PRIMARY KEY, compressed INTEGER NOT NULL, data BLOB NOT NULL)
        WITHOUT ROWID`,

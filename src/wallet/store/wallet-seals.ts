@@ -78,7 +78,7 @@ export class WalletSeals {
         if (covered.sealed)
           for (const { row } of this.#db.query<{ row: string }, []>(selectCovered(covered)).iterate())
             mac.add(sum, row);
-      this.#put('masterMac', mac, sum);
+      this.#storeMac('masterMac', mac, sum);
       this.#set('schema', SEALED_WALLET_SCHEMA_VERSION);
     } finally {
       mac.wipe();
@@ -108,7 +108,7 @@ export class WalletSeals {
   sealStaged(masterKey: Uint8Array, sum: RowSum): void {
     const mac = new RowMac(masterKey, `${CONTEXT}, master key`);
     try {
-      this.#put('masterMac', mac, sum);
+      this.#storeMac('masterMac', mac, sum);
       this.#set('schema', SEALED_WALLET_SCHEMA_VERSION);
     } finally {
       mac.wipe();
@@ -125,7 +125,7 @@ export class WalletSeals {
     if (!this.#master) throw new Error('keys and descriptors of a locked wallet cannot be changed');
     const sum = this.#master.reveal(stored);
     for (const { row, sign } of sealed) this.#master.add(sum, row, sign);
-    this.#put('masterMac', this.#master, sum);
+    this.#storeMac('masterMac', this.#master, sum);
   }
 
   /** Notes that a transaction failed after or during `settle`. */
@@ -170,7 +170,7 @@ export class WalletSeals {
             this.#set('vouchedBy', mac.id);
             this.settle();
             sum.add(building.changed.bytes(), 1);
-            this.#put('nodeMac', mac, sum);
+            this.#storeMac('nodeMac', mac, sum);
           })
           .immediate();
         return true;
@@ -243,13 +243,13 @@ export class WalletSeals {
       if (stored?.key === mac.id) {
         const sum = mac.reveal(stored);
         sum.add(changed.bytes(), 1);
-        this.#put('nodeMac', mac, sum);
+        this.#storeMac('nodeMac', mac, sum);
       }
     }
     return changes.filter(({ name }) => SEALED.has(name));
   }
 
-  #put(name: SealName, mac: RowMac, sum: RowSum): void {
+  #storeMac(name: SealName, mac: RowMac, sum: RowSum): void {
     const seal: Seal = { key: mac.id, ...mac.conceal(sum) };
     this.#set(name, JSON.stringify(seal));
   }

@@ -85,7 +85,7 @@ export class KeyVault {
     for (const key of keys) {
       const { id, compressed } = key;
       const data = this.#masterKey ? sealSecret(this.#masterKey, id, key.reveal()) : key.reveal();
-      this.#store.keys.putKey({ id, compressed, data });
+      this.#store.keys.storeKey({ id, compressed, data });
     }
   }
 
@@ -116,20 +116,20 @@ export class KeyVault {
     const isLast = attempt > MAX_ATTEMPTS;
     const signal = this.#signal;
     try {
-      keys.clearStaged();
+      keys.clearStagedKeys();
       const sum = isLast ? null : await this.#stageSealed(masterKey, signal);
       return this.#store.write(() => {
         if (this.encrypted) walletFail('wrongEncryptionState', 'Error: running with an encrypted wallet.');
         if (sum && keys.sealedRevision !== revision) return false;
         if (!sum) runSteps(this.#stageKeys(masterKey));
-        keys.putStaged();
+        keys.storeStagedKeys();
         this.#store.setMeta('encryption', encryption);
         if (sum) seals.sealStaged(masterKey, sum);
         else seals.sealWith(masterKey);
         return true;
       });
     } finally {
-      keys.clearStaged();
+      keys.clearStagedKeys();
     }
   }
 
@@ -236,7 +236,7 @@ export class KeyVault {
     if (!stored) return null;
     const secret = this.#masterKey ? openSecret(this.#masterKey, id, stored.data) : stored.data;
     if (!secret || !isValidSecret(secret)) throw new WalletDamage('a private key cannot be read');
-    return PrivateKey.take(secret, stored.compressed);
+    return PrivateKey.fromOwnedSecret(secret, stored.compressed);
   }
 
   /** Stages all keys of the file, sealed. */

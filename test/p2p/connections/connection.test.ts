@@ -53,7 +53,7 @@ function node(
     cleanups.push(() => dialled.close());
     return dialled;
   };
-  return { clock, table, logic, totals, errors, peer, retried, link: (id = 0) => table.get(id)! };
+  return { clock, table, logic, totals, errors, peer, retried, link: (id = 0) => table.byId(id)! };
 }
 
 test('messages pass both ways, and each byte is counted under its type', async () => {

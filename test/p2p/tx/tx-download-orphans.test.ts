@@ -172,7 +172,7 @@ describe('orphans', () => {
     const orphan = childOf([madeUpTx()]);
     const message = concatBytes(orphan.raw, new Uint8Array(1_000_000));
     t.reject(readTransaction(new ByteReader(message)), 'missing-inputs', 1);
-    const kept = t.orphanage.get(orphan.wtxid)!;
+    const kept = t.orphanage.byWtxid(orphan.wtxid)!;
     expect(kept).toEqual(orphan);
     expect(kept.tx.outputs[0]!.scriptPubKey.buffer.byteLength).toBe(orphan.raw.length);
   });

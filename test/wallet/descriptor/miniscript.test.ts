@@ -35,8 +35,8 @@ const decode = (script: Uint8Array, context: MiniscriptContext): World | null =>
     return found < 0 ? null : found;
   };
   const root = decodeMiniscript(script, context, {
-    ofKey: (bytes) => find(bytes, x),
-    ofKeyHash: (hash) => find(hash, (key) => hash160(x(key))),
+    findKey: (bytes) => find(bytes, x),
+    findKeyHash: (hash) => find(hash, (key) => hash160(x(key))),
   });
   return root && { root, keys: KEYS };
 };

@@ -270,8 +270,8 @@ describe('stored nonces', () => {
     expect(nonces.size).toBe(2);
     expect(nonces.has('first')).toBe(false);
     expect(isWiped(all[0]!)).toBe(true);
-    expect(nonces.take('second')).toBe(all[1]!);
-    expect(nonces.take('second')).toBeNull();
+    expect(nonces.consume('second')).toBe(all[1]!);
+    expect(nonces.consume('second')).toBeNull();
     expect(isWiped(all[1]!)).toBe(false);
     const again = nonce();
     nonces.add('third', again);

@@ -244,7 +244,7 @@ export const getaddressmempool = rpcMethod({
       const slots = mempool.slotsOfScript(one.script);
       env.expectWork(slots.length * TX_US);
       return slots.flatMap((slot) => {
-        const facts = unconfirmedFacts(env, mempool.get(slot));
+        const facts = unconfirmedFacts(env, mempool.entryAt(slot));
         return movements(facts, one).map((moved) => ({ slot, address: one.address, facts, ...moved }));
       });
     });

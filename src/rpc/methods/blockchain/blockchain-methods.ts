@@ -201,7 +201,7 @@ export const gettxout = rpcMethod({
   scope: 'read',
   run({ reads, tip, params, mempool }, txid, vout, includeMempool) {
     if (includeMempool && mempool.spender({ txid, vout })) return null;
-    const waiting = includeMempool ? mempool.find(txid)?.parsed.tx.outputs[vout] : undefined;
+    const waiting = includeMempool ? mempool.findEntry(txid)?.parsed.tx.outputs[vout] : undefined;
     if (waiting)
       return {
         bestblock: hashToHex(tip.hash),

@@ -179,7 +179,7 @@ function activityOfMempool(env: ReadEnv, { scripts }: Extract<ScanStep, { step: 
   const events: string[] = [];
   for (const slot of mempool.after(0)) {
     env.expectWork(0);
-    for (const event of eventsOf(env, mempool.get(slot), wanted, {})) events.push(event);
+    for (const event of eventsOf(env, mempool.entryAt(slot), wanted, {})) events.push(event);
   }
   return { blocks: 0, count: events.length, events: events.join(',') };
 }

@@ -78,7 +78,7 @@ export const getrawmempool = nodeMethod({
     const { mempool } = env;
     if (verbose && withSequence)
       return rpcFail('invalidParameter', 'Verbose results cannot contain mempool sequence values.');
-    const all = mempool.all();
+    const all = mempool.arrivalOrder();
     if (verbose) return entryTexts(env, all);
     const { seq } = mempool;
     const txids = await inSlices(env, all, (slot) => `"${hashToHex(mempool.entries.txid(slot))}"`);

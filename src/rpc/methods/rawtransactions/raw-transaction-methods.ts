@@ -54,7 +54,7 @@ export const getrawtransaction = rpcMethod({
         'invalidAddressOrKey',
         'The genesis block coinbase is not considered an ordinary transaction and cannot be retrieved',
       );
-    const waiting = blockHash ? null : env.mempool.find(txid);
+    const waiting = blockHash ? null : env.mempool.findEntry(txid);
     const detailed = level >= 2;
     if (waiting) {
       if (level <= 0) return waiting.parsed.raw.toHex();

@@ -8,7 +8,7 @@ const HASH_SIZE = 32;
 
 /** Returns an output of the mempool, or an unspent output of the chain; null if there is none. */
 export function findOutput({ reads, mempool }: ReadEnv, outpoint: Outpoint): TxOutput | null {
-  const waiting = mempool.find(outpoint.txid);
+  const waiting = mempool.findEntry(outpoint.txid);
   if (waiting) return waiting.parsed.tx.outputs[outpoint.vout] ?? null;
   return reads.coins.get(outpoint)?.output ?? null;
 }
@@ -17,7 +17,7 @@ export function findOutput({ reads, mempool }: ReadEnv, outpoint: Outpoint): TxO
 export function findTransaction({ reads, mempool }: ReadEnv, txid: Txid): ParsedTransaction | null {
   const record = reads.txs.byTxid(txid);
   if (record) return reads.transaction(record).parsed;
-  return mempool.find(txid)?.parsed ?? null;
+  return mempool.findEntry(txid)?.parsed ?? null;
 }
 
 /** Returns the distinct txids of outpoints, packed. */

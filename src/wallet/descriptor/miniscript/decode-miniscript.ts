@@ -14,8 +14,8 @@ import { MiniscriptNode, type NodeParts } from './miniscript-node.ts';
 
 /** The numbers that keys of a script are to have in the tree; null for a key that cannot be there. */
 export interface KeyFinder {
-  ofKey(bytes: Uint8Array): number | null;
-  ofKeyHash(hash20: Uint8Array): number | null;
+  findKey(bytes: Uint8Array): number | null;
+  findKeyHash(hash20: Uint8Array): number | null;
 }
 
 /** An opcode; `data` is what it pushes, OP_1 to OP_16 included. */
@@ -132,7 +132,7 @@ class MiniscriptDecoder {
   }
 
   /** Makes a leaf of as many items. */
-  #take(items: number, fragment: Fragment, parts: Omit<NodeParts, 'subs'> = {}): boolean {
+  #consume(items: number, fragment: Fragment, parts: Omit<NodeParts, 'subs'> = {}): boolean {
     this.#at += items;
     return this.#make(fragment, 0, parts);
   }
@@ -176,8 +176,8 @@ class MiniscriptDecoder {
   /** An expression other than and_v(), of which this is the last part, and other than a second argument. */
   #single(): boolean {
     const op = this.#op();
-    if (op === Op.OP_1) return this.#take(1, '1');
-    if (op === Op.OP_0) return this.#take(1, '0');
+    if (op === Op.OP_1) return this.#consume(1, '1');
+    if (op === Op.OP_0) return this.#consume(1, '0');
     const { length } = this.#data(0);
     if (length === COMPRESSED_SIZE || length === X_ONLY_SIZE) return this.#key();
     if (
@@ -192,7 +192,7 @@ class MiniscriptDecoder {
     if (op === Op.OP_CHECKSEQUENCEVERIFY && number !== null) return this.#lock('older', number);
     if (op === Op.OP_CHECKLOCKTIMEVERIFY && number !== null) return this.#lock('after', number);
     const hash = this.#hash();
-    if (hash !== null) return this.#take(7, hash, { data: this.#data(1) });
+    if (hash !== null) return this.#consume(7, hash, { data: this.#data(1) });
     const left = this.#items.length - this.#at;
     if (op === Op.OP_CHECKMULTISIG && left >= 3) return this.#multi();
     if (op === Op.OP_NUMEQUAL && left >= 4) return this.#multiA();
@@ -200,17 +200,17 @@ class MiniscriptDecoder {
   }
 
   #key(): boolean {
-    const key = this.#keys.ofKey(this.#data(0));
-    return key !== null && this.#take(1, 'pk_k', { keys: [key] });
+    const key = this.#keys.findKey(this.#data(0));
+    return key !== null && this.#consume(1, 'pk_k', { keys: [key] });
   }
 
   #keyHash(): boolean {
-    const key = this.#keys.ofKeyHash(this.#data(2));
-    return key !== null && this.#take(5, 'pk_h', { keys: [key] });
+    const key = this.#keys.findKeyHash(this.#data(2));
+    return key !== null && this.#consume(5, 'pk_h', { keys: [key] });
   }
 
   #lock(fragment: 'older' | 'after', k: number): boolean {
-    return k >= 1 && k <= MAX_LOCK && this.#take(2, fragment, { k });
+    return k >= 1 && k <= MAX_LOCK && this.#consume(2, fragment, { k });
   }
 
   #hash(): HashFragment | null {
@@ -227,13 +227,13 @@ class MiniscriptDecoder {
     const keys: number[] = [];
     for (let i = 0; i < count; i++) {
       const bytes = this.#data(2 + i);
-      const key = bytes.length === COMPRESSED_SIZE ? this.#keys.ofKey(bytes) : null;
+      const key = bytes.length === COMPRESSED_SIZE ? this.#keys.findKey(bytes) : null;
       if (key === null) return false;
       keys.push(key);
     }
     const k = this.#number(2 + count);
     if (k === null || k < 1 || k > count) return false;
-    return this.#take(3 + count, 'multi', { k, keys: keys.reverse() });
+    return this.#consume(3 + count, 'multi', { k, keys: keys.reverse() });
   }
 
   #multiA(): boolean {
@@ -245,13 +245,13 @@ class MiniscriptDecoder {
       const op = this.#op(2 + 2 * keys.length);
       const bytes = this.#data(3 + 2 * keys.length);
       if (op !== Op.OP_CHECKSIGADD && op !== Op.OP_CHECKSIG) return false;
-      const key = bytes.length === X_ONLY_SIZE ? this.#keys.ofKey(bytes) : null;
+      const key = bytes.length === X_ONLY_SIZE ? this.#keys.findKey(bytes) : null;
       if (key === null) return false;
       keys.push(key);
       if (keys.length > MAX_PUBKEYS_PER_MULTI_A) return false;
       isLast = op === Op.OP_CHECKSIG;
     }
-    return keys.length >= k && this.#take(2 + 2 * keys.length, 'multi_a', { k, keys: keys.reverse() });
+    return keys.length >= k && this.#consume(2 + 2 * keys.length, 'multi_a', { k, keys: keys.reverse() });
   }
 
   /** Expressions with others in them. These are never and_v() where that commutes with what is around it. */

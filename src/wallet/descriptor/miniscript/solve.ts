@@ -23,8 +23,8 @@ export function solveMiniscript(
   const keys: Uint8Array[] = [];
   const number = (key: Uint8Array) => keys.push(key) - 1;
   const root = decodeMiniscript(script, context, {
-    ofKey: (bytes) => ((isTapscript ? bytes.length === 32 : hasPublicKeyShape(bytes)) ? number(bytes) : null),
-    ofKeyHash(hash) {
+    findKey: (bytes) => ((isTapscript ? bytes.length === 32 : hasPublicKeyShape(bytes)) ? number(bytes) : null),
+    findKeyHash(hash) {
       const key = publicKeyOf(hash);
       return key && number(isTapscript ? key.subarray(1, 33) : key);
     },
