@@ -1,9 +1,9 @@
 import type { RandomBelow } from '../../util/random.ts';
 
-/** Seconds after which a tip is too old to build on by height. */
+/** Age of a tip, seconds, above which its height is not used as a locktime. */
 const MAX_TIP_AGE = 8 * 60 * 60;
 
-/** The tip as wallets see it. */
+/** The tip of the active chain, as a wallet sees it. */
 export interface SnipingTip {
   readonly height: number;
   /** Whether it is recent enough, see `isCurrentTip`. */
@@ -16,8 +16,8 @@ export function isCurrentTip(tipTime: number, now: number, inInitialDownload: bo
 }
 
 /**
- * A locktime that only the next block may include, so that mining the last one again earns nothing more; now and then
- * an earlier one, so that delayed transactions do not stand out. 0 where the tip is old.
+ * Returns a locktime that only the next block may include, so that mining the last block again earns nothing more. One
+ * in ten times it is an earlier one, so that delayed transactions do not stand out. Returns 0 if the tip is old.
  */
 export function antiSnipingLocktime({ height, isCurrent }: SnipingTip, random: RandomBelow): number {
   if (!isCurrent) return 0;

@@ -4,8 +4,8 @@ import { lookaheads, searchSets, sortedByAmount, wasteOf } from './tree-search.t
 import type { OutputGroup } from './wallet-coin.ts';
 
 /**
- * Branch and bound: the set of groups that pays `target` without change, by no more than `costOfChange` too much, with
- * the least waste. The amounts must be positive.
+ * Branch and bound. Returns the groups that pay `target` without change, exceed it by at most `costOfChange`, and waste
+ * the least. All amounts must be positive.
  */
 export function selectBranchAndBound(
   pool: readonly OutputGroup[],
@@ -41,7 +41,6 @@ export function selectBranchAndBound(
         return 'shift';
       }
       if (amount > most) return 'shift';
-      // At a high feerate every further input makes it worse; at a low one it makes it better.
       if (feerateIsHigh && waste > bestWaste) return 'shift';
       if (amount < least) return 'explore';
       const withExcess = waste + amount - least;

@@ -28,62 +28,65 @@ export interface Recipient {
   readonly subtractFee: boolean;
 }
 
-/** Where change goes. */
+/** Destination of the change. */
 export interface ChangeDestination {
   readonly scriptPubKey: Uint8Array;
-  /** Virtual bytes of an input that spends it, null where unknown. */
+  /** Virtual bytes of an input that spends the change; null if unknown. */
   readonly spendVsize: number | null;
 }
 
-/** All that building a transaction depends on. Feerates in satoshis per 1,000 vB. */
+/** Parameters of a new transaction. Feerates are in satoshis per 1,000 vB. */
 export interface BuildRequest {
   readonly recipients: readonly Recipient[];
-  /** Inputs that must be in it. */
+  /** Inputs that the transaction must have. */
   readonly presetInputs: readonly PresetInput[];
-  /** Coins that may be in it, without the preset ones. */
+  /** Coins that it may spend, without the preset ones. */
   readonly coins: readonly WalletCoin[];
   readonly allowOtherInputs: boolean;
   readonly fee: FeerateChoice;
   readonly longTermFeerate: Amount;
-  /** From `discardFeerate`. */
+  /** Result of `discardFeerate`. */
   readonly discardFeerate: Amount;
   /** Dust feerate of the node, for recipients. */
   readonly dustFeerate: Amount;
-  /** An error matters only where change is needed. */
+  /** An error matters only if the transaction needs change. */
   readonly change: Result<ChangeDestination, { readonly error: string }>;
-  /** Index among the outputs; null for one by chance. */
+  /** Index of the change among the outputs; null for a random one. */
   readonly changePosition: number | null;
   readonly txVersion: number;
-  /** Null for one that makes it worthless to mine the last block again. */
+  /** Locktime; null for one that discourages fee sniping. */
   readonly locktime: number | null;
   readonly tip: SnipingTip;
   /** Whether inputs say that the transaction may be replaced (BIP-125). */
   readonly signalRbf: boolean;
-  /** Null for the most that is relayed. */
+  /** Weight limit; null for that of a standard transaction. */
   readonly maxTxWeight: number | null;
   readonly maxFee: Amount;
   readonly avoidPartialSpends: boolean;
-  /** How much more may be paid for spending all coins of a script at once; below zero it is not tried. */
+  /** Limit of the additional fee for spending all coins of a script at once, satoshis; negative to disable it. */
   readonly maxPartialSpendsFee: Amount;
   readonly includeUnsafe: boolean;
   readonly spendZeroConfChange: boolean;
   readonly rejectLongChains: boolean;
   readonly limits: ChainLimits;
   readonly random: RandomBelow;
-  /** Satoshis that lift the unconfirmed ancestors of all these coins together; null where there are too many. */
+  /**
+   * Returns the satoshis that bump the unconfirmed ancestors of all these coins together; null if there are too many
+   * ancestors.
+   */
   readonly combinedBumpFee: (outpoints: readonly Outpoint[]) => Amount | null;
 }
 
-/** A transaction to be signed. */
+/** An unsigned transaction. */
 export interface TransactionPlan {
   readonly tx: Transaction;
   readonly fee: Amount;
   readonly changePosition: number | null;
   readonly feeReason: FeeReason;
-  /** The coins in the order of the inputs. */
+  /** Spent coins in the order of the inputs. */
   readonly coins: readonly PricedCoin[];
   readonly selection: Selection;
-  /** Weight units once signed, at most. */
+  /** Upper bound of the weight of the signed transaction. */
   readonly maxWeight: number;
 }
 
@@ -92,14 +95,14 @@ export type BuildOutcome = Result<TransactionPlan, { readonly error: string }>;
 /** Core's assumption for change of unknown type: P2WPKH in P2SH. */
 const UNKNOWN_CHANGE_SPEND_VSIZE = 91;
 const MIN_STANDARD_TX_NONWITNESS_SIZE = 65;
-/** Version, locktime, count of inputs, and of a witness its marker, flags and counts. */
+/** Virtual bytes of version, locktime, number of inputs, and of the marker, flag and item counts of witnesses. */
 const TX_OVERHEAD_VSIZE = 10;
 
 const failed = (error: string): { readonly ok: false; readonly error: string } => ({ ok: false, error });
 
 /**
- * A transaction that pays the recipients. Tried a second time with all coins of a script at once, where that costs
- * little more. Errors are Core's; the caller signs, and checks the mempool's limits.
+ * Returns a transaction that pays the recipients. A second attempt spends all coins of a script at once, and wins if it
+ * costs little more. Errors are Core's. The caller signs the transaction and checks the limits of the mempool.
  */
 export function* buildTransactionSteps(request: BuildRequest): Steps<BuildOutcome> {
   const { recipients, avoidPartialSpends, maxPartialSpendsFee } = request;
@@ -202,7 +205,7 @@ function selectionParams(request: BuildRequest, feerate: Amount, maxTxWeight: nu
   };
 }
 
-/** Why there is no selection: the money would do but for the fee, or it would not. */
+/** Returns the reason for a failed selection: the coins do not cover the amount, or they do not cover the fee. */
 function* shortfall(
   available: readonly WalletCoin[],
   preset: readonly PricedCoin[],
@@ -221,7 +224,7 @@ function* shortfall(
   return 'Insufficient funds';
 }
 
-/** In the order the user named them, then the others by chance. */
+/** Returns the preset inputs in the order of the request, then the others in random order. */
 function orderedCoins({ coins }: Selection, presetInputs: readonly PresetInput[], random: RandomBelow): PricedCoin[] {
   const positions = new Map(presetInputs.map(({ outpoint, position }) => [outpointKey(outpoint), position]));
   const position = ({ outpoint }: PricedCoin) => positions.get(outpointKey(outpoint)) ?? Number.POSITIVE_INFINITY;
@@ -244,7 +247,7 @@ function makeInputs(
     return { prevout: outpoint, scriptSig, sequence: preset?.sequence ?? defaultSequence, witness };
   });
   if (request.locktime !== null) return { inputs, locktime: request.locktime };
-  // Who chooses sequences means something by them.
+  // A caller who sets sequences depends on them.
   const chosen = coins.some(({ outpoint }) => (presets.get(outpointKey(outpoint))?.sequence ?? null) !== null);
   return { inputs, locktime: chosen ? 0 : antiSnipingLocktime(request.tip, request.random) };
 }
@@ -277,7 +280,7 @@ function settleFee(
       if (!subtractFee) continue;
       const at = changePosition !== null && i >= changePosition ? i + 1 : i;
       const output = { ...outputs[at]!, value: outputs[at]!.value - share - remainder };
-      // The first pays what cannot be divided.
+      // The first output also pays the remainder of the division.
       remainder = 0n;
       outputs[at] = output;
       if (!isDust(output, request.dustFeerate)) continue;

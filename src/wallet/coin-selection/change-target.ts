@@ -1,7 +1,7 @@
 import type { Amount } from '../../primitives/amount.ts';
 import type { RandomBelow } from '../../util/random.ts';
 
-/** Bounds of what change is aimed at, in satoshis. */
+/** Bounds of the change target, satoshis. */
 export const CHANGE_LOWER: Amount = 50_000n;
 const CHANGE_UPPER: Amount = 1_000_000n;
 

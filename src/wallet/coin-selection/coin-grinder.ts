@@ -4,8 +4,8 @@ import { lookaheads, searchSets, sortedByAmount } from './tree-search.ts';
 import type { OutputGroup } from './wallet-coin.ts';
 
 /**
- * CoinGrinder: the lightest set of groups that pays `target` and leaves `changeTarget` for change; of equal ones that
- * with the smallest amount. The amounts must be positive.
+ * CoinGrinder. Returns the lightest set of groups that pays `target` and leaves `changeTarget` for change; among
+ * equally light ones, that with the smallest amount. All amounts must be positive.
  */
 export function selectCoinGrinder(
   pool: readonly OutputGroup[],
@@ -30,7 +30,7 @@ export function selectCoinGrinder(
   let amount = 0;
   let weight = 0;
   let best: readonly number[] = [];
-  // A tie with the limit is fine.
+  // The limit itself is allowed.
   let bestWeight = maxWeight;
   let bestAmount = Number(MAX_MONEY);
   let tooHeavy = false;
@@ -40,7 +40,7 @@ export function selectCoinGrinder(
       amount += amounts[last]!;
       weight += weights[last]!;
       if (amount + after[last]! < least) return 'cut';
-      // Nothing lighter comes behind the lightest, so that replacing it cannot help.
+      // No later group is lighter than the lightest one, so replacing it cannot help.
       const worse = weights[last]! <= minTailWeight[last]! ? 'cut' : 'shift';
       if (weight > bestWeight) {
         if (weight > maxWeight) tooHeavy = true;
@@ -54,7 +54,7 @@ export function selectCoinGrinder(
         }
         return 'shift';
       }
-      // The missing amount takes at least this many groups, none above this one's amount or below the least weight.
+      // Every remaining group has at most this one's amount and at least the minimum weight, so this many are needed.
       const missing = Math.ceil((least - amount) / amounts[last]!);
       if (best.length > 0 && weight + minTailWeight[last]! * missing > bestWeight) return worse;
       return 'explore';

@@ -10,7 +10,7 @@ import { type FeerateSources, minimumFeerate } from './feerates.ts';
 import { type MeasuredInput, maxTxWeight, vsizeOfWeight } from './input-size.ts';
 import { BUMP_FEES_UNKNOWN } from './select-coins.ts';
 
-/** Which error code the API answers with. */
+/** Kind of error, from which the API derives its code. */
 type BumpErrorKind = 'invalid-address-or-key' | 'invalid-parameter' | 'wallet' | 'misc';
 
 /** Core's message. */
@@ -19,26 +19,26 @@ export interface BumpError {
   readonly message: string;
 }
 
-/** How a transaction that may be bumped stands in wallet, mempool and chain. */
+/** State of a transaction in wallet, mempool and chain, from which follows whether it can be bumped. */
 export interface BumpStanding {
   readonly txid: Txid;
   /** Whether the wallet spends one of its outputs. */
   readonly spentInWallet: boolean;
   readonly hasMempoolDescendants: boolean;
-  /** Confirmations; below zero where a conflicting one is in the chain. */
+  /** Confirmations; negative if the chain has a conflicting transaction. */
   readonly depth: number;
   readonly replacedBy: Txid | null;
   readonly allInputsMine: boolean;
 }
 
-/** Satoshis per 1,000 vB that a bump adds at least, whatever the node asks for. */
+/** Minimum increase of the feerate, satoshis per 1,000 vB, even if the node requires less. */
 const WALLET_INCREMENTAL_RELAY_FEERATE: Amount = 5000n;
 
 function refuse(kind: BumpErrorKind, message: string): { readonly ok: false } & BumpError {
   return { ok: false, kind, message };
 }
 
-/** Null, or why a transaction cannot be bumped. */
+/** Returns the reason why a transaction cannot be bumped; null if it can be. */
 export function checkBumpable(standing: BumpStanding, requireMine: boolean): BumpError | null {
   const { depth, replacedBy, txid } = standing;
   if (standing.spentInWallet)
@@ -59,17 +59,17 @@ export function checkBumpable(standing: BumpStanding, requireMine: boolean): Bum
 
 export interface BumpRequest {
   readonly original: Transaction;
-  /** Virtual bytes of the original. */
+  /** Virtual bytes of the original transaction. */
   readonly originalVsize: number;
   readonly standing: BumpStanding;
-  /** Spent outputs in the order of the inputs; null where another transaction of the chain spends one. */
+  /** Spent outputs in the order of the inputs; null for a coin that another transaction of the chain spends. */
   readonly spentOutputs: readonly (TxOutput | null)[];
-  /** How large its inputs get, in their order. */
+  /** Sizes of the inputs, in their order. */
   readonly inputSizes: readonly MeasuredInput[];
   readonly requireMine: boolean;
-  /** Instead of those of the original; empty for the same. */
+  /** Replacements for the outputs of the original; empty to keep those. */
   readonly outputs: readonly TxOutput[];
-  /** The output that the fee is taken from, where the user names it. */
+  /** Index of the output that pays the fee; null if the user names none. */
   readonly changeIndex: number | null;
   readonly isChange: (output: TxOutput) => boolean;
   /** Feerates of the node and the wallet; `user` is the requested one. */
@@ -86,10 +86,10 @@ export interface BumpRequest {
  */
 export interface BumpDraft {
   readonly oldFee: Amount;
-  /** Satoshis per 1,000 vB, as if the user had asked for it. */
+  /** Feerate in satoshis per 1,000 vB, as if the user had requested it. */
   readonly feerate: Amount;
   readonly recipients: readonly Recipient[];
-  /** Null for a new one. */
+  /** Script of the change; null for a new one. */
   readonly changeScript: Uint8Array | null;
 }
 
@@ -143,18 +143,18 @@ function payments(
   return { recipients: [{ scriptPubKey: changeScript, value, subtractFee: true }], changeScript: null };
 }
 
-/** The feerate of the original and a step more, but not below what the wallet would pay anyway. */
+/** Returns the feerate of the original plus one increment, or what the wallet would pay otherwise if that is more. */
 function steppedFeerate(oldFee: Amount, request: BumpRequest): Amount {
   const { incrementalRelay } = request;
   const step =
     incrementalRelay > WALLET_INCREMENTAL_RELAY_FEERATE ? incrementalRelay : WALLET_INCREMENTAL_RELAY_FEERATE;
-  // One more, as the division rounds down.
+  // One satoshi more, since the division rounds down.
   const stepped = feeratePerKvB({ fee: oldFee, vsize: request.originalVsize }) + 1n + step;
   const { feerate } = minimumFeerate(request.feerates);
   return stepped > feerate ? stepped : feerate;
 }
 
-/** Null, or why a feerate does not do for the replacement. */
+/** Returns the reason why the replacement cannot have a feerate; null if it can. */
 function checkBumpFeerate(
   outputs: readonly TxOutput[],
   feerate: Amount,

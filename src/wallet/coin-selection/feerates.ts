@@ -1,7 +1,7 @@
 import type { Amount } from '../../primitives/amount.ts';
 import type { Result } from '../../util/result.ts';
 
-/** Why a transaction pays the feerate it pays. */
+/** Source of the feerate of a transaction. */
 export type FeeReason = 'user' | 'estimate' | 'fallback' | 'mempool-min' | 'required';
 
 /** Core's words for it, as its wallet's RPC shows it. */
@@ -13,20 +13,20 @@ export const FEE_REASON_TEXTS: Readonly<Record<FeeReason, string>> = {
   required: 'Minimum Required Fee',
 };
 
-/** Where a feerate comes from. All in satoshis per 1,000 vB. */
+/** Feerates to choose from, in satoshis per 1,000 vB. */
 export interface FeerateSources {
-  /** Feerate that the user requested. */
+  /** Feerate that the user requested; null if none. */
   readonly user: Amount | null;
   /** Whether that holds whatever the limits say. */
   readonly overrideLimits?: boolean;
-  /** For the confirmation target; 0 where nothing is known. */
+  /** Estimate for the confirmation target; 0 if there is none. */
   readonly estimate: Amount;
-  /** 0 switches it off. */
+  /** Fallback feerate; 0 disables it. */
   readonly fallback: Amount;
   readonly mempoolMin: Amount;
-  /** Below which this wallet sends nothing. */
+  /** Minimum feerate of this wallet. */
   readonly walletMin: Amount;
-  /** Below which this node relays nothing. */
+  /** Minimum relay feerate of the node. */
   readonly relayMin: Amount;
 }
 
@@ -84,7 +84,7 @@ export function discardFeerate(estimate: Amount, walletDiscard: Amount, dustRela
   return max(discard, dustRelay);
 }
 
-/** `1.000 sat/vB`. */
+/** Formats a feerate, such as `1.000 sat/vB`. */
 function satPerVbText(feerate: Amount): string {
   return `${feerate / 1000n}.${(feerate % 1000n).toString().padStart(3, '0')} sat/vB`;
 }

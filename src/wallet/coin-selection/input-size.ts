@@ -4,9 +4,9 @@ import { encodeOutput, type TxOutput } from '../../primitives/transaction.ts';
 import { isWitnessProgram } from '../../script/templates.ts';
 import { ByteWriter } from '../../util/bytes.ts';
 
-/** How large an input gets at most once it is signed. */
+/** Maximum size of a signed input. */
 export interface InputSize {
-  /** Weight units beyond the empty input: scriptSig and witness. */
+  /** Weight of scriptSig and witness, beyond those of an unsigned input. */
   readonly satisfactionWeight: number;
   /** Items on the witness stack. */
   readonly witnessElements: number;
@@ -24,7 +24,10 @@ export interface SizedDescriptor {
 /** Outpoint and sequence. */
 const INPUT_BASE_SIZE = 32 + 4 + 4;
 
-/** Null where the descriptor does not say. `useMaxSignature`: for signers that may not grind R, 72 bytes instead of 71. */
+/**
+ * Returns the size of an input of a descriptor; null if the descriptor is not solvable. `useMaxSignature` assumes
+ * signatures of 72 bytes instead of 71, for signers that do not grind R.
+ */
 export function inputSizeOf(descriptor: SizedDescriptor, useMaxSignature: boolean): InputSize | null {
   const satisfactionWeight = descriptor.maxSatisfactionWeight(useMaxSignature);
   const witnessElements = descriptor.maxSatisfactionElements();
@@ -34,8 +37,8 @@ export function inputSizeOf(descriptor: SizedDescriptor, useMaxSignature: boolea
 }
 
 /**
- * Weight of the whole signed input. In a transaction with witnesses every input has the number of its items, be it
- * zero; the length of a scriptSig is one byte wherever there is a witness.
+ * Returns the weight of the signed input. In a segwit transaction every input has a count of witness items, even if it
+ * is zero. The length of a scriptSig then takes one byte.
  */
 function maxInputWeight(size: InputSize, txIsSegwit: boolean): number {
   const { satisfactionWeight, witnessElements, segwit } = size;
@@ -44,7 +47,7 @@ function maxInputWeight(size: InputSize, txIsSegwit: boolean): number {
   return (INPUT_BASE_SIZE + scriptSigLength) * WITNESS_SCALE_FACTOR + stackLength + satisfactionWeight;
 }
 
-/** Virtual bytes of the signed input among others with witnesses, rounded up. */
+/** Returns the virtual bytes of the signed input in a segwit transaction, rounded up. */
 export function maxInputVsize(size: InputSize): number {
   return vsizeOfWeight(maxInputWeight(size, true));
 }
@@ -53,22 +56,22 @@ export function vsizeOfWeight(weight: number): number {
   return Math.ceil(weight / WITNESS_SCALE_FACTOR);
 }
 
-/** Bytes of an output: value, length and script. */
+/** Returns the bytes of an output: value, script length and script. */
 export function outputSize(output: Pick<TxOutput, 'scriptPubKey'>): number {
   const w = new ByteWriter(64);
   encodeOutput(w, { value: 0n, scriptPubKey: output.scriptPubKey });
   return w.length;
 }
 
-/** An input of a transaction to be measured: a weight where one is known, else its size. */
+/** An input to be measured. A known weight takes precedence over the size. */
 export interface MeasuredInput {
   readonly weight: number | null;
   readonly size: InputSize | null;
-  /** Spent output, which shows whether the input has a witness where its size is unknown. */
+  /** Spent output. If the size is unknown, it determines whether the input has a witness. */
   readonly output?: Pick<TxOutput, 'scriptPubKey'> | null;
 }
 
-/** Weight of a signed transaction at most; null where an input's size is not known. */
+/** Returns the maximum weight of the signed transaction; null if the size of an input is unknown. */
 export function maxTxWeight(inputs: readonly MeasuredInput[], outputs: readonly TxOutput[]): number | null {
   const segwit = inputs.some(
     ({ size, output }) => size?.segwit ?? (output ? isWitnessProgram(output.scriptPubKey) : false),

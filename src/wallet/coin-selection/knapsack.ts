@@ -6,12 +6,13 @@ import { sortedByAmount, wasteOf } from './tree-search.ts';
 import type { OutputGroup } from './wallet-coin.ts';
 
 const TRIES = 1000;
-/** Its bits are drawn all at once. */
+/** Range of a random word; its 32 bits are drawn at once. */
 const RANDOM_WORD = 0x1_0000_0000;
 
 /**
- * The oldest of the algorithms: by chance, the subset nearest to `target`, or to that with `changeTarget`; or the
- * smallest group above, where that is nearer. Groups of negative amount are considered too. A try is a step.
+ * Knapsack, the oldest of the algorithms. Returns a random subset whose amount is close to `target`, or to `target`
+ * plus `changeTarget`; or the smallest larger group if that is closer. Groups of negative amount are considered too.
+ * One attempt is a step.
  */
 export function* selectKnapsack(
   pool: readonly OutputGroup[],
@@ -61,12 +62,15 @@ export function* selectKnapsack(
 }
 
 interface Subset {
-  /** Indexes, ascending. */
+  /** Indexes in ascending order. */
   readonly members: readonly number[];
   readonly amount: Amount;
 }
 
-/** The subset found of those that reach the target, nearest to it; all of them at worst. The largest come first. */
+/**
+ * Returns the subset found that reaches the target and is closest to it; in the worst case all groups. The groups
+ * descend by amount.
+ */
 function* bestSubset(
   groups: readonly OutputGroup[],
   total: Amount,
@@ -91,11 +95,12 @@ function* bestSubset(
     let amount = 0;
     let weight = 0;
     let reached = false;
-    // First by chance; then, where that fell short, what was left out. Nothing helps what has become too heavy.
+    // The first pass chooses at random; if that is too little, the second one adds the others. A subset that is too
+    // heavy cannot improve.
     for (let pass = 0; pass < 2 && !reached && weight <= maxWeight; pass++) {
       for (let i = 0; i < count && weight <= maxWeight; i++) {
         if (amount + amounts[i]! >= bestAmount && weight + heaviest <= maxWeight) {
-          // Each of these would come to no less than the best, and be left out again.
+          // Any of these reaches at least the best amount, and would be removed again.
           const end = firstBelow(amounts, bestAmount - amount, i);
           for (; i < end && !reached; i++) reached = pass === 1 || coin();
           i = end - 1;
@@ -114,7 +119,7 @@ function* bestSubset(
           bestAmount = amount;
           best = [...members, i];
         }
-        // Without this one, a smaller one behind it may come nearer.
+        // Without this group, a smaller later one may come closer.
         amount -= amounts[i]!;
         weight -= weights[i]!;
       }
@@ -123,7 +128,7 @@ function* bestSubset(
   return { members: best?.sort((a, b) => a - b) ?? groups.map((_, i) => i), amount: BigInt(bestAmount) };
 }
 
-/** The first index from `start` on where the amount is smaller, in a list that descends. */
+/** Returns the first index from `start` on whose amount is below the limit. The amounts descend. */
 function firstBelow(amounts: Float64Array, limit: number, start: number): number {
   let low = start;
   let high = amounts.length;

@@ -15,11 +15,11 @@ import {
 /** Maximum number of coins of one script in a group, which bounds the fee of spending it. */
 export const MAX_GROUP_COINS = 100;
 
-/** Groups that an algorithm may choose from. */
+/** Groups of one type. */
 export interface GroupPool {
-  /** Whose amount is above zero. */
+  /** Groups whose amount is positive. */
   readonly positive: OutputGroup[];
-  /** All. */
+  /** All groups. */
   readonly mixed: OutputGroup[];
 }
 
@@ -35,7 +35,7 @@ export interface GroupingOptions {
   readonly avoidPartialSpends: boolean;
 }
 
-/** A group, its type, and in which pool it belongs. */
+/** A group with its type and its pool. */
 interface Candidate {
   readonly group: OutputGroup;
   readonly type: CoinType;
@@ -44,13 +44,13 @@ interface Candidate {
   readonly partial: boolean;
 }
 
-/** A coin that may be spent, before and after it was priced. */
+/** An available coin, with and without its price. */
 export interface AvailableCoin {
   readonly coin: WalletCoin;
   readonly priced: PricedCoin;
 }
 
-/** The groups that pass a filter, gathered when they are asked for, and those that pass none of the filters. */
+/** Yields the groups that pass each filter, which are collected on demand, and those that pass no filter. */
 export function* groupOutputs(
   coins: readonly AvailableCoin[],
   filters: readonly EligibilityFilter[],
@@ -98,7 +98,7 @@ function* singleGroups(coins: readonly AvailableCoin[], options: GroupingOptions
   return candidates;
 }
 
-/** Each script's coins, once all of them and once those that are worth spending. */
+/** Yields the groups of each script: all its coins, then only those with a positive effective value. */
 function* groupsByScript(coins: readonly AvailableCoin[], options: GroupingOptions): Steps<Candidate[]> {
   const all = new Map<CoinType, Map<string, GroupedCoin[]>>();
   for (const available of coins) {
@@ -125,7 +125,7 @@ function* groupsByScript(coins: readonly AvailableCoin[], options: GroupingOptio
   return [...mixed, ...positive];
 }
 
-/** As many in each as may go together. */
+/** Splits coins into groups of at most `MAX_GROUP_COINS`. */
 function inGroups(members: readonly GroupedCoin[], { subtractFeeOutputs }: GroupingOptions) {
   return inChunks(members).map((chunk, i, chunks) => ({
     group: outputGroup(chunk, subtractFeeOutputs),

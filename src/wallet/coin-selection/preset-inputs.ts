@@ -15,24 +15,24 @@ export interface ScriptSolution {
 /** An input that the user names. */
 export interface PresetInput {
   readonly outpoint: Outpoint;
-  /** Null where nothing is known of it. */
+  /** Spent output; null if it is unknown. */
   readonly output: TxOutput | null;
-  /** Weight of the signed input where the user gives it; null to compute it from its size. */
+  /** Weight of the signed input, as the user states it; null to compute it. */
   readonly weight: number | null;
   readonly size: InputSize | null;
-  /** Null for the usual one. */
+  /** Sequence number; null for the default. */
   readonly sequence: number | null;
   /** Existing signature data. */
   readonly solution: ScriptSolution | null;
-  /** Among the inputs; null for any. */
+  /** Index among the inputs; null for any. */
   readonly position: number | null;
-  /** The version of its unconfirmed transaction in the wallet; null for others. */
+  /** Version of the unconfirmed wallet transaction that created the coin; null for other coins. */
   readonly unconfirmedVersion: number | null;
-  /** Satoshis that lift its unconfirmed ancestors to the feerate of the transaction. */
+  /** Satoshis that bump its unconfirmed ancestors to the feerate of the transaction. */
   readonly bumpFee: Amount;
 }
 
-/** Null, or why the inputs cannot be in a transaction of this version. */
+/** Returns the reason why a transaction of this version cannot have the inputs; null if it can. */
 export function checkPresetInputs(inputs: readonly PresetInput[], txVersion: number): string | null {
   if (inputs.some(({ output }) => output === null)) return 'Unable to find UTXO for external input';
   for (const { outpoint, weight, size, unconfirmedVersion } of inputs) {
@@ -43,7 +43,10 @@ export function checkPresetInputs(inputs: readonly PresetInput[], txVersion: num
   return null;
 }
 
-/** Null, or why an input is not spent: until it is confirmed, what a version 3 made goes with its like alone (BIP-431). */
+/**
+ * Returns the reason why an input cannot be spent; null if it can be. Unconfirmed coins of version 3 transactions are
+ * spent only by version 3 transactions, and by these only such coins (BIP-431).
+ */
 export function versionConflict(unconfirmedVersion: number | null, txVersion: number): string | null {
   if (unconfirmedVersion === null || (unconfirmedVersion === TRUC_VERSION) === (txVersion === TRUC_VERSION))
     return null;
@@ -55,7 +58,7 @@ function outpointText({ txid, vout }: Outpoint): string {
   return `COutPoint(${hashToHex(txid).slice(0, 10)}, ${vout})`;
 }
 
-/** Its cost at a feerate; the input must have passed the check. */
+/** Returns the input with its fee. The input must have passed `checkPresetInputs`. */
 export function pricePresetInput(input: PresetInput, feerate: Amount): PricedCoin {
   const { outpoint, bumpFee, weight } = input;
   const output = input.output!;
@@ -70,7 +73,7 @@ export function pricePresetInput(input: PresetInput, feerate: Amount): PricedCoi
     fromMe: false,
     bumpFee,
     fee,
-    // It is in whatever it wastes.
+    // A preset input is spent even if that wastes fees.
     longTermFee: 0n,
     effectiveValue: output.value - fee,
   };

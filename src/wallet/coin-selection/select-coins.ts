@@ -43,9 +43,9 @@ export interface SelectionParams extends ChangeCosts {
   readonly feerates: CoinFeerates;
   /** Bytes of the change output. */
   readonly changeOutputSize: number;
-  /** Amount to aim at for change, satoshis. */
+  /** Change target, satoshis. */
   readonly minChangeTarget: Amount;
-  /** Virtual bytes of all but inputs and change. */
+  /** Virtual bytes of everything but inputs and change. */
   readonly txNoInputsSize: number;
   readonly maxTxWeight: number;
   readonly txVersion: number;
@@ -56,20 +56,23 @@ export interface SelectionParams extends ChangeCosts {
   readonly rejectLongChains: boolean;
   readonly limits: ChainLimits;
   readonly random: RandomBelow;
-  /** Satoshis that lift the unconfirmed ancestors of all these coins together; null where there are too many. */
+  /**
+   * Returns the satoshis that bump the unconfirmed ancestors of all these coins together; null if there are too many
+   * ancestors.
+   */
   readonly combinedBumpFee: (outpoints: readonly Outpoint[]) => Amount | null;
 }
 
 /** Maximum weight of a version 3 transaction with an unconfirmed parent. */
 export const TRUC_CHILD_MAX_WEIGHT = TRUC_CHILD_MAX_VSIZE * WITNESS_SCALE_FACTOR;
-/** Above so many times the long-term feerate, the lightest inputs are looked for. */
+/** Factor of the long-term feerate above which CoinGrinder searches for the lightest inputs. */
 const HIGH_FEERATE_FACTOR = 3n;
 
 const failed = (error: string): SelectionOutcome => ({ ok: false, error });
 
 /**
- * Coins for `target`: the preset ones, and of the available ones as many as it takes. An empty error stands for too
- * little money.
+ * Returns coins that pay `target`: the preset ones, and available ones for the rest. An empty error means insufficient
+ * funds.
  */
 export function* selectCoins(
   available: readonly WalletCoin[],
@@ -105,7 +108,7 @@ export function* selectCoins(
   return { ok: true, value: merged };
 }
 
-/** Filters from strict to permissive. Only the first one never mixes coin types. */
+/** Returns the filters from strict to permissive. Only the first one never mixes coin types. */
 function eligibilityFilters(params: SelectionParams): EligibilityFilter[] {
   const ancestors = Math.max(1, params.limits.ancestors);
   const descendants = Math.max(1, params.limits.descendants);
@@ -135,7 +138,7 @@ function* selectAutomatically(
   target: Amount,
   params: SelectionParams,
 ): Steps<SelectionOutcome> {
-  // Otherwise the choice of the coins that fill a group would reveal something.
+  // An unshuffled choice of coins for a full group would reveal the wallet's order of coins.
   const shuffle = params.avoidPartialSpends && available.length > MAX_GROUP_COINS;
   const coins = shuffle ? shuffled(available, params.random) : available;
   const filters = eligibilityFilters(params);
@@ -171,7 +174,7 @@ function* selectAutomatically(
   return failed(firstError);
 }
 
-/** From coins of one kind where that can be done, else from all. */
+/** Selects coins of one type; if no type suffices, coins of all types. */
 function* attemptSelection(
   target: Amount,
   groups: EligibleGroups,
@@ -199,10 +202,10 @@ function* chooseSelection(
   let maxWeight = params.maxTxWeight - params.txNoInputsSize * WITNESS_SCALE_FACTOR;
   if (maxWeight <= 0) return failed('Maximum transaction weight is less than transaction weight without inputs');
   const outcomes: SelectionOutcome[] = [];
-  // Without change, recipients who pay the fee would get more than they are to.
+  // Without change, recipients who pay the fee would receive more than requested.
   if (!params.subtractFeeOutputs) outcomes.push(selectBranchAndBound(positive, target, params.costOfChange, maxWeight));
   yield;
-  // The others may make change.
+  // The other algorithms may create change.
   maxWeight -= params.changeOutputSize * WITNESS_SCALE_FACTOR;
   if (maxWeight < 0 && !outcomes.some(({ ok }) => ok))
     return failed('Maximum transaction weight is too low, can not accommodate change output');

@@ -2,12 +2,15 @@ import type { RandomBelow } from '../../util/random.ts';
 
 const BLOCK_WORDS = 4096;
 
-/** From the system's randomness, fetched in blocks: selection asks for millions of bits. `limit` is at most 2^32. */
+/**
+ * Returns a source of random numbers below `limit`, at most 2^32. Randomness is read in blocks, since a selection needs
+ * millions of bits.
+ */
 export function selectionRandom(): RandomBelow {
   const words = new Uint32Array(BLOCK_WORDS);
   let at = BLOCK_WORDS;
   return (limit) => {
-    // The incomplete last range would make small numbers more likely.
+    // Numbers of the incomplete last range are skipped, since they would make small results more likely.
     const end = 0x1_0000_0000 - (0x1_0000_0000 % limit);
     for (;;) {
       if (at === BLOCK_WORDS) {

@@ -10,7 +10,7 @@ export type SelectionAlgorithm = 'bnb' | 'knapsack' | 'srd' | 'cg' | 'manual';
 /** Coins chosen to pay `target`. */
 export interface Selection {
   readonly algorithm: SelectionAlgorithm;
-  /** Amount to pay: the recipients, and the fees of everything but the inputs. */
+  /** Amount to pay, satoshis: the recipients, and the fees of everything but the inputs. */
   readonly target: Amount;
   readonly coins: readonly PricedCoin[];
   readonly weight: number;
@@ -19,13 +19,13 @@ export interface Selection {
   /** Bump fees that are counted twice because coins share ancestors. */
   readonly bumpFeeDiscount: Amount;
   readonly waste: Amount;
-  /** False where the search gave up before it had seen everything. */
+  /** False if the search reached its limit before it had evaluated every set. */
   readonly completed: boolean;
   /** Number of coin sets that were evaluated. */
   readonly evaluated: number;
 }
 
-/** An empty error says only that there was no solution. */
+/** An empty error means that there is no solution. */
 export type SelectionOutcome = Result<Selection, { readonly error: string }>;
 
 export const NO_SELECTION: SelectionOutcome = { ok: false, error: '' };
@@ -36,7 +36,7 @@ export const MAX_WEIGHT_EXCEEDED: SelectionOutcome = {
     "The inputs size exceeds the maximum weight. Please try sending a smaller amount or manually consolidating your wallet's UTXOs",
 };
 
-/** A selection of whole groups; its waste is not known yet. */
+/** Returns a selection of whole groups, with its waste not computed. */
 export function selectionOf(
   algorithm: SelectionAlgorithm,
   target: Amount,
@@ -58,7 +58,7 @@ export function selectionOf(
   };
 }
 
-/** A selection of coins that the user named. */
+/** Returns a selection of coins that the user named. */
 export function manualSelection(target: Amount, coins: readonly PricedCoin[], subtractFeeOutputs: boolean): Selection {
   assertDistinct(coins);
   const weight = coins.reduce((sum, { inputVsize }) => sum + Math.max(inputVsize, 0) * WITNESS_SCALE_FACTOR, 0);
@@ -98,7 +98,7 @@ export function totalBumpFees({ coins, bumpFeeDiscount }: Selection): Amount {
 
 /** Costs of change at the feerates of one transaction, satoshis. */
 export interface ChangeCosts {
-  /** Below, no change is made. */
+  /** Minimum amount of change. */
   readonly minViableChange: Amount;
   /** Fee for creating the output. */
   readonly changeFee: Amount;
@@ -106,7 +106,7 @@ export interface ChangeCosts {
   readonly costOfChange: Amount;
 }
 
-/** The change that is left after fees; 0 where it would be too little to bother. */
+/** Returns the change after fees; 0 if it is below `minViableChange`. */
 export function changeOf(selection: Selection, { minViableChange, changeFee }: ChangeCosts): Amount {
   const change = selection.useEffective
     ? selectedEffectiveValue(selection) - selection.target - changeFee
@@ -115,8 +115,8 @@ export function changeOf(selection: Selection, { minViableChange, changeFee }: C
 }
 
 /**
- * The same selection with its waste: what spending these coins costs now beyond the long term, and the cost of change
- * or, where there is none, what is given away.
+ * Returns the selection with its waste: the cost of spending these coins now instead of at the long-term feerate, plus
+ * the cost of change or, without change, the excess.
  */
 export function withWaste(selection: Selection, costs: ChangeCosts): Selection {
   assert(selection.coins.length > 0, 'a selection has coins');
@@ -131,7 +131,7 @@ export function withWaste(selection: Selection, costs: ChangeCosts): Selection {
   return { ...selection, waste };
 }
 
-/** The one with the least waste; among equals the one that spends more coins, then the first. */
+/** Returns the selection with the least waste; among equals the one that spends more coins, then the first. */
 export function leastWaste(selections: readonly Selection[]): Selection | null {
   let best: Selection | null = null;
   for (const selection of selections) {

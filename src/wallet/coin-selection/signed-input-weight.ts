@@ -13,7 +13,7 @@ const MAX_SIGNATURE_SIZE = 72;
 /** Outpoint and sequence. */
 const INPUT_BASE_SIZE = 40;
 
-/** Weight of an input as it stands. */
+/** Returns the weight of an input with its scripts. */
 export function inputWeight({ scriptSig, witness }: TxInput): number {
   const base = INPUT_BASE_SIZE + compactSizeLength(scriptSig.length) + scriptSig.length;
   let stack = compactSizeLength(witness.length);
@@ -22,8 +22,8 @@ export function inputWeight({ scriptSig, witness }: TxInput): number {
 }
 
 /**
- * Weight that a signed input gets at most where its signatures are made anew: each as long as it can be. For inputs of
- * others, which no descriptor is known of.
+ * Returns the maximum weight of a signed input if its signatures are replaced by the longest possible ones. It is for
+ * inputs of others, whose descriptors are unknown.
  */
 export function maxSignedInputWeight(context: TxContext, index: number): number {
   const input = context.tx.inputs[index]!;

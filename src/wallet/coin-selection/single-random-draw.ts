@@ -5,8 +5,8 @@ import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type SelectionOutcome, selectionOf }
 import type { OutputGroup } from './wallet-coin.ts';
 
 /**
- * Single random draw: groups by chance until they pay `target` and leave worthwhile change. Where they get too heavy,
- * the least valuable are given back. The amounts must be positive.
+ * Single random draw. Adds random groups until they pay `target` and leave viable change. If they become too heavy, the
+ * least valuable ones are removed. All amounts must be positive.
  */
 export function selectSingleRandomDraw(
   pool: readonly OutputGroup[],
@@ -16,7 +16,7 @@ export function selectSingleRandomDraw(
   maxWeight: number,
 ): SelectionOutcome {
   const wanted = target + CHANGE_LOWER + changeFee;
-  // Largest first, as the cheapest are what is given back.
+  // Largest first, since the least valuable are removed.
   const drawn: OutputGroup[] = [];
   let amount = 0n;
   let weight = 0;

@@ -4,12 +4,12 @@ import type { OutputGroup } from './wallet-coin.ts';
 /** Maximum number of coin sets that a search evaluates. */
 const MAX_TRIES = 100_000;
 
-/** The groups with the larger amounts first, equal ones by `tie`, else in their order. */
+/** Returns the groups by descending amount; equal ones by `tie`, then in their order. */
 export function sortedByAmount(
   groups: readonly OutputGroup[],
   tie: (group: OutputGroup) => Amount | number,
 ): OutputGroup[] {
-  // Sums of satoshis fit a double, which is compared in a fraction of the time.
+  // Sums of satoshis fit a double, and doubles are compared much faster than bigints.
   const amounts = new Float64Array(groups.length);
   const ties = new Float64Array(groups.length);
   const order = new Uint32Array(groups.length);
@@ -27,7 +27,7 @@ export function wasteOf({ fee, longTermFee }: OutputGroup): Amount {
   return fee - longTermFee;
 }
 
-/** The sum of all amounts behind each group; a last entry has the sum of all. */
+/** Returns the sum of the amounts behind each group; the last entry is the sum of all. */
 export function lookaheads(amounts: readonly number[]): { readonly after: number[]; readonly total: number } {
   const after = new Array<number>(amounts.length);
   let total = 0;
@@ -42,9 +42,9 @@ export function lookaheads(amounts: readonly number[]): { readonly after: number
 export type SearchStep = 'explore' | 'shift' | 'cut';
 
 /**
- * Walks the tree of all sets of `amounts`, sorted from the largest, inclusion first. `evaluate` sees each set after its
- * last group was added; `deselect` takes the last one out of the caller's sums. After an omission, groups of the same
- * amount are skipped, as they would make an equal set or a worse one. Returns whether all was seen, and how many sets.
+ * Walks the tree of all sets of `amounts`, which descend, inclusion first. `evaluate` is called after a group was
+ * added, and `deselect` when the last one is removed. After an omission, groups of the same amount are skipped, since
+ * they form an equal or worse set. Returns the number of sets, and whether the walk is complete.
  */
 export function searchSets(
   amounts: readonly number[],

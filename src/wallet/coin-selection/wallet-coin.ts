@@ -18,15 +18,15 @@ export interface WalletCoin {
   readonly type: CoinType;
   /** Confirmations; 0 in the mempool. */
   readonly depth: number;
-  /** Null where it is not known how to spend it. */
+  /** Maximum size of the signed input; null if the coin is not solvable. */
   readonly size: InputSize | null;
   /** Whether the transaction that made it was sent by this wallet. */
   readonly fromMe: boolean;
-  /** Unconfirmed transactions that it depends on, its own included; 0 once confirmed. */
+  /** Number of its unconfirmed ancestors including its own transaction; 0 once confirmed. */
   readonly ancestors: number;
-  /** Transactions of its mempool cluster; 0 once confirmed. */
+  /** Number of transactions in its mempool cluster; 0 once confirmed. */
   readonly clusterCount: number;
-  /** Satoshis that lift its unconfirmed ancestors to the feerate of the transaction; 0 once confirmed. */
+  /** Satoshis that bump its unconfirmed ancestors to the feerate of the transaction; 0 once confirmed. */
   readonly bumpFee: Amount;
 }
 
@@ -35,15 +35,15 @@ export interface PricedCoin {
   readonly outpoint: Outpoint;
   readonly output: TxOutput;
   readonly depth: number;
-  /** Null where it is not known how to spend it. */
+  /** Maximum size of the signed input; null if the coin is not solvable. */
   readonly size: InputSize | null;
-  /** Virtual bytes of the signed input, -1 where unknown. */
+  /** Virtual bytes of the signed input; -1 if unknown. */
   readonly inputVsize: number;
   readonly fromMe: boolean;
   readonly bumpFee: Amount;
   /** Fee of the input, including the fee to bump its ancestors. */
   readonly fee: Amount;
-  /** The same input at the long-term feerate. */
+  /** Fee of the input at the long-term feerate. */
   readonly longTermFee: Amount;
   /** Value less fee. */
   readonly effectiveValue: Amount;
@@ -55,7 +55,7 @@ export interface CoinFeerates {
   readonly longTerm: Amount;
 }
 
-/** Prices coins, a coin a step. All scripts of a descriptor share one size, which is priced once. */
+/** Prices coins, one a step. All scripts of a descriptor have the same size, which is priced once. */
 export function* priceCoins(coins: readonly WalletCoin[], feerates: CoinFeerates): Steps<PricedCoin[]> {
   const prices = new Map<InputSize | null, InputPrice>();
   const priced: PricedCoin[] = [];
@@ -91,7 +91,7 @@ function pricedWith(coin: WalletCoin, price: InputPrice): PricedCoin {
 /** Coins that are spent together or not at all. */
 export interface OutputGroup {
   readonly coins: readonly PricedCoin[];
-  /** Value or effective value, whichever selection counts in. */
+  /** Sum of the values or effective values, as the selection requires. */
   readonly amount: Amount;
   readonly value: Amount;
   readonly effectiveValue: Amount;
@@ -101,9 +101,9 @@ export interface OutputGroup {
   readonly fromMe: boolean;
   /** Confirmations of the youngest coin. */
   readonly depth: number;
-  /** Summed, so that shared ones count twice. */
+  /** Sum over the coins, which counts shared ancestors twice. */
   readonly ancestors: number;
-  /** Transactions in the largest cluster. */
+  /** Number of transactions in the largest cluster. */
   readonly clusterCount: number;
   /** Whether the recipients pay the fee: then plain values count. */
   readonly subtractFeeOutputs: boolean;
@@ -115,7 +115,7 @@ export interface GroupedCoin {
   readonly clusterCount: number;
 }
 
-/** A depth that is deep enough for every rule. */
+/** Depth that satisfies every filter. */
 const MAX_DEPTH = 999;
 
 export function outputGroup(members: readonly GroupedCoin[], subtractFeeOutputs: boolean): OutputGroup {
@@ -176,7 +176,7 @@ function singleGroup({ coin, ancestors, clusterCount }: GroupedCoin, subtractFee
   };
 }
 
-/** Which groups may be spent; selection begins strict and yields step by step. */
+/** Conditions for spending a group. Selection tries strict filters first. */
 export interface EligibilityFilter {
   /** Confirmations that coins sent by this wallet need. */
   readonly ownDepth: number;

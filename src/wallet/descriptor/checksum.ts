@@ -1,19 +1,19 @@
 import { assert } from '../../util/assert.ts';
 
-/** Three groups of 32: errors within a group, or of case, count as one symbol (BIP-380). */
+/** Three groups of 32 characters: an error within a group, or of case, counts as one symbol (BIP-380). */
 const INPUT_CHARSET =
   '0123456789()[],\'/*abcdefgh@:$%{}IJKLMNOPQRSTUVWXYZ&+-.;<=>?!^_|~ijklmnopqrstuvwxyzABCDEFGH`#"\\ ';
 const CHECKSUM_CHARSET = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
 const CHECKSUM_SIZE = 8;
 const HALF_BITS = 20;
-/** BIP-380: the generator's 40-bit coefficients in halves, which numbers can shift: one for each bit that is shifted out. */
+/** The generator's 40-bit coefficients (BIP-380), one for each bit that is shifted out, as halves that fit a number. */
 const GENERATOR_HIGH = [0xf5dee, 0xa9fdc, 0x1bab1, 0x3706b, 0x644d6];
 const GENERATOR_LOW = [0x51989, 0xa3312, 0x0e32d, 0x1677a, 0x26ffd];
 
 const POSITIONS = new Int8Array(128).fill(-1);
 for (let i = 0; i < INPUT_CHARSET.length; i++) POSITIONS[INPUT_CHARSET.charCodeAt(i)] = i;
 
-/** The eight characters for a text without checksum; null where it has a character that descriptors never have. */
+/** Returns the eight checksum characters of a text without checksum; null if it has a character outside the charset. */
 export function checksumOf(payload: string): string | null {
   let high = 0;
   let low = 1;
@@ -49,14 +49,14 @@ export function checksumOf(payload: string): string | null {
   return text;
 }
 
-/** `text#checksum`. Throws on a character that descriptors never have. */
+/** Returns `text#checksum`. Throws for a character outside the charset. */
 export function addChecksum(text: string): string {
   const checksum = checksumOf(text);
   assert(checksum !== null, 'characters of descriptors');
   return `${text}#${checksum}`;
 }
 
-/** Takes the checksum off. The error is Core's. */
+/** Removes the checksum after verifying it. The error is Core's. */
 export function checkChecksum(
   text: string,
   requireChecksum: boolean,
@@ -73,7 +73,7 @@ export function checkChecksum(
   return { ok: true, payload: payload!, checksum };
 }
 
-/** The checksum a descriptor has or would have; null where the one it has is wrong. */
+/** Returns the checksum of a descriptor with or without one; null if the one it has is wrong. */
 export function descriptorChecksum(text: string): string | null {
   const checked = checkChecksum(text, false);
   return checked.ok ? checked.checksum : null;

@@ -1,7 +1,7 @@
 import { assert } from '../../util/assert.ts';
 import { type ExtendedPublicKey, equalExtendedKeys } from '../keys/extended-key.ts';
 
-/** An extended key of the cache, and what it stands for. `index` only where it was derived for one. */
+/** A cached extended key and its purpose. `index` is set only if it was derived for one index. */
 export interface CachedKey {
   readonly kind: 'parent' | 'derived' | 'lastHardened';
   /** Position of the key expression in the descriptor. */
@@ -42,7 +42,7 @@ export class DescriptorCache {
     return this.#entries.values();
   }
 
-  /** Takes over the entries of another cache and returns those that are new here. */
+  /** Adds the entries of another cache and returns those that are new. */
   mergeAndDiff(other: DescriptorCache): DescriptorCache {
     const added = new DescriptorCache();
     for (const entry of other.entries()) {

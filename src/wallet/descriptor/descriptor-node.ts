@@ -9,10 +9,10 @@ import type { Descriptor, Expansion, OutputType, PrivateText } from './descripto
 import type { DescriptorCache } from './descriptor-cache.ts';
 import { addResolvedKey, type KeyExpression, type KeySource } from './key-expression.ts';
 
-/** Derived in about a millisecond. */
+/** Keys that are derived per step, which takes about a millisecond. */
 const KEYS_A_STEP = 16;
 
-/** How the keys of a descriptor are written; null where one cannot be. */
+/** Returns the text of a key; null if it cannot be written. */
 export type KeyFormat = (key: KeyExpression) => string | null;
 
 /** One function of a descriptor with the keys and functions in it. Immutable. */
@@ -34,12 +34,10 @@ export abstract class DescriptorNode implements Descriptor {
     this.canSelfExpand = keys.every((key) => key.canSelfExpand) && nodes.every((node) => node.canSelfExpand);
   }
 
-  /** The text without checksum; null where a key cannot be written so. */
+  /** Returns the text without checksum; null if a key cannot be written. */
   abstract format(formatKey: KeyFormat): string | null;
 
-  /**
-   * Builds scripts from the public keys of `keys` and the scripts of `nodes`; further solving data is added to `data`.
-   */
+  /** Builds scripts from the public keys of `keys` and the scripts of `nodes`, and adds solving data to `data`. */
   protected abstract makeScripts(
     publicKeys: readonly Uint8Array[],
     scripts: readonly Uint8Array[],
@@ -54,7 +52,7 @@ export abstract class DescriptorNode implements Descriptor {
     return null;
   }
 
-  /** Bytes of scriptSig or witness, not counted in weight; of a script inside another, without that script. */
+  /** Returns the bytes of scriptSig or witness, unweighted; for a script inside another one, without that script. */
   maxSatisfactionSize(_useMaxSignature: boolean): number | null {
     return null;
   }
@@ -77,7 +75,7 @@ export abstract class DescriptorNode implements Descriptor {
   }
 
   get aggregatedKeyCount(): number {
-    // An aggregate counts itself and its participants.
+    // An aggregate key counts itself and its participants.
     const own = this.keys.reduce((sum, key) => sum + key.keyCount - 1, 0);
     return this.nodes.reduce((sum, node) => sum + node.aggregatedKeyCount, own);
   }
@@ -109,7 +107,7 @@ export abstract class DescriptorNode implements Descriptor {
   toNormalizedString(provider: SigningProvider, cache: DescriptorCache | null = null): string | null {
     const text = this.format((key) => key.toNormalizedText(provider, cache));
     if (text === null) return null;
-    // Most descriptors are normalized as they stand; the checksum of a long one takes some milliseconds.
+    // Most descriptors are already normalized, and computing the checksum of a long one takes some milliseconds.
     return this.toString().startsWith(`${text}#`) ? this.toString() : addChecksum(text);
   }
 

@@ -5,9 +5,9 @@ import type { PrivateKey } from '../keys/private-key.ts';
 import type { SigningData, SigningProvider } from '../keys/signing-data.ts';
 import type { DescriptorCache } from './descriptor-cache.ts';
 
-// Made by parseDescriptor (parse.ts) and inferDescriptor (infer.ts); checksums are in checksum.ts.
+// parseDescriptor and inferDescriptor create descriptors; checksum.ts computes their checksums.
 
-/** How a network writes keys and addresses. */
+/** Encoding of keys and addresses on a network. */
 export type KeyEncoding = Pick<NetworkParams, 'address' | 'wif' | 'bip32'>;
 
 /** Core's names of address types. */
@@ -15,13 +15,13 @@ export type OutputType = 'legacy' | 'p2sh-segwit' | 'bech32' | 'bech32m';
 
 /** Scripts and public data of a descriptor at one index. */
 export interface Expansion {
-  /** The scriptPubKeys: one, but four or two for combo() and none for unused(). */
+  /** The scriptPubKeys: usually one; four or two for combo(), none for unused(). */
   readonly scripts: readonly Uint8Array[];
   /** Public keys with their origins, redeem and witness scripts, taproot trees; no private keys. */
   readonly data: SigningData;
 }
 
-/** Private text: its keys are private ones where the provider has them. */
+/** A descriptor with the private keys that the provider has. */
 export interface PrivateText {
   readonly text: string;
   /** Whether there was at least one. */
@@ -29,13 +29,13 @@ export interface PrivateText {
 }
 
 /**
- * A parsed output descriptor (BIP-380 to 386, 389, 390). Public: private keys are asked for from a provider by the
- * HASH160 of the public key they belong to; for extended keys, that of the extended key in the text.
+ * A parsed output descriptor (BIP-380 to 386, 389, 390) without private keys. A provider is asked for these by the
+ * HASH160 of the public key; for extended keys, of the extended key in the text.
  */
 export interface Descriptor {
   /** Whether the scripts depend on the index. */
   readonly isRange: boolean;
-  /** False for addr() and raw(), of which it is not known how to spend them. */
+  /** False for addr() and raw(), which name no keys. */
   readonly isSolvable: boolean;
   /** False for combo(). */
   readonly isSingleType: boolean;
@@ -47,26 +47,31 @@ export interface Descriptor {
   readonly warnings: readonly string[];
   /** Bytes of the scriptPubKey. */
   readonly scriptSize: number | null;
-  /** Key expressions in it. */
+  /** Number of key expressions. */
   readonly keyCount: number;
-  /** Key expressions that are participants of a musig(). */
+  /** Number of key expressions that are participants of a musig(). */
   readonly aggregatedKeyCount: number;
 
-  /** With public keys and checksum. */
+  /** Returns the text with public keys and checksum. */
   toString(): string;
-  /** With `'` for hardened steps whatever the text had; what the identity is made from. */
+  /**
+   * Returns the text with `'` for hardened steps. The id is computed from it, so the notation does not change the id.
+   */
   toCompatString(): string;
-  /** SHA-256 of the compatible text: the same descriptor has the same, for ever. */
+  /** Returns the SHA-256 of the compatible text, which never changes. */
   id(): Uint8Array;
   toPrivateString(provider: SigningProvider): PrivateText;
-  /** With the key behind the last hardened step and `h` for those; null where a private key for that is missing. */
+  /**
+   * Returns the text with the keys behind the last hardened step, and `h` for hardened steps. Returns null if a private
+   * key for that is missing.
+   */
   toNormalizedString(provider: SigningProvider, cache?: DescriptorCache): string | null;
   /** Whether the provider has all private keys; false for addr() and raw(). */
   hasPrivateKeys(provider: SigningProvider): boolean;
 
   /**
-   * `index` is ignored without a range. Null where a hardened step needs a private key that the provider has not. What
-   * spares the private keys the next time is put into `writeCache`.
+   * Returns the scripts at an index, which is ignored without a range. Returns null if a hardened step needs a private
+   * key that the provider lacks. Keys that make private keys unnecessary next time are added to `writeCache`.
    */
   expand(index: number, provider: SigningProvider, writeCache?: DescriptorCache): Expansion | null;
   /**
@@ -75,22 +80,25 @@ export interface Descriptor {
    */
   deriveSteps(index: number, provider: SigningProvider, readCache: DescriptorCache | null): Steps<void>;
   expandFromCache(index: number, cache: DescriptorCache): Expansion | null;
-  /** The private keys at an index, as many as the provider has: keys of their own, which the caller wipes. */
+  /** Returns the private keys at an index that the provider has, as copies, which the caller wipes. */
   expandPrivate(index: number, provider: SigningProvider): PrivateKey[];
 
-  /** Weight units that an input takes beyond the empty one: scriptSig and witness. `useMaxSignature`: 72 bytes, not 71. */
+  /**
+   * Returns the weight of scriptSig and witness, beyond those of an unsigned input. `useMaxSignature` assumes
+   * signatures of 72 bytes instead of 71.
+   */
   maxSatisfactionWeight(useMaxSignature: boolean): number | null;
   maxSatisfactionElements(): number | null;
-  /** The keys in the text, private ones not counted apart. */
+  /** Returns the keys in the text; a private key counts as its public one. */
   rootKeys(): { readonly publicKeys: readonly Uint8Array[]; readonly extendedKeys: readonly ExtendedPublicKey[] };
 }
 
 export type ParsedDescriptors =
   | {
       readonly ok: true;
-      /** One, or as many as a multipath `<0;1>` has values. */
+      /** One descriptor, or one for each value of a multipath step such as `<0;1>`. */
       readonly descriptors: readonly Descriptor[];
-      /** The private keys that were in the text; the caller wipes them. */
+      /** Private keys of the text, which the caller wipes. */
       readonly keys: SigningData;
     }
   | { readonly ok: false; readonly error: string };

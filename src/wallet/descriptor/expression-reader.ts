@@ -1,6 +1,6 @@
 /** Reads a descriptor or a miniscript: functions, and arguments between commas and brackets. */
 export class ExpressionReader {
-  /** The text that is left. */
+  /** Unread rest of the text. */
   rest: string;
 
   constructor(text: string) {
@@ -18,7 +18,7 @@ export class ExpressionReader {
     return true;
   }
 
-  /** Goes into the brackets if all of the rest is a call of `name`. */
+  /** Enters the brackets if the rest is a call of `name`. Returns whether it did. */
   enter(name: string): boolean {
     const { rest } = this;
     if (!rest.startsWith(name) || rest[name.length] !== '(' || rest.length < name.length + 2 || !rest.endsWith(')'))
@@ -27,7 +27,7 @@ export class ExpressionReader {
     return true;
   }
 
-  /** Up to a comma or a closing bracket that belongs to nothing in it; may be empty. */
+  /** Reads up to a comma or closing bracket of the enclosing call; the result may be empty. */
   argument(): string {
     const { rest } = this;
     let level = 0;
@@ -43,7 +43,7 @@ export class ExpressionReader {
   }
 }
 
-/** Thrown while a descriptor is read, and caught where that began. The message is Core's. */
+/** Thrown while a descriptor is parsed, and caught by the parser's entry points. The message is Core's. */
 export class DescriptorError extends Error {
   override readonly name = 'DescriptorError';
 }
@@ -52,7 +52,7 @@ export function descriptorFail(message: string): never {
   throw new DescriptorError(message);
 }
 
-/** Puts `prefix` in front of the message of a DescriptorError. */
+/** Runs a function, and prepends `prefix` to the message of a DescriptorError. */
 export function withPrefix<T>(prefix: string, read: () => T): T {
   try {
     return read();
@@ -62,7 +62,7 @@ export function withPrefix<T>(prefix: string, read: () => T): T {
   }
 }
 
-/** Steps of all paths, or keys of all descriptors, that one text may multiply to. */
+/** Limit of the steps of all paths, and of the keys of all descriptors, that one text expands to. */
 export const MAX_MULTIPATH_PRODUCT = 1_000_000;
 
 /**

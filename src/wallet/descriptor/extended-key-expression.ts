@@ -22,7 +22,7 @@ export interface ExtendedKeyParts {
   readonly position: number;
   /** The key in the text, or its public half. */
   readonly root: ExtendedPublicKey;
-  /** The root as text, where it was read from one: to encode it takes as long as to derive a child. */
+  /** Text of the root if it was parsed from one, since encoding takes as long as deriving a child. */
   readonly rootText?: string | null;
   readonly path: KeyPath;
   readonly wildcard: Wildcard;
@@ -42,10 +42,10 @@ export class ExtendedKey implements KeyExpression {
   readonly canSelfExpand: boolean;
   readonly #parts: ExtendedKeyParts;
   readonly #fingerprint: Uint8Array;
-  /** Key before the range, where it takes no private key; derived once. */
+  /** Key before the range; derived once, if that needs no private key. */
   #parent: ExtendedPublicKey | null = null;
   #rootText: string | null;
-  /** The child that was derived last: several expansions of one index follow each other. */
+  /** Last derived child, since several expansions of one index follow each other. */
   #lastChild: { readonly parent: ExtendedPublicKey; readonly index: number; readonly key: ExtendedPublicKey } | null =
     null;
 
@@ -154,14 +154,16 @@ export class ExtendedKey implements KeyExpression {
     return keys.length > 0;
   }
 
-  /** A copy, which the caller wipes. */
+  /** Returns a copy, which the caller wipes. */
   #rootPrivateKey(provider: SigningProvider): ExtendedPrivateKey | null {
     const { root } = this.#parts;
     const key = provider.privateKey(hash160(root.publicKey));
     return key && new ExtendedPrivateKey(root, key.copy());
   }
 
-  /** The private key in front of the range, which the caller wipes, and the public one behind the last hardened step. */
+  /**
+   * Returns the private key before the range, which the caller wipes, and the public key behind the last hardened step.
+   */
   #derivePrivate(
     provider: SigningProvider,
   ): { readonly key: ExtendedPrivateKey; readonly lastHardened: ExtendedPublicKey | null } | null {

@@ -25,7 +25,8 @@ interface Inference {
 }
 
 /**
- * The descriptor of one script, with the keys, scripts and key origins that the provider knows: else addr(), else raw().
+ * Returns the descriptor of a script, with the keys, scripts and key origins that the provider knows; without these
+ * addr() or raw().
  */
 export function inferDescriptor(script: Uint8Array, provider: SigningProvider, encoding: KeyEncoding): Descriptor {
   return (
@@ -35,14 +36,14 @@ export function inferDescriptor(script: Uint8Array, provider: SigningProvider, e
   );
 }
 
-/** Null where the script is not to be solved with what the provider knows. */
+/** Returns null if the provider cannot solve the script. */
 function inferScript(script: Uint8Array, context: ParseContext, inference: Inference): DescriptorNode | null {
   if (context === 'tr') return inferLeaf(script, inference);
   const node = inferTemplate(script, context, inference);
   return node ?? (context === 'wsh' ? inferMiniscript(script, 'p2wsh', inference) : null);
 }
 
-/** A script of one of the standard forms. */
+/** Infers a script of a standard form. */
 function inferTemplate(script: Uint8Array, context: ParseContext, inference: Inference): DescriptorNode | null {
   const { provider } = inference;
   const { type, solutions } = scriptType(script);
@@ -100,7 +101,7 @@ function inferTaproot(outputKey: Uint8Array, inference: Inference): DescriptorNo
   return signatureEngine().isValidPublicKey(key) ? new RawTrNode(inferXOnlyKey(outputKey, inference)) : null;
 }
 
-/** A script of a taproot output. */
+/** Infers the script of a taproot leaf. */
 function inferLeaf(script: Uint8Array, inference: Inference): DescriptorNode | null {
   if (script.length === 34 && script[0] === 32 && script[33] === Op.OP_CHECKSIG)
     return new PkNode(inferXOnlyKey(script.subarray(1, 33), inference), true);
@@ -133,7 +134,7 @@ function inferMiniscript(script: Uint8Array, context: MiniscriptContext, inferen
   return root.isSane ? new MiniscriptDescriptor(keys, root) : null;
 }
 
-/** Null for a key that may not stand there. */
+/** Returns null for a key that is not allowed in this context. */
 function inferKey(
   publicKey: Uint8Array,
   context: ParseContext,
@@ -179,7 +180,7 @@ function matchMultiA(script: Uint8Array): { readonly threshold: number; readonly
   return threshold >= 1 && threshold <= keys.length ? { threshold, keys } : null;
 }
 
-/** -1 for what pushes no number in its shortest form. */
+/** Returns the threshold; -1 for anything but a minimally encoded number. */
 function multiThreshold(opcode: number, data: Uint8Array): number {
   if (opcode >= Op.OP_1 && opcode <= Op.OP_16) return opcode - Op.OP_1 + 1;
   if (opcode > Op.OP_PUSHDATA4 || !isMinimalPush(opcode, data, 0, data.length)) return -1;

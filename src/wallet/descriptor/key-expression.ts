@@ -7,7 +7,7 @@ import { privateKeyOfXOnly, type SigningData, type SigningProvider } from '../ke
 import type { KeyEncoding, PrivateText } from './descriptor.ts';
 import type { DescriptorCache } from './descriptor-cache.ts';
 
-/** Sources of a derivation. A cache to read from replaces the provider. */
+/** Source of a derivation. A cache to read from replaces the provider. */
 export interface KeySource {
   readonly provider: SigningProvider;
   readonly readCache: DescriptorCache | null;
@@ -16,14 +16,14 @@ export interface KeySource {
 
 /** A key at one index. */
 export interface ResolvedKey {
-  /** 33 bytes, or 65 for an uncompressed key; 33 with an even Y for a key of which only X was given. */
+  /** 33 bytes, or 65 if uncompressed; 33 with an even Y for an x-only key. */
   readonly publicKey: Uint8Array;
   readonly origin: KeyOrigin;
-  /** The aggregate key it is or derives from, and what that is made of, sorted. */
+  /** Aggregate key that it is or derives from, with its sorted participants. */
   readonly aggregate?: { readonly publicKey: Uint8Array; readonly participants: readonly ResolvedKey[] };
 }
 
-/** `compat`: with `'` for hardened steps, always. */
+/** `compat` writes hardened steps with `'`. */
 export type KeyTextStyle = 'public' | 'compat';
 
 /** A key, or keys by index, as a descriptor writes them. Immutable. */
@@ -31,23 +31,23 @@ export interface KeyExpression {
   /** Position among the key expressions of the descriptor. */
   readonly position: number;
   readonly isRange: boolean;
-  /** Whether it is an extended key. */
+  /** Whether the expression is for several indexes. */
   readonly isExtended: boolean;
   readonly canSelfExpand: boolean;
   /** Bytes of the public key in a script other than tapscript. */
   readonly size: number;
-  /** Keys it names: more than one for an aggregate. */
+  /** Number of named keys: more than one for an aggregate. */
   readonly keyCount: number;
-  /** The key of the text, where it is no extended one. */
+  /** Key of the text; null for an extended one. */
   readonly rootPublicKey: Uint8Array | null;
   readonly rootExtendedKey: ExtendedPublicKey | null;
 
   resolve(index: number, source: KeySource): ResolvedKey | null;
   toText(style: KeyTextStyle): string;
   toPrivateText(provider: SigningProvider): PrivateText;
-  /** Null where a private key is missing. */
+  /** Returns null if a private key is missing. */
   toNormalizedText(provider: SigningProvider, cache: DescriptorCache | null): string | null;
-  /** Keys of their own, which the caller wipes. */
+  /** Returns copies of the private keys, which the caller wipes. */
   privateKeys(index: number, provider: SigningProvider): readonly PrivateKey[];
   hasPrivateKeys(provider: SigningProvider): boolean;
 }
@@ -117,7 +117,7 @@ export class ConstantKey implements KeyExpression {
     return this.#privateKey(provider) !== null;
   }
 
-  /** The provider's own. */
+  /** Returns the provider's own key, which the caller does not wipe. */
   #privateKey(provider: SigningProvider): PrivateKey | null {
     return this.#xOnly
       ? privateKeyOfXOnly(provider, this.#publicKey.subarray(1))
@@ -187,7 +187,7 @@ export class OriginKey implements KeyExpression {
   toNormalizedText(provider: SigningProvider, cache: DescriptorCache | null): string | null {
     const text = this.#inner.toNormalizedText(provider, cache);
     if (text === null) return null;
-    // The key inside may have got an origin of its own; its steps come behind ours, its fingerprint goes.
+    // The inner key may have an origin of its own: its steps follow ours, and its fingerprint is dropped.
     const rest = text.startsWith('[') ? text.slice('[00000000'.length) : `]${text}`;
     return `[${this.#originText(false)}${rest}`;
   }

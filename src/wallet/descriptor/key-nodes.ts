@@ -10,15 +10,15 @@ import type { KeyExpression } from './key-expression.ts';
 
 const COMPRESSED_SIZE = 33;
 const X_ONLY_SIZE = 32;
-/** With its hash type. */
+/** Bytes of a Schnorr signature with its hash type. */
 export const SCHNORR_SIZE = 65;
 
-/** DER and hash type, with R and S below n/2 or only S. */
+/** Returns the bytes of a DER signature with its hash type. S is below n/2; R too, unless `useMaxSignature`. */
 export function ecdsaSize(useMaxSignature: boolean): number {
   return useMaxSignature ? 72 : 71;
 }
 
-/** The X coordinate of a compressed key. */
+/** Returns the X coordinate of a compressed key. */
 export function xOnly(publicKey: Uint8Array): Uint8Array {
   return publicKey.subarray(1, COMPRESSED_SIZE);
 }
@@ -125,7 +125,7 @@ export class WpkhNode extends KeyNode {
   }
 }
 
-/** All the scripts one key has long been paid by: P2PK and P2PKH, and P2WPKH bare and in P2SH for a compressed key. */
+/** combo(): P2PK and P2PKH, and for a compressed key P2WPKH and P2SH-P2WPKH. */
 export class ComboNode extends KeyNode {
   readonly name = 'combo';
   override readonly isSingleType = false;
@@ -140,7 +140,7 @@ export class ComboNode extends KeyNode {
   }
 }
 
-/** A taproot output by its output key, of which nothing else is known. */
+/** rawtr(): a taproot output of which only the output key is known. */
 export class RawTrNode extends KeyNode {
   readonly name = 'rawtr';
 
@@ -165,7 +165,7 @@ export class RawTrNode extends KeyNode {
   }
 }
 
-/** A key that is kept without any script for it. */
+/** unused(): a key without any script. */
 export class UnusedNode extends KeyNode {
   readonly name = 'unused';
   override readonly hasScripts = false;

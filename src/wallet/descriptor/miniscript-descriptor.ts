@@ -11,11 +11,11 @@ import { parseMiniscript } from './miniscript/parse-miniscript.ts';
 import { parseKey } from './parse-key.ts';
 import type { ParseContext, ParseState } from './parse-state.ts';
 
-/** BIP-68: set in a relative lock of time, and the bits that have the length. */
+/** BIP-68 flag of a relative timelock in units of time. */
 const SEQUENCE_TYPE_FLAG = 0x40_0000;
 const SEQUENCE_MASK = 0xffff;
 
-/** A miniscript in wsh() or a leaf of tr(). The keys in its tree are numbers of `keys`. */
+/** A miniscript in wsh() or in a leaf of tr(). The keys of its tree are indexes of `keys`. */
 export class MiniscriptDescriptor extends DescriptorNode {
   readonly root: MiniscriptNode;
 
@@ -31,7 +31,7 @@ export class MiniscriptDescriptor extends DescriptorNode {
   protected makeScripts(publicKeys: readonly Uint8Array[], _scripts: unknown, data: SigningData): Uint8Array[] {
     const isTapscript = this.root.context === 'tapscript';
     const bytes = isTapscript ? publicKeys.map(xOnly) : publicKeys;
-    // A pk_h() of tapscript hashes X alone.
+    // In tapscript, pk_h() hashes the x-only key.
     if (isTapscript)
       for (const [i, key] of bytes.entries()) data.addPublicKey(publicKeys[i]!, bytesToHex(hash160(key)));
     const keys = { key: (key: number) => bytes[key]!, keyHash: (key: number) => hash160(bytes[key]!) };
@@ -74,7 +74,7 @@ export function keyIdentity(key: KeyExpression): string {
   return resolved === null ? '' : bytesToHex(resolved.publicKey);
 }
 
-/** Null for what is no miniscript at all. Throws DescriptorError for one that may not be used. */
+/** Returns null for text that is not miniscript. Throws DescriptorError for a miniscript that is not allowed. */
 export function parseMiniscriptNodes(
   text: string,
   context: ParseContext,
@@ -94,7 +94,7 @@ export function parseMiniscriptNodes(
   return sets.map((keys) => new MiniscriptDescriptor(keys, root));
 }
 
-/** Names the smallest expression that is at fault, and why. */
+/** Returns an error text with the smallest faulty expression and its fault. */
 function describeFault(root: MiniscriptNode, paths: readonly (readonly KeyExpression[])[]): string {
   const culprit = findInsane(root) ?? root;
   const text = formatMiniscript(culprit, (key) => paths[key]![0]!.toText('public'));

@@ -16,10 +16,10 @@ import {
   type ResolvedKey,
 } from './key-expression.ts';
 
-/** BIP-328: of every aggregate key that children are derived from. */
+/** Chain code of every aggregate key from which children are derived (BIP-328). */
 const CHAIN_CODE = hexToBytes('868087ca02a6f974c4598924c36b57762d32cb45717167e300622c7167e38965');
 
-/** BIP-328: the aggregate key with what derives its children. */
+/** Returns the extended key of an aggregate key (BIP-328). */
 export function musigExtendedKey(publicKey: Uint8Array): ExtendedPublicKey {
   return { depth: 0, parentFingerprint: new Uint8Array(4), child: 0, chainCode: CHAIN_CODE, publicKey };
 }
@@ -33,7 +33,7 @@ export interface MusigParts {
   readonly encoding: KeyEncoding;
 }
 
-/** `musig(A,B)/0/*`: one key that its participants sign for together (BIP-390). */
+/** musig(): one key that its participants sign for together, such as `musig(A,B)/0/*` (BIP-390). */
 export class MusigKey implements KeyExpression {
   readonly size = 32;
   readonly rootPublicKey = null;
@@ -45,10 +45,10 @@ export class MusigKey implements KeyExpression {
   readonly keyCount: number;
   readonly #parts: MusigParts;
   readonly #rangedParticipants: boolean;
-  /** The aggregate and what derives from it, where the participants are the same at every index. */
+  /** Aggregate key with its extended key, if the participants are the same at every index. */
   #aggregate: { readonly publicKey: Uint8Array; readonly key: KeyExpression } | null = null;
 
-  /** The aggregate that was computed last: several expansions of one index follow each other. */
+  /** Last computed aggregate, since several expansions of one index follow each other. */
   #lastSum: {
     readonly publicKeys: readonly Uint8Array[];
     readonly aggregate: { readonly publicKey: Uint8Array; readonly key: KeyExpression } | null;
@@ -76,7 +76,7 @@ export class MusigKey implements KeyExpression {
     const aggregate = this.#aggregate ?? this.#aggregateOf(participants);
     if (aggregate === null) return null;
     if (!this.#rangedParticipants) this.#aggregate = aggregate;
-    // The private key of an aggregate does not exist in one place.
+    // No single party has the private key of an aggregate.
     const key = aggregate.key.resolve(index, { ...source, provider: NO_SIGNING_DATA });
     return key && { ...key, aggregate: { publicKey: aggregate.publicKey, participants } };
   }

@@ -17,11 +17,11 @@ import type { ParseContext, ParseState } from './parse-state.ts';
 import { parseTaproot } from './parse-taproot.ts';
 import { MultiANode, MultiNode, OutputNode, ShNode, WshNode } from './script-nodes.ts';
 
-/** Characters: ten times what a multi_a() with as many extended keys as it may have takes. */
+/** Maximum length of a descriptor, characters: ten times a multi_a() with the maximum number of extended keys. */
 const MAX_TEXT = 1_500_000;
-/** Characters of all the descriptors that one with several paths stands for; each has all of what has no paths. */
+/** Maximum total length of the descriptors that one multipath descriptor expands to, characters. */
 const MAX_MULTIPATH_TEXT = 128_000_000;
-/** Keys of a multisig that is itself the output script. */
+/** Maximum number of keys of a bare multisig. */
 const MAX_BARE_KEYS = 3;
 
 /**
@@ -50,7 +50,7 @@ export function parseDescriptor(
   }
 }
 
-/** The function that is next; several where it has multipath keys. */
+/** Parses the next function; several nodes if it has multipath keys. */
 function parseScript(outer: ExpressionReader, context: ParseContext, state: ParseState): readonly DescriptorNode[] {
   const reader = new ExpressionReader(outer.argument());
   const isTop = context === 'top';
@@ -125,7 +125,7 @@ function parseScript(outer: ExpressionReader, context: ParseContext, state: Pars
   return descriptorFail(`'${reader.rest}' is not a valid descriptor function`);
 }
 
-/** The script in sh() or wsh(), all of it. */
+/** Parses the whole script in sh() or wsh(). */
 function parseInner(reader: ExpressionReader, context: ParseContext, state: ParseState): readonly DescriptorNode[] {
   const nodes = parseScript(reader, context, state);
   return reader.done ? nodes : descriptorFail('');

@@ -12,7 +12,7 @@ import { type Notation, parseSteps, parseWildcard } from './parse-steps.ts';
 
 const FINGERPRINT_DIGITS = 8;
 
-/** A key expression; several where it has a multipath step. Throws DescriptorError. */
+/** Parses a key expression; several keys if it has a multipath step. Throws DescriptorError. */
 export function parseKey(text: string, context: ParseContext, state: ParseState): readonly KeyExpression[] {
   if (text.startsWith('musig(')) {
     if (context !== 'tr') descriptorFail('musig() is only allowed in tr() and rawtr()');
@@ -20,7 +20,7 @@ export function parseKey(text: string, context: ParseContext, state: ParseState)
   }
   const [origin, bare, ...more] = text.split(']');
   if (more.length > 0) descriptorFail("Multiple ']' characters found for a single pubkey");
-  // The last hardened step of origin and path decides how all of them are written.
+  // The last hardened step of origin and path determines the notation of all.
   const notation: Notation = { apostrophe: false };
   if (bare === undefined) return parseBareKey(text, context, state, notation);
   if (!origin!.startsWith('['))
@@ -35,10 +35,10 @@ export function parseKey(text: string, context: ParseContext, state: ParseState)
   return parseBareKey(bare, context, state, notation).map((key) => new OriginKey(keyOrigin, key, notation.apostrophe));
 }
 
-/** Decoding skips spaces; without any the text is the one that encoding makes. */
+/** Text without spaces: decoding skips them, and encoding never writes them. */
 const BASE58 = /^[1-9A-HJ-NP-Za-km-z]+$/;
 
-/** Without origin. */
+/** Parses a key without origin. */
 function parseBareKey(
   text: string,
   context: ParseContext,
@@ -63,7 +63,7 @@ function parseBareKey(
   );
 }
 
-/** A public key in hex or a private key; null where the text is neither. */
+/** Parses a public key in hex or a private key in WIF; null if the text is neither. */
 function parseSingleKey(text: string, context: ParseContext, state: ParseState): KeyExpression | null {
   const uncompressedAllowed = context === 'top' || context === 'sh';
   if (isHex(text)) {

@@ -12,7 +12,7 @@ interface Derivation {
   readonly wildcard: MusigParts['wildcard'];
 }
 
-/** `musig(…)` with the steps behind it (BIP-390). Throws DescriptorError. */
+/** Parses `musig(…)` and its steps (BIP-390). Throws DescriptorError. */
 export function parseMusig(text: string, state: ParseState, parse: ParseParticipant): readonly MusigKey[] {
   const close = text.indexOf(')');
   if (close !== text.lastIndexOf(')')) descriptorFail("Too many ')' in musig() expression");

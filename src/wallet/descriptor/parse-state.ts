@@ -1,7 +1,7 @@
 import type { SigningData } from '../keys/signing-data.ts';
 import type { KeyEncoding } from './descriptor.ts';
 
-/** Where an expression stands: at the top, or inside that function. */
+/** Position of an expression: the top level, or the enclosing function. */
 export type ParseContext = 'top' | 'sh' | 'wpkh' | 'wsh' | 'tr' | 'musig';
 
 /** State of parsing a descriptor. */
@@ -9,6 +9,6 @@ export interface ParseState {
   readonly encoding: KeyEncoding;
   /** The private keys found so far. */
   readonly keys: SigningData;
-  /** Key expressions found so far. */
+  /** Number of key expressions found so far. */
   keyCount: number;
 }

@@ -2,12 +2,12 @@ import { type KeyPath, parseKeyPathStep } from '../keys/key-path.ts';
 import { descriptorFail, MAX_MULTIPATH_PRODUCT } from './expression-reader.ts';
 import type { Wildcard } from './extended-key-expression.ts';
 
-/** How the text writes hardened steps: what the last one had. */
+/** Notation of hardened steps: that of the last one. */
 export interface Notation {
   apostrophe: boolean;
 }
 
-/** Takes a last `*` off the steps. */
+/** Removes a final `*` from the steps. */
 export function parseWildcard(steps: string[], notation: Notation): Wildcard {
   const last = steps.at(-1);
   if (last !== '*' && last !== "*'" && last !== '*h') return 'none';
@@ -17,7 +17,7 @@ export function parseWildcard(steps: string[], notation: Notation): Wildcard {
   return 'hardened';
 }
 
-/** The paths of steps of which one may be a multipath `<0;1>`. Throws DescriptorError. */
+/** Returns the paths of the steps, one of which may be a multipath `<0;1>`. Throws DescriptorError. */
 export function parseSteps(
   steps: readonly string[],
   notation: Notation,

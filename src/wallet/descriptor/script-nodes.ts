@@ -12,7 +12,7 @@ import type { KeyExpression } from './key-expression.ts';
 import { ecdsaSize, SCHNORR_SIZE, xOnly } from './key-nodes.ts';
 import { buildTaproot } from './taproot-tree.ts';
 
-/** An output by its script or address, of which nothing else is known. */
+/** addr() or raw(): an output of which only the script is known. */
 export class OutputNode extends DescriptorNode {
   override readonly isSolvable = false;
   readonly #text: string;
@@ -28,7 +28,7 @@ export class OutputNode extends DescriptorNode {
     return new OutputNode(`raw(${bytesToHex(script)})`, script);
   }
 
-  /** Null for a script without address. */
+  /** Returns null for a script without address. */
   static address(script: Uint8Array, format: AddressFormat): OutputNode | null {
     const address = addressOf(script, format);
     return address === null ? null : new OutputNode(`addr(${address})`, script);
@@ -63,7 +63,7 @@ export class OutputNode extends DescriptorNode {
   }
 }
 
-/** A threshold of keys. */
+/** A multisig. */
 abstract class ThresholdNode extends DescriptorNode {
   abstract readonly name: string;
   readonly threshold: number;
@@ -85,7 +85,7 @@ abstract class ThresholdNode extends DescriptorNode {
     return `${text})`;
   }
 
-  /** BIP-67 where they are sorted. */
+  /** Returns the keys, sorted for sortedmulti() (BIP-67). */
   protected inOrder(keys: readonly Uint8Array[]): readonly Uint8Array[] {
     return this.sorted ? keys.toSorted(compareBytes) : keys;
   }
@@ -144,7 +144,7 @@ export class MultiANode extends ThresholdNode {
   }
 }
 
-/** A script that the output names by its hash. */
+/** sh() or wsh(): a script that the output commits to by its hash. */
 abstract class HashedScriptNode extends DescriptorNode {
   readonly node: DescriptorNode;
 
@@ -223,7 +223,7 @@ export class WshNode extends HashedScriptNode {
   }
 }
 
-/** BIP-341: an internal key, and scripts at their depths from left to right. */
+/** tr(): an internal key, and scripts with their depths from left to right (BIP-341). */
 export class TrNode extends DescriptorNode {
   readonly #depths: readonly number[];
 
@@ -276,7 +276,7 @@ export class TrNode extends DescriptorNode {
     return 34;
   }
 
-  /** Weight of a key path spend, which is the least: the script that will be used is unknown. */
+  /** Returns the weight of a key path spend, which is the minimum: it is unknown which path will be used. */
   override maxSatisfactionWeight(): number {
     return 1 + SCHNORR_SIZE;
   }

@@ -11,27 +11,27 @@ import { assert } from '../../util/assert.ts';
 import { concatBytes, equalBytes } from '../../util/bytes.ts';
 import type { TaprootLeaf, TaprootSpendData } from '../keys/signing-data.ts';
 
-/** BIP-341: steps from the root to the deepest script. */
+/** Maximum depth of a script in the tree (BIP-341). */
 export const MAX_TAPROOT_DEPTH = 128;
 
 const CONTROL_BASE_SIZE = 33;
 const HASH_SIZE = 32;
 
-/** A script of a tree, with its distance from the root. */
+/** A script of a tree with its depth. */
 export interface TreeLeaf {
   readonly depth: number;
   readonly leafVersion: number;
   readonly script: Uint8Array;
 }
 
-/** More scripts than any output has; their control blocks would take up to 4 KiB each. */
+/** Limit of the scripts of one output, since their control blocks take up to 4 KiB each. */
 export const MAX_TREE_LEAVES = 1 << 16;
 
-/** A subtree, and what it is a part of. */
+/** A subtree and its parent. */
 interface Subtree {
   readonly depth: number;
   readonly hash: Uint8Array;
-  /** Null for the root, and for what waits for its sibling. */
+  /** Null for the root, and for a subtree whose sibling is not read yet. */
   above: { readonly parent: Subtree; readonly sibling: Uint8Array } | null;
 }
 
@@ -52,8 +52,8 @@ export function isWholeTree(depths: readonly number[]): boolean {
 }
 
 /**
- * The output of an internal key and its scripts, which are listed from left to right. Null where the internal key is
- * not on the curve. Throws where the leaves are no whole tree.
+ * Returns the taproot output of an internal key and its scripts, listed from left to right. Returns null if the
+ * internal key is not on the curve. Throws if the leaves do not form a complete tree.
  */
 export function buildTaproot(internalKey: Uint8Array, leaves: readonly TreeLeaf[]): TaprootSpendData | null {
   assert(isWholeTree(leaves.map(({ depth }) => depth)), 'the leaves are a whole tree');
@@ -92,8 +92,8 @@ interface KnownNode {
 }
 
 /**
- * The scripts in the order of a tree that has this output, found from their control blocks; the order of two siblings
- * does not matter. Null where the internal key is not that of the output, or a part of the tree is not known.
+ * Returns the scripts in the order of a tree that has this output, from their control blocks. The order of siblings
+ * does not matter. Returns null if the internal key does not belong to the output, or a part of the tree is unknown.
  */
 export function inferTaprootTree(data: TaprootSpendData, outputKey: Uint8Array): TreeLeaf[] | null {
   const tweaked = tapTweakPublicKey(data.internalKey, tapTweakHash(data.internalKey, data.merkleRoot));
@@ -114,7 +114,7 @@ function belongs({ leafVersion, script, controlBlock }: TaprootLeaf, merkleRoot:
   return equalBytes(controlMerkleRoot(controlBlock, tapLeafHash(leafVersion, script)), merkleRoot);
 }
 
-/** Walks down from the root by the hashes beside the way, the last of the control block first. */
+/** Descends from the root by the hashes of the control block, from last to first. */
 function placeLeaf(root: KnownNode, leaf: TaprootLeaf): boolean {
   const { controlBlock } = leaf;
   let node = root;
@@ -148,7 +148,7 @@ function isNode(node: KnownNode, hash: Uint8Array): boolean {
 function listLeaves(root: KnownNode): TreeLeaf[] | null {
   const found: TreeLeaf[] = [];
   const todo: { node: KnownNode; depth: number }[] = [{ node: root, depth: 0 }];
-  // Two equal subtrees that hang side by side, in each other, double what is listed with every level.
+  // Nested pairs of equal subtrees double the number of leaves with every level.
   for (let next = todo.pop(); next; next = todo.pop()) {
     const { node, depth } = next;
     if (node.leaf !== null) {
@@ -156,7 +156,7 @@ function listLeaves(root: KnownNode): TreeLeaf[] | null {
       if (found.length > MAX_TREE_LEAVES) return null;
     } else if (node.children !== null) {
       const [left, right] = node.children;
-      // Leaves of two equal subtrees have equal control blocks, so all of them went to one side.
+      // Leaves of equal subtrees have equal control blocks, so all of them were placed on one side.
       const twin = isUnknown(right) && right.hash !== null && node.hash !== null;
       const both = twin && equalBytes(tapBranchHash(right.hash!, right.hash!), node.hash!);
       todo.push({ node: both ? left : right, depth: depth + 1 }, { node: left, depth: depth + 1 });

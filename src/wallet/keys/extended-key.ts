@@ -19,19 +19,19 @@ const MAX_DEPTH = 255;
 const MASTER_KEY = new TextEncoder().encode('Bitcoin seed');
 const NO_PARENT = new Uint8Array(4);
 
-/** Members of an extended key beside the key (BIP-32). */
+/** Members of an extended key besides the key itself (BIP-32). */
 interface Lineage {
   readonly depth: number;
   /** First four bytes of the HASH160 of the parent's public key; zeros for a master key. */
   readonly parentFingerprint: Uint8Array;
-  /** Number among the parent's children, with the HARDENED bit. */
+  /** Index among the parent's children, with the HARDENED bit. */
   readonly child: number;
   readonly chainCode: Uint8Array;
 }
 
-/** A public key and what derives its children that are not hardened. */
+/** A public key with the chain code for its unhardened children. */
 export interface ExtendedPublicKey extends Lineage {
-  /** Compressed. */
+  /** 33 bytes, compressed. */
   readonly publicKey: Uint8Array;
 }
 
@@ -41,7 +41,7 @@ export interface ExtendedKeyVersions {
   readonly private: number;
 }
 
-/** A private key and what derives its children. No log, error or JSON shows it; its owner wipes it. */
+/** A private key with its chain code. It is never in a log, error or JSON, and its owner wipes it. */
 export class ExtendedPrivateKey implements Lineage, Disposable {
   readonly depth: number;
   readonly parentFingerprint: Uint8Array;
@@ -57,14 +57,14 @@ export class ExtendedPrivateKey implements Lineage, Disposable {
     this.key = key;
   }
 
-  /** BIP-32's master key of a seed. Throws on the seed that has none, one in 2^127. */
+  /** Returns the master key of a seed (BIP-32). Throws for a seed without one, with a probability of 2^-127. */
   static fromSeed(seed: Uint8Array): ExtendedPrivateKey {
     const hash = hmacSha512(MASTER_KEY, seed);
     const lineage = { depth: 0, parentFingerprint: NO_PARENT, child: 0, chainCode: hash.slice(32) };
     return new ExtendedPrivateKey(lineage, PrivateKey.fromOwnedSecret(hash.subarray(0, 32)));
   }
 
-  /** Null for anything but a valid extended private key with that version. */
+  /** Returns null for anything but a valid extended private key of that version. */
   static parse(text: string, versions: ExtendedKeyVersions): ExtendedPrivateKey | null {
     const payload = decodePayload(text, versions.private);
     if (payload === null) return null;
@@ -75,19 +75,19 @@ export class ExtendedPrivateKey implements Lineage, Disposable {
     return lineage && key && new ExtendedPrivateKey(lineage, key);
   }
 
-  /** Null past depth 255, and for the numbers that have no key, one in 2^127. */
+  /** Returns null beyond depth 255, and for an index without a key, with a probability of 2^-127. */
   derive(child: number): ExtendedPrivateKey | null {
     if (this.depth >= MAX_DEPTH) return null;
     const { publicKey } = this.key;
     const hash = childHash(this.chainCode, child, child >= HARDENED ? this.key.reveal() : publicKey);
     const secret = tweakAddSecret(this.key.reveal(), hash.subarray(0, 32));
     const lineage = childLineage(this, publicKey, child, hash);
-    // Together with the parent's public key the hash reveals the child's offset.
+    // The hash and the parent's public key together reveal the child's offset.
     hash.fill(0);
     return secret && new ExtendedPrivateKey(lineage, PrivateKey.fromOwnedSecret(secret));
   }
 
-  /** Always a key of its own, which the caller wipes. The keys on the way are wiped here. */
+  /** Returns a copy, which the caller wipes. The intermediate keys are wiped here. */
   derivePath(path: KeyPath): ExtendedPrivateKey | null {
     let key: ExtendedPrivateKey | null = this.copy();
     for (const child of path) {
@@ -114,7 +114,7 @@ export class ExtendedPrivateKey implements Lineage, Disposable {
     return { depth, parentFingerprint, child, chainCode, publicKey: this.key.publicKey };
   }
 
-  /** `xprv…`, for storing and for listing private descriptors. */
+  /** Returns the `xprv…` text, for storage and private descriptors. */
   revealText(versions: ExtendedKeyVersions): string {
     const key = secretBytes(33);
     key.set(this.key.reveal(), 1);
@@ -136,7 +136,7 @@ export class ExtendedPrivateKey implements Lineage, Disposable {
   }
 }
 
-/** `xpub…` read; null for anything but a valid extended public key with that version. */
+/** Returns null for anything but a valid extended public key of that version. */
 export function parseExtendedPublicKey(text: string, versions: ExtendedKeyVersions): ExtendedPublicKey | null {
   const payload = decodePayload(text, versions.public);
   return payload && readExtendedPublicKey(payload);
@@ -146,7 +146,7 @@ export function formatExtendedPublicKey(key: ExtendedPublicKey, versions: Extend
   return encodePayload(versions.public, key, key.publicKey);
 }
 
-/** 74 bytes: the form without version and checksum, for storing and PSBT. */
+/** Returns the 74 bytes without version and checksum, for storage and PSBT. */
 export function encodeExtendedPublicKey(key: ExtendedPublicKey): Uint8Array {
   return encodeKey(key, key.publicKey);
 }
@@ -158,7 +158,10 @@ export function readExtendedPublicKey(bytes: Uint8Array): ExtendedPublicKey | nu
   return lineage && signatureEngine().isValidPublicKey(publicKey) ? { ...lineage, publicKey } : null;
 }
 
-/** Null past depth 255, and for the numbers that have no key, one in 2^127. Throws on a hardened number. */
+/**
+ * Returns null beyond depth 255, and for an index without a key, with a probability of 2^-127. Throws for a hardened
+ * index.
+ */
 export function derivePublicChild(key: ExtendedPublicKey, child: number): ExtendedPublicKey | null {
   assert(child < HARDENED, 'hardened children need the private key');
   if (key.depth >= MAX_DEPTH) return null;
@@ -178,7 +181,7 @@ export function derivePublicPath(key: ExtendedPublicKey, path: KeyPath): Extende
   return derived;
 }
 
-/** First four bytes of a public key's HASH160. */
+/** Returns the first four bytes of a public key's HASH160. */
 export function fingerprintOf(publicKey: Uint8Array): Uint8Array {
   return hash160(publicKey).slice(0, 4);
 }
@@ -187,7 +190,7 @@ export function equalExtendedKeys(a: ExtendedPublicKey, b: ExtendedPublicKey): b
   return equalBytes(encodeExtendedPublicKey(a), encodeExtendedPublicKey(b));
 }
 
-/** Hashes a public key, compressed, or a secret; the length distinguishes them. */
+/** Hashes a compressed public key or a secret, which differ in length. */
 function childHash(chainCode: Uint8Array, child: number, key: Uint8Array): Uint8Array {
   const data = secretBytes(37);
   data.set(key, 33 - key.length);
@@ -202,7 +205,7 @@ function childLineage(parent: Lineage, parentKey: Uint8Array, child: number, has
   return { depth: parent.depth + 1, parentFingerprint, child, chainCode: hash.slice(32) };
 }
 
-/** Null for a master key that claims to have a parent. */
+/** Returns null for a master key with a parent fingerprint or child index. */
 function readLineage(bytes: Uint8Array): Lineage | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const depth = bytes[0]!;
@@ -236,7 +239,7 @@ function decodePayload(text: string, version: number): Uint8Array | null {
   const payload = decodeBase58Check(text, TEXT_SIZE);
   if (payload?.length === TEXT_SIZE && new DataView(payload.buffer, payload.byteOffset).getUint32(0) === version)
     return payload.subarray(4);
-  // The other kind of key, perhaps.
+  // The payload may be a key of the other kind.
   payload?.fill(0);
   return null;
 }

@@ -4,7 +4,7 @@
  */
 const SECRET = /[a-zA-Z]prv[0-9A-Za-z]{20,}|(?<![0-9A-Za-z])[5KL9c][0-9A-Za-z]{48,53}(?![0-9A-Za-z])/g;
 
-/** The same text with `…` in place of private keys; a mistyped one is still most of a secret. */
+/** Replaces private keys by `…`. Mistyped ones are replaced too, since they reveal most of the secret. */
 export function hideSecrets(text: string): string {
   return text.replace(SECRET, (secret) => `${secret.slice(0, 4)}…`);
 }

@@ -1,10 +1,10 @@
-/** Set in the number of a hardened step (BIP-32). */
+/** Bit of the index of a hardened step (BIP-32). */
 export const HARDENED = 0x8000_0000;
 
 /** Steps from a master key, hardened ones with the HARDENED bit (as an unsigned number). */
 export type KeyPath = readonly number[];
 
-/** Where a key comes from: the first four bytes of the master key's HASH160, and the steps from there. */
+/** Origin of a key: fingerprint of the master key, and the steps from there. */
 export interface KeyOrigin {
   readonly fingerprint: Uint8Array;
   readonly path: KeyPath;
@@ -16,7 +16,7 @@ export interface KeyPathStep {
   readonly hardened: boolean;
 }
 
-/** One step such as `0`, `0'` or `0h`. The error is Core's. */
+/** Parses one step such as `0`, `0'` or `0h`. The error is Core's. */
 export function parseKeyPathStep(text: string): KeyPathStep | { readonly ok: false; readonly error: string } {
   if (text === '') return { ok: false, error: "Key path value '' is not valid" };
   const hardened = text.endsWith("'") || text.endsWith('h');
@@ -27,19 +27,19 @@ export function parseKeyPathStep(text: string): KeyPathStep | { readonly ok: fal
   return { ok: true, child: hardened ? index + HARDENED : index, hardened };
 }
 
-/** Decimal digits of an unsigned 32-bit number, leading zeros allowed; null for anything else. */
+/** Parses a decimal unsigned 32-bit number, with leading zeros allowed; null for anything else. */
 export function parseUint32(digits: string): number | null {
   if (!/^\d+$/.test(digits)) return null;
   const value = Number(digits);
   return value <= 0xffff_ffff ? value : null;
 }
 
-/** `m/84h/0'/0`, with or without the `m`; null where a step is wrong. Core's ParseHDKeypath. */
+/** Parses `m/84h/0'/0` with or without the `m`; null if a step is invalid. Core's ParseHDKeypath. */
 export function parseKeyPath(text: string): KeyPath | null {
   const path: number[] = [];
   if (text === '') return path;
   const items = text.split('/');
-  // A split by lines has no empty item at its end.
+  // Core splits with std::getline, which returns no empty item at the end.
   if (items.at(-1) === '') items.pop();
   for (const [i, item] of items.entries()) {
     if (item === 'm' && i === 0) continue;
@@ -50,7 +50,7 @@ export function parseKeyPath(text: string): KeyPath | null {
   return path;
 }
 
-/** `/84h/0h/0`, with `'` for `h` where asked; empty for no steps. */
+/** Formats `/84h/0h/0`, with `'` instead of `h` on request; empty without steps. */
 export function formatKeyPath(path: KeyPath, apostrophe = false): string {
   let text = '';
   for (const child of path) text += child >= HARDENED ? `/${child - HARDENED}${apostrophe ? "'" : 'h'}` : `/${child}`;

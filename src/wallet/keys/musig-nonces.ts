@@ -1,17 +1,17 @@
 import { inspect } from 'node:util';
 import type { MusigSecretNonce } from '../../crypto/musig-nonce.ts';
 
-/** Secret nonces that are kept at most, each for one key, input and participant. */
+/** Limit of stored secret nonces, each for one key, input and participant. */
 const MAX_MUSIG_NONCES = 10_000;
 
 /**
- * Secret nonces between the two rounds of MuSig2, in memory alone: a nonce that is restored from a disk could be used
- * twice, which reveals the key. Each is given out once. When the store is full the oldest is dropped, and its signer
- * has to start again with another nonce.
+ * Secret nonces between the two rounds of MuSig2. They exist in memory only: a nonce restored from a disk could be used
+ * twice, which reveals the key. Each is returned once. A full store drops the oldest, whose signer has to start again
+ * with a new nonce.
  */
 export class MusigNonces {
   readonly #limit: number;
-  /** By session, oldest first. */
+  /** Nonces by session, oldest first. */
   readonly #nonces = new Map<string, MusigSecretNonce>();
 
   constructor(limit = MAX_MUSIG_NONCES) {
@@ -34,7 +34,7 @@ export class MusigNonces {
     return this.#nonces.has(session);
   }
 
-  /** Gives a nonce out and forgets it; null where there is none, or no more. */
+  /** Returns a nonce and removes it; null if there is none. */
   consume(session: string): MusigSecretNonce | null {
     const nonce = this.#nonces.get(session) ?? null;
     this.#nonces.delete(session);

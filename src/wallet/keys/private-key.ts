@@ -5,24 +5,21 @@ import { decodeWif, encodeWif } from '../../script/wif.ts';
 import { assert } from '../../util/assert.ts';
 import { secretCopy } from '../../util/secret-bytes.ts';
 
-/**
- * A secret key that no log, error or JSON shows. It has an owner, who wipes it: `using` does that where a key is needed for a
- * while only.
- */
+/** A secret key, which is never in a log, error or JSON. Its owner wipes it, with `using` if it is needed briefly. */
 export class PrivateKey implements Disposable {
   readonly #secret: Uint8Array;
   #publicKey: Uint8Array | null = null;
   /** Whether its public key is written with 33 bytes. */
   readonly compressed: boolean;
 
-  /** Takes a copy of 32 bytes. Throws on an invalid secret. */
+  /** Copies 32 bytes. Throws for an invalid secret. */
   constructor(secret: Uint8Array, compressed = true) {
     assert(isValidSecret(secret), 'valid secret key');
     this.#secret = secretCopy(secret);
     this.compressed = compressed;
   }
 
-  /** Null for anything but a valid key of the network with that version byte. */
+  /** Returns null for anything but a valid key of the network with that version byte. */
   static fromWif(text: string, prefix: number): PrivateKey | null {
     const decoded = decodeWif(text, prefix);
     return decoded && PrivateKey.fromOwnedSecret(decoded.secret, decoded.compressed);
@@ -37,7 +34,7 @@ export class PrivateKey implements Disposable {
     }
   }
 
-  /** Another with the same secret, which its owner wipes on its own. */
+  /** Returns a copy, which has its own owner. */
   copy(): PrivateKey {
     const copy = new PrivateKey(this.#secret, this.compressed);
     copy.#publicKey = this.#publicKey;
@@ -54,17 +51,17 @@ export class PrivateKey implements Disposable {
     return hash160(this.publicKey);
   }
 
-  /** The 32 bytes themselves, not to be written to. For signing and for storing. */
+  /** Returns the 32 bytes for signing and storage. The caller must not change them. */
   reveal(): Uint8Array {
     return this.#secret;
   }
 
-  /** The text that wallets import. */
+  /** Returns the WIF text. */
   revealWif(prefix: number): string {
     return encodeWif({ secret: this.#secret, compressed: this.compressed }, prefix);
   }
 
-  /** Overwrites the secret; the key is of no use after. */
+  /** Overwrites the secret. The key cannot be used afterwards. */
   wipe(): void {
     this.#secret.fill(0);
   }

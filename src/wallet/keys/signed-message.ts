@@ -6,7 +6,7 @@ import type { PrivateKey } from './private-key.ts';
 
 const MAGIC = new TextEncoder().encode('Bitcoin Signed Message:\n');
 const SIGNATURE_SIZE = 65;
-/** The first byte of a signature counts from here: recovery id, and 4 more for a compressed key. */
+/** Offset of the first byte of a signature: recovery id, plus 4 for a compressed key. */
 const HEADER_BASE = 27;
 const COMPRESSED = 4;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
@@ -19,7 +19,7 @@ function messageHash(message: string): Uint8Array {
   return hash256(w.finish());
 }
 
-/** The signature in Base64 that lets the key be recovered. */
+/** Returns the Base64 signature from which the key is recovered. */
 export function signMessage(key: PrivateKey, message: string): string {
   const { signature, recoveryId } = signEcdsaCompact(messageHash(message), key.reveal());
   const header = HEADER_BASE + recoveryId + (key.compressed ? COMPRESSED : 0);
@@ -37,7 +37,7 @@ export function verifyMessage(keyHash: Uint8Array, signature: string, message: s
   return publicKey !== null && equalBytes(hash160(publicKey), keyHash);
 }
 
-/** Null for what is not whole, has other characters, or bits left over. */
+/** Returns null for incomplete text, other characters, or nonzero padding bits. */
 function decodeBase64(text: string): Uint8Array | null {
   if (text.length % 4 !== 0 || !BASE64.test(text)) return null;
   try {

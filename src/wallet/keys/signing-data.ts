@@ -13,33 +13,33 @@ export interface TaprootLeaf {
   readonly controlBlock: Uint8Array;
 }
 
-/** How a taproot output key came about. */
+/** Internal key and scripts of a taproot output key. */
 export interface TaprootSpendData {
   readonly outputKey: Uint8Array;
   readonly internalKey: Uint8Array;
   /** Null where the output has no scripts. */
   readonly merkleRoot: Uint8Array | null;
-  /** From left to right; a part of them where the whole tree is not known. */
+  /** Leaves from left to right; some may be missing if the tree is not completely known. */
   readonly leaves: readonly TaprootLeaf[];
 }
 
-/** Where keys and scripts are looked up to solve and sign. Ids are HASH160s, 20 bytes. */
+/** Keys and scripts for solving and signing. Ids are HASH160s, 20 bytes. */
 export interface SigningProvider {
-  /** The redeem script or witness script with that HASH160 (for P2WSH, the RIPEMD-160 of its program). */
+  /** Returns the redeem script or witness script with that HASH160 (for P2WSH, the RIPEMD-160 of its program). */
   script(id: Uint8Array): Uint8Array | null;
   publicKey(id: Uint8Array): Uint8Array | null;
   privateKey(id: Uint8Array): PrivateKey | null;
   keyOrigin(id: Uint8Array): KeyOrigin | null;
   taproot(outputKey32: Uint8Array): TaprootSpendData | null;
-  /** BIP-327 aggregate keys, compressed in hex: the keys they are made of, sorted. */
+  /** Sorted participants of BIP-327 aggregate keys, by the compressed aggregate key in hex. */
   readonly aggregates: ReadonlyMap<string, readonly Uint8Array[]>;
-  /** Where secret nonces wait for the others' nonces; without it no session is begun. */
+  /** Secret nonces of open sessions; null disables new sessions. */
   readonly musigNonces: MusigNonces | null;
 }
 
 /**
- * Keys and scripts in memory. The maps have hex for keys: a HASH160, or the output key for `taproots`. Private keys that are
- * put in belong to it, and are wiped when it is disposed of.
+ * Keys and scripts in memory, by hex: of the HASH160, or of the output key in `taproots`. It owns its private keys, and
+ * wipes them when it is disposed of.
  */
 export class SigningData implements SigningProvider, Disposable {
   readonly scripts = new Map<string, Uint8Array>();
@@ -50,7 +50,7 @@ export class SigningData implements SigningProvider, Disposable {
   musigNonces: MusigNonces | null = null;
   readonly #privateKeys = new Map<string, PrivateKey>();
 
-  /** The private keys by the HASH160 of their public keys. */
+  /** Private keys by the HASH160 of their public keys. */
   get privateKeys(): ReadonlyMap<string, PrivateKey> {
     return this.#privateKeys;
   }
@@ -59,7 +59,7 @@ export class SigningData implements SigningProvider, Disposable {
     setOnce(this.scripts, bytesToHex(hash160(script)), script);
   }
 
-  /** `id` where a script knows the key by another hash: in tapscript, that of X alone. */
+  /** Adds a key. `id` is another hash by which a script names it: in tapscript, that of the x-only key. */
   addPublicKey(publicKey: Uint8Array, id = bytesToHex(hash160(publicKey))): void {
     setOnce(this.publicKeys, id, publicKey);
   }
@@ -68,7 +68,7 @@ export class SigningData implements SigningProvider, Disposable {
     setOnce(this.origins, bytesToHex(hash160(publicKey)), { publicKey, origin });
   }
 
-  /** Takes the key over; one that is there already is wiped. */
+  /** Adds a key and becomes its owner. A key that is already present is wiped. */
   addPrivateKey(key: PrivateKey): void {
     const id = bytesToHex(key.id);
     const known = this.#privateKeys.get(id);
@@ -96,7 +96,7 @@ export class SigningData implements SigningProvider, Disposable {
     this.taproots.set(bytesToHex(data.outputKey), data);
   }
 
-  /** Takes over what `other` has and this has not; private keys as copies. */
+  /** Adds the missing data of `other`; private keys as copies. */
   merge(other: SigningData): this {
     for (const [id, script] of other.scripts) setOnce(this.scripts, id, script);
     for (const [id, publicKey] of other.publicKeys) setOnce(this.publicKeys, id, publicKey);
@@ -132,14 +132,14 @@ export class SigningData implements SigningProvider, Disposable {
   }
 }
 
-/** Knows nothing. */
+/** A provider without any data. */
 export const NO_SIGNING_DATA: SigningProvider = new SigningData();
 
 function setOnce<T>(map: Map<string, T>, key: string, value: T): void {
   if (!map.has(key)) map.set(key, value);
 }
 
-/** The ids a public key may have of which only X is known: with Y even, odd. */
+/** Returns the possible ids of an x-only key: with even Y and with odd Y. */
 function keyIdsOfXOnly(xOnlyKey32: Uint8Array): [Uint8Array, Uint8Array] {
   const key = new Uint8Array(33);
   key.set(xOnlyKey32, 1);

@@ -18,7 +18,7 @@ import {
   utxoOf,
 } from './sign-psbt.ts';
 
-/** Who has to work on a PSBT next, in the order of the work. */
+/** Roles in the order of the work on a PSBT. */
 const PSBT_ROLES = ['creator', 'updater', 'signer', 'finalizer', 'extractor'] as const;
 type PsbtRole = (typeof PSBT_ROLES)[number];
 
@@ -129,7 +129,7 @@ function sumInRange(values: readonly Amount[]): Amount | null {
   return sum;
 }
 
-/** Virtual bytes once signed, from signing with dummies; null where that cannot be done. */
+/** Returns the virtual bytes of the signed transaction, from signing with dummies; null if that fails. */
 function estimateVsize(context: PsbtContext, inputs: readonly PsbtInput[], onInput: OnInput): number | null {
   const { tx, spentOutputs } = context.context;
   const signed: Transaction['inputs'][number][] = [];

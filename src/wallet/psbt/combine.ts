@@ -4,10 +4,10 @@ import type { Fields, GlobalXpub, Psbt, PsbtInput, PsbtOutput } from './psbt.ts'
 import { added } from './psbt-signature-data.ts';
 import { psbtUniqueId } from './unsigned-tx.ts';
 
-/** BIP-370: bits of `modifiable`; the last must stay where any party has set it. */
+/** BIP-370: bit of `modifiable` for SIGHASH_SINGLE, which stays set if any party has set it. */
 const SIGHASH_SINGLE_FLAG = 4;
 
-/** All that PSBTs of one transaction know; null where they are of several, or of two versions. BIP-174's combiner. */
+/** Merges PSBTs of one transaction; null if their transactions or versions differ. BIP-174's combiner. */
 export function combinePsbts(psbts: readonly Psbt[]): Psbt | null {
   let combined = psbts[0]!;
   for (const psbt of psbts.slice(1)) {
@@ -38,7 +38,7 @@ function mergeModifiable(a: number | null, b: number | null): number | null {
   return (left & right) | ((left | right) & SIGHASH_SINGLE_FLAG);
 }
 
-/** A key that is known keeps its origin, as it can be written once only. */
+/** A known key keeps its origin, since a key can be written only once. */
 function mergeXpubs(a: Fields<GlobalXpub>, b: Fields<GlobalXpub>): Fields<GlobalXpub> {
   const merged = new Map(a);
   const known = new Set([...a.values()].map(keyAndChainCode));

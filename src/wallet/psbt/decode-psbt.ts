@@ -49,7 +49,7 @@ export function decodePsbtBase64(text: string): Psbt {
   return runSteps(decodePsbtBase64Steps(text));
 }
 
-/** The same in steps. */
+/** Decodes in steps. */
 export function* decodePsbtBase64Steps(text: string): Steps<Psbt> {
   let bytes: Uint8Array;
   try {
@@ -57,7 +57,7 @@ export function* decodePsbtBase64Steps(text: string): Steps<Psbt> {
   } catch {
     throw new DecodeError('invalid base64');
   }
-  // It takes blanks, which Core does not.
+  // The decoder accepts blanks, but Core does not.
   if (bytes.toBase64() !== text) throw new DecodeError('invalid base64');
   yield;
   return yield* decodePsbtSteps(bytes);
@@ -172,12 +172,12 @@ function readGlobals(r: ByteReader): Globals {
   return globals;
 }
 
-/** Sorts by origin, then by public key and chain code, as Core's map of sets does. */
+/** Returns the sort key by origin, public key and chain code, in the order of Core's map of sets. */
 export function globalXpubKey({ origin, xpub }: GlobalXpub): string {
   return `${keyOriginSortKey(origin)}!${bytesToHex(xpub.subarray(45))}${bytesToHex(xpub.subarray(13, 45))}`;
 }
 
-/** Fingerprint first, then shorter paths, then step by step. */
+/** Returns the sort key by fingerprint, path length and steps. */
 function keyOriginSortKey({ fingerprint, path }: KeyOrigin): string {
   const words = [path.length, ...path].map((word) => word.toString(16).padStart(8, '0'));
   return [bytesToHex(fingerprint), ...words].join(' ');
@@ -187,7 +187,7 @@ function readXpub(r: ByteReader, field: OpenField): GlobalXpub {
   expectKeySize(field, XPUB_SIZE + 1, 'Global XPUB');
   const xpub = field.key.subarray(1);
   const depth = xpub[4]!;
-  // BIP-32: a master key has neither parent nor number.
+  // A master key has neither parent fingerprint nor child index (BIP-32).
   const orphan = depth === 0 && xpub.subarray(5, 13).some((byte) => byte !== 0);
   if (orphan || !isFullyValidKey(xpub.subarray(45))) refuse('Invalid pubkey');
   return { xpub, origin: readOrigin(r, readCompactSize(r)) };

@@ -20,21 +20,21 @@ import {
 import { unsignedTx } from './unsigned-tx.ts';
 
 const SEPARATOR = 0;
-/** Bytes that are turned into text at a time. */
+/** Bytes per step of Base64 encoding. */
 const BASE64_PIECE = 1_000_000;
 
 export function encodePsbtBase64(psbt: Psbt): string {
   return encodePsbt(psbt).toBase64();
 }
 
-/** The same in steps. */
+/** Encodes in steps. */
 export function* encodePsbtBase64Steps(psbt: Psbt): Steps<string> {
   const parts: string[] = [];
   let w = new ByteWriter(1024);
   for (const _ of encodeInto(psbt, () => w)) {
     const bytes = w.finish();
     if (bytes.length >= BASE64_PIECE) {
-      // Three bytes are four characters.
+      // Three bytes become four characters.
       const whole = bytes.length - (bytes.length % 3);
       parts.push(bytes.subarray(0, whole).toBase64());
       w = new ByteWriter(BASE64_PIECE);
@@ -46,7 +46,7 @@ export function* encodePsbtBase64Steps(psbt: Psbt): Steps<string> {
   return parts.join('');
 }
 
-/** The canonical bytes: fields in the order in which Core writes them. */
+/** Returns the canonical bytes, with fields in Core's order. */
 export function encodePsbt(psbt: Psbt): Uint8Array {
   const w = new ByteWriter(1024);
   runSteps(encodeInto(psbt, () => w));
@@ -69,14 +69,14 @@ function* encodeInto(psbt: Psbt, writer: () => ByteWriter): Steps<void> {
   yield;
 }
 
-/** Bytes that `encode` writes, by themselves. */
+/** Returns the bytes that `encode` writes. */
 function bytesOf(encode: (w: ByteWriter) => void): Uint8Array {
   const w = new ByteWriter(64);
   encode(w);
   return w.finish();
 }
 
-/** A field: its type and key data, then its value, each with its length. */
+/** Writes a field: the length, type and key data, then the length and value. */
 function put(w: ByteWriter, type: number, keyData: readonly Uint8Array[], value: Uint8Array): void {
   writeVarBytes(w, concatBytes(Uint8Array.of(type), ...keyData));
   writeVarBytes(w, value);
@@ -151,7 +151,7 @@ function encodeInput(w: ByteWriter, input: PsbtInput, version: PsbtVersion): voi
 function encodeUnfinished(w: ByteWriter, input: PsbtInput): void {
   for (const { publicKey, signature } of sortedFields(input.partialSignatures))
     put(w, INPUT.PARTIAL_SIG, [publicKey], signature);
-  // Signed or not, the four bytes are the same.
+  // The four bytes are the same for signed and unsigned numbers.
   number(w, INPUT.SIGHASH, input.sighashType);
   plain(w, INPUT.REDEEM_SCRIPT, input.redeemScript);
   plain(w, INPUT.WITNESS_SCRIPT, input.witnessScript);

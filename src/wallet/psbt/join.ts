@@ -6,8 +6,9 @@ import { createPsbt, type Psbt, type PsbtInput } from './psbt.ts';
 import { added } from './psbt-signature-data.ts';
 
 /**
- * One PSBT that spends and pays all that several do, in an order by chance; signatures do not fit it and are left out,
- * as are global fields but the unknown ones. The highest version and the lowest locktime win. Errors are Core's.
+ * Returns one PSBT with the inputs and outputs of several, in random order. Signatures are dropped, since they do not
+ * fit the new transaction, and so are global fields except unknown ones. The highest version and the lowest locktime
+ * win. Errors are Core's.
  */
 export function joinPsbts(psbts: readonly Psbt[], random: RandomBelow): Result<Psbt, { readonly error: string }> {
   const inputs: PsbtInput[] = [];

@@ -90,7 +90,7 @@ function preimageFields(input: PsbtInput): [PreimageKind, Fields<Preimage>][] {
   ];
 }
 
-/** An input with what a signer found; where that is all, the final scripts replace what led to them. */
+/** Returns the input with the data of a signer. If that is complete, the final scripts replace the other fields. */
 export function inputWithData(input: PsbtInput, data: SignatureData): PsbtInput {
   if (data.complete)
     return {
@@ -115,7 +115,7 @@ export function inputWithData(input: PsbtInput, data: SignatureData): PsbtInput 
   };
 }
 
-/** An output with what would be known to spend it. */
+/** Returns the output with the data for spending it. */
 export function outputWithData(output: PsbtOutput, data: SignatureData): PsbtOutput {
   const tapTree = data.tree !== null && data.tree.length > 0 ? data.tree : output.tapTree;
   return { ...output, ...withKeys(output, data), tapTree };
@@ -144,7 +144,7 @@ function tapDerivation({ publicKey, leafHashes, origin }: KnownTapKey): TapDeriv
   return { publicKey, leafHashes: sorted, origin };
 }
 
-/** The fields, and of the others those whose keys are new. */
+/** Returns the fields, with those of the others whose keys are new. */
 export function added<T>(fields: Fields<T>, others: Iterable<readonly [string, T]>): Fields<T> {
   return new Map([...others, ...fields]);
 }

@@ -9,7 +9,7 @@ import type { TapScript } from '../signing/tap-spend.ts';
 /** BIP-174 is version 0, BIP-370 version 2; there is no version 1. */
 export type PsbtVersion = 0 | 2;
 
-/** A signature and the key it is of. */
+/** A signature and its key. */
 export interface PartialSignature {
   readonly publicKey: Uint8Array;
   /** With its hash type at the end. */
@@ -21,7 +21,7 @@ export interface KeyDerivation {
   readonly origin: KeyOrigin;
 }
 
-/** BIP-371: an x-only key, where it comes from, and the leaves it signs in. */
+/** Origin of an x-only key, and the leaves that it signs (BIP-371). */
 export interface TapDerivation {
   readonly publicKey: Uint8Array;
   readonly leafHashes: readonly Uint8Array[];
@@ -39,7 +39,7 @@ export interface Preimage {
   readonly preimage: Uint8Array;
 }
 
-/** A field as it was read, its type at the front of the key. */
+/** An unknown field as it was read; the key begins with the type. */
 export interface UnknownField {
   readonly key: Uint8Array;
   readonly value: Uint8Array;
@@ -51,7 +51,7 @@ export interface ProprietaryField extends UnknownField {
 }
 
 export interface GlobalXpub {
-  /** BIP-32's 78 bytes. */
+  /** 78 bytes of the extended key (BIP-32). */
   readonly xpub: Uint8Array;
   readonly origin: KeyOrigin;
 }
@@ -61,7 +61,7 @@ export type Fields<T> = ReadonlyMap<string, T>;
 
 export interface PsbtInput {
   readonly prevout: Outpoint;
-  /** Null, in version 2 only, means the final one. */
+  /** Sequence number; null for the final one, in version 2 only. */
   readonly sequence: number | null;
   readonly requiredTimeLocktime: number | null;
   readonly requiredHeightLocktime: number | null;
@@ -104,7 +104,7 @@ export interface PsbtOutput {
   readonly witnessScript: Uint8Array | null;
   readonly derivations: Fields<KeyDerivation>;
   readonly tapInternalKey: Uint8Array | null;
-  /** Depth first; empty where there is none. */
+  /** Leaves depth first; empty without a tree. */
   readonly tapTree: readonly TreeLeaf[];
   readonly tapDerivations: Fields<TapDerivation>;
   readonly musigParticipants: Fields<MusigParticipants>;
@@ -116,9 +116,9 @@ export interface PsbtOutput {
 export interface Psbt {
   readonly version: PsbtVersion;
   readonly txVersion: number;
-  /** Locktime of the transaction where no input requires one. */
+  /** Locktime of the transaction if no input requires one. */
   readonly fallbackLocktime: number | null;
-  /** BIP-370's flags: bit 0 inputs, bit 1 outputs, bit 2 some signature is SIGHASH_SINGLE. */
+  /** Flags of BIP-370. Bit 0: inputs, bit 1: outputs, bit 2: a signature is SIGHASH_SINGLE. */
   readonly modifiable: number | null;
   /** By origin, then key. */
   readonly xpubs: Fields<GlobalXpub>;
@@ -177,7 +177,7 @@ export function newPsbtOutput({ value, scriptPubKey }: TxOutput): PsbtOutput {
   };
 }
 
-/** A PSBT of a transaction, whose scriptSigs and witnesses are left out. BIP-174's creator. */
+/** Returns a PSBT of a transaction without its scriptSigs and witnesses. BIP-174's creator. */
 export function createPsbt(tx: Transaction, version: PsbtVersion): Psbt {
   return {
     version,
@@ -192,7 +192,7 @@ export function createPsbt(tx: Transaction, version: PsbtVersion): Psbt {
   };
 }
 
-/** The fields sorted by their keys, as they are written and shown. */
+/** Returns the fields sorted by their keys, as they are written and shown. */
 export function sortedFields<T>(fields: Fields<T>): T[] {
   return [...fields].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, field]) => field);
 }

@@ -11,17 +11,17 @@ export const COMPRESSED_KEY_SIZE = 33;
 const UNCOMPRESSED_KEY_SIZE = 65;
 const HASH_SIZE = 32;
 
-/** The same while it is read: fields and maps may be written. */
+/** A type whose fields and maps can be changed, for decoding. */
 export type Writable<T> = {
   -readonly [K in keyof T]: T[K] extends ReadonlyMap<infer A, infer B> ? Map<A, B> : T[K];
 };
 
-/** One field whose key was read and whose value comes next. */
+/** A field whose key was read, and whose value follows. */
 export interface OpenField {
   readonly type: number;
   /** The whole key, its type included. */
   readonly key: Uint8Array;
-  /** Behind the type. */
+  /** Bytes of the key behind the type. */
   readonly keyData: ByteReader;
 }
 
@@ -48,7 +48,7 @@ export function expectKeySize({ key }: OpenField, size: number, name: string): v
   if (key.length !== size) refuse(`Size of key was not ${size} for the type ${name}`);
 }
 
-/** A value that must be exactly as long as its length says. */
+/** Reads a value. Throws unless it is exactly as long as its length says. */
 export function readSized<T>(r: ByteReader, decode: (r: ByteReader) => T): T {
   const size = readCompactSize(r);
   const start = r.pos;
@@ -70,19 +70,19 @@ export const readI64 = (r: ByteReader) => readSized(r, i64);
 export const readSizedHash = (r: ByteReader) => readSized(r, hash);
 export const readSizedCount = (r: ByteReader) => readSized(r, readCompactSize);
 
-/** All zeros stand for nothing. */
+/** Reads a key; null for all zeros. */
 export function readKeyOrNull(r: ByteReader): Uint8Array | null {
   const bytes = readSizedHash(r);
   return bytes.some((byte) => byte !== 0) ? bytes : null;
 }
 
-/** Empty stands for nothing. */
+/** Reads a script; null if it is empty. */
 export function readScriptOrNull(r: ByteReader): Uint8Array | null {
   const script = readVarBytes(r);
   return script.length === 0 ? null : script;
 }
 
-/** A transaction without marker and witnesses, even where it has no inputs. */
+/** Reads a transaction without marker and witnesses, even if it has no inputs. */
 export function decodeUnsignedTx(r: ByteReader): Transaction {
   const version = r.u32();
   const inputs = readVector(r, (reader) => {
@@ -98,7 +98,7 @@ export function isFullyValidKey(key: Uint8Array): boolean {
   return signatureEngine().isValidPublicKey(key);
 }
 
-/** The public key that a field's key is about. */
+/** Reads the public key in the key of a field. */
 export function readPublicKey({ key, keyData }: OpenField, wrongSize: string): Uint8Array {
   const size = key.length - 1;
   if (size !== COMPRESSED_KEY_SIZE && size !== UNCOMPRESSED_KEY_SIZE) refuse(wrongSize);
@@ -152,7 +152,7 @@ export function readMusigParticipants(r: ByteReader, field: OpenField, side: 'In
   return { aggregateKey, participants };
 }
 
-/** Whom a nonce or partial signature is from, and for what; `name` is for messages. */
+/** Reads the key of a nonce or partial signature. `name` is for messages. */
 export function readMusigContributor(field: OpenField, name: string): Omit<MusigContribution, 'value'> {
   const { key, keyData } = field;
   const size = 2 * COMPRESSED_KEY_SIZE + 1;

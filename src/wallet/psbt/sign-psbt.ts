@@ -19,7 +19,7 @@ import type { Psbt, PsbtInput, PsbtOutput } from './psbt.ts';
 import { inputSignatureData, inputWithData, outputSignatureData, outputWithData } from './psbt-signature-data.ts';
 import { unsignedTx } from './unsigned-tx.ts';
 
-/** Why an input could not be signed. */
+/** Reason why an input could not be signed. */
 export type PsbtErrorKind = 'missing-inputs' | 'sighash-mismatch' | 'incomplete' | 'invalid-tx';
 
 /** Core's words. */
@@ -30,25 +30,25 @@ export const PSBT_ERROR_TEXTS: Readonly<Record<PsbtErrorKind, string>> = {
   'invalid-tx': 'The transaction cannot be valid',
 };
 
-/** The transaction of a PSBT with what it spends, as far as that is known. */
+/** The transaction of a PSBT with its spent outputs, if they are known. */
 export interface PsbtContext {
   readonly context: TxContext;
   readonly allSpentKnown: boolean;
 }
 
-/** The output an input spends; null where it is not known, or the whole transaction that is given is another one. */
+/** Returns the spent output; null if it is unknown, or the whole transaction has another txid. */
 export function utxoOf({ nonWitnessUtxo, witnessUtxo, prevout }: PsbtInput): TxOutput | null {
   if (nonWitnessUtxo === null) return witnessUtxo;
   const output = nonWitnessUtxo.outputs[prevout.vout];
   return output !== undefined && equalBytes(knownTxidOf(nonWitnessUtxo), prevout.txid) ? output : null;
 }
 
-/** Null where the inputs' locktimes contradict each other. */
+/** Returns null if the inputs' locktimes contradict each other. */
 export function psbtContext(psbt: Psbt): PsbtContext | null {
   return runSteps(psbtContextSteps(psbt));
 }
 
-/** Hashes whole transactions, an input in each step. */
+/** Hashes whole transactions, one input per step. */
 export function* psbtContextSteps(psbt: Psbt): Steps<PsbtContext | null> {
   const tx = unsignedTx(psbt);
   if (tx === null) return null;
@@ -75,25 +75,25 @@ export function isSignedAndVerified({ context, allSpentKnown }: PsbtContext, inp
 }
 
 export interface SignPsbtOptions {
-  /** Sighash type of every signature; null for the one that the input requests. */
+  /** Sighash type of every signature; null for that of each input. */
   readonly sighashType?: number | null;
   /** Whether an input that has all gets its final scripts. */
   readonly finalize?: boolean;
-  /** Made-up signatures, to measure. */
+  /** Whether to use dummy signatures, for measuring. */
   readonly dummy?: boolean;
 }
 
-/** Called before each input; may throw to give up. */
+/** Called before each input; may throw to cancel. */
 export type OnInput = () => void;
 
 const GO_ON: OnInput = () => {};
 
 export interface SignedPsbtInput {
-  /** With what was found, which may be nothing. */
+  /** The input with the data that was found. */
   readonly input: PsbtInput;
-  /** Null where the input has all it needs. */
+  /** Null if the input is complete. */
   readonly error: PsbtErrorKind | null;
-  /** Data that was found, and data that is missing; null where nothing was attempted. */
+  /** Found and missing data; null if nothing was attempted. */
   readonly data: SignatureData | null;
 }
 
@@ -125,7 +125,7 @@ export function signPsbtInput(
     ? dummyCreator(false)
     : transactionCreator({ context, index, hashType: sighash, allSpentKnown });
   const complete = produceSignature(provider, creator, utxo.scriptPubKey, data);
-  // An amount that comes without its transaction may be a lie, which only witness signatures are safe from.
+  // An amount without its transaction may be wrong, which only segwit signatures detect.
   if (input.nonWitnessUtxo === null && !data.witness) return { input, error: 'incomplete', data: null };
   if (!finalize) data.complete = false;
   const filled = inputWithData(input, data);
@@ -152,7 +152,7 @@ function signaturesMatch(input: PsbtInput, sighash: number): boolean {
 export function updatePsbtOutput(provider: SigningProvider, output: PsbtOutput): PsbtOutput {
   const { value, scriptPubKey } = output;
   const data = outputSignatureData(output);
-  // A transaction that would spend it, to be filled in rather than signed.
+  // A transaction that spends it and is filled in, not signed.
   const prevout = { txid: new Uint8Array(32) as Txid, vout: NULL_VOUT };
   const input = { prevout, scriptSig: new Uint8Array(0), sequence: SEQUENCE_FINAL, witness: [] };
   const context = contextOf({ version: 2, inputs: [input], outputs: [], locktime: 0 }, [{ value, scriptPubKey }]);
@@ -161,7 +161,7 @@ export function updatePsbtOutput(provider: SigningProvider, output: PsbtOutput):
   return outputWithData(output, data);
 }
 
-/** Finalizes the inputs that have all they need, one a step; `complete`: whether all have. */
+/** Finalizes the complete inputs, one per step. `complete` says whether all are. */
 function* finalizePsbtSteps(psbt: Psbt): Steps<{ readonly psbt: Psbt; readonly complete: boolean }> {
   const context = yield* psbtContextSteps(psbt);
   if (context === null) return { psbt, complete: false };
@@ -176,18 +176,18 @@ function* finalizePsbtSteps(psbt: Psbt): Steps<{ readonly psbt: Psbt; readonly c
   return { psbt: { ...psbt, inputs }, complete };
 }
 
-/** All at once. */
+/** Finalizes without steps. */
 export function finalizePsbt(psbt: Psbt, onInput = GO_ON): { readonly psbt: Psbt; readonly complete: boolean } {
   return runSteps(finalizePsbtSteps(psbt), onInput);
 }
 
-/** The transaction of a PSBT whose inputs are all finalized; null where they are not or cannot be. */
+/** Returns the transaction of a PSBT whose inputs are all finalized; null if they are not or cannot be. */
 export function* extractTransactionSteps(psbt: Psbt): Steps<Transaction | null> {
   const finalized = yield* finalizePsbtSteps(psbt);
   return finalized.complete ? finalTransaction(finalized.psbt) : null;
 }
 
-/** The transaction of a PSBT whose inputs all are as `finalizePsbt` leaves them where it is complete. */
+/** Returns the transaction of a PSBT that `finalizePsbt` has completed. */
 export function finalTransaction(psbt: Psbt): Transaction | null {
   const tx = unsignedTx(psbt);
   if (tx === null) return null;
@@ -198,7 +198,9 @@ export function finalTransaction(psbt: Psbt): Transaction | null {
   return { ...tx, inputs };
 }
 
-/** Drops whole transactions that need not be there, as every input is one of segwit version 1 or later that signs all. */
+/**
+ * Removes whole transactions that are not needed because every input is segwit version 1 or later and signs everything.
+ */
 export function withoutNeedlessTransactions(psbt: Psbt): Psbt {
   const needless = psbt.inputs.every(({ witnessUtxo, sighashType }) => {
     const later = witnessUtxo !== null && witnessVersion(witnessUtxo.scriptPubKey) > 0;

@@ -4,8 +4,8 @@ import { type Transaction, txidOf } from '../../primitives/transaction.ts';
 import type { Psbt, PsbtInput } from './psbt.ts';
 
 /**
- * The locktime that the inputs of a version 2 agree on, the fallback where none asks for one; null where some need a
- * height and others a time (BIP-370).
+ * Returns the locktime that the inputs of version 2 agree on, or the fallback if none requires one; null if some
+ * require a height and others a time (BIP-370).
  */
 export function psbtLocktime(psbt: Psbt): number | null {
   if (psbt.version === 2) {
@@ -16,7 +16,7 @@ export function psbtLocktime(psbt: Psbt): number | null {
   return psbt.fallbackLocktime ?? 0;
 }
 
-/** The greatest height that is asked for, else the greatest time, else 0; null where the inputs disagree. */
+/** Returns the greatest required height, or else the greatest required time, or 0; null if the inputs disagree. */
 function requiredLocktime(
   inputs: readonly PsbtInput[],
   startHeight: number | null,
@@ -38,7 +38,7 @@ function requiredLocktime(
   return height || time || 0;
 }
 
-/** The transaction without signatures; null where the inputs' locktimes contradict each other. */
+/** Returns the transaction without signatures; null if the inputs' locktimes contradict each other. */
 export function unsignedTx(psbt: Psbt): Transaction | null {
   const locktime = psbtLocktime(psbt);
   if (locktime === null) return null;
@@ -55,7 +55,9 @@ export function unsignedTx(psbt: Psbt): Transaction | null {
   };
 }
 
-/** BIP-370: what PSBTs of the same transaction have in common, whatever their sequences. Null without a locktime. */
+/**
+ * Returns an id that PSBTs of the same transaction share whatever their sequences (BIP-370); null without a locktime.
+ */
 export function psbtUniqueId(psbt: Psbt): Txid | null {
   const tx = unsignedTx(psbt);
   if (tx === null) return null;

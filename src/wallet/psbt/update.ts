@@ -17,15 +17,15 @@ import {
   withoutNeedlessTransactions,
 } from './sign-psbt.ts';
 
-/** Where what is spent is looked up. */
+/** Lookup of spent outputs. */
 export interface UtxoLookup {
-  /** From the mempool or an index of all. */
+  /** Looks up a transaction in the mempool and the transaction index. */
   transaction(txid: Txid): Transaction | null;
-  /** From the coins that are not spent. */
+  /** Looks up a coin. */
   coin(outpoint: Outpoint): TxOutput | null;
 }
 
-/** Who knows of the scripts and keys of an input or output; that of an input may be asked before its output is known. */
+/** Returns the scripts and keys for an input or output; for an input possibly before its output is known. */
 export type ProviderOf = (place: PsbtInput | PsbtOutput) => SigningProvider;
 
 /**
@@ -56,7 +56,7 @@ export function* processPsbtSteps(
       continue;
     }
     const signed = signPsbtInput(providerOf(input), context, input, index, options);
-    // To sign other than asked for is worse than not to sign.
+    // A signature of another sighash type than requested would be worse than none.
     if (signed.error === 'sighash-mismatch') return { ok: false, error: PSBT_ERROR_TEXTS[signed.error] };
     inputs.push(signed.input);
   }
@@ -68,7 +68,7 @@ export function* processPsbtSteps(
   return { ok: true, value: withoutNeedlessTransactions({ ...found, inputs, outputs }) };
 }
 
-/** All at once. `onInput` is called again and again, and may throw to give up. */
+/** Processes without steps. `onInput` is called at every step, and may throw to cancel. */
 export function processPsbt(
   psbt: Psbt,
   lookup: UtxoLookup,

@@ -13,8 +13,8 @@ import { newSignatureData, type SignatureData } from './signature-data.ts';
 type SigVersion = 'base' | 'witness_v0';
 
 /**
- * The signatures and scripts that an input of a transaction brings, whole or in part. Core's DataFromTransaction. Taproot
- * inputs are never whole here, as they sign what other inputs spend.
+ * Returns the signatures and scripts of an input of a transaction, complete or not. Core's DataFromTransaction. Taproot
+ * inputs are never complete here, since they sign what other inputs spend.
  */
 export function signatureDataOf(context: TxContext, index: number): SignatureData {
   const input = context.tx.inputs[index]!;
@@ -30,7 +30,7 @@ export function signatureDataOf(context: TxContext, index: number): SignatureDat
   let script = scriptPubKey;
   let template = scriptType(script);
   let stack: Uint8Array[] = [];
-  // Items that are pushed before a failure count as well.
+  // Items that were pushed before a failure count as well.
   evalScript(stack, input.scriptSig, SCRIPT_FLAGS.STRICTENC, NO_SIGNATURES, 'base');
   let sigVersion: SigVersion = 'base';
   if (template.type === 'scripthash' && stack.at(-1)?.length) {
@@ -69,7 +69,7 @@ function matchSignatures(
     }
 }
 
-/** Keeps every signature that is good. */
+/** Collects every valid signature. */
 function collectingChecker(checker: SignatureChecker, data: SignatureData): SignatureChecker {
   return {
     checkEcdsa(signature, publicKey, scriptCode, sigVersion) {

@@ -2,16 +2,16 @@ import { bytesToHex } from '../../util/bytes.ts';
 
 export interface MusigParticipants {
   readonly aggregateKey: Uint8Array;
-  /** In the order they are aggregated in. */
+  /** Participants in the order of aggregation. */
   readonly participants: readonly Uint8Array[];
 }
 
-/** BIP-373: a public nonce (66 bytes) or partial signature (32 bytes) of one participant. */
+/** Public nonce (66 bytes) or partial signature (32 bytes) of one participant (BIP-373). */
 export interface MusigContribution {
   readonly participant: Uint8Array;
-  /** The key that is signed for: what derives from the aggregate, tweaked where it is the key of a tree of scripts. */
+  /** Signed key: it derives from the aggregate, and is tweaked if it is an output key with scripts. */
   readonly aggregateKey: Uint8Array;
-  /** Null on the key path. */
+  /** Hash of the leaf; null on the key path. */
   readonly leafHash: Uint8Array | null;
   readonly value: Uint8Array;
 }
@@ -29,12 +29,12 @@ export function musigSessionKey({
   return bytesToHex(aggregateKey) + (leafHash === null ? NO_LEAF : bytesToHex(leafHash));
 }
 
-/** Sorts by aggregate key, leaf and participant. */
+/** Returns the sort key by aggregate key, leaf and participant. */
 export function musigKey(contribution: MusigContribution): string {
   return musigSessionKey(contribution) + bytesToHex(contribution.participant);
 }
 
-/** The shares of a session, to be added to. */
+/** Returns the shares of a session, which the caller may add to. */
 export function sharesOf(sessions: Map<string, MusigShares>, key: string): MusigShares {
   let shares = sessions.get(key);
   if (!shares) {

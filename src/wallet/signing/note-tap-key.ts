@@ -2,7 +2,7 @@ import { bytesToHex } from '../../util/bytes.ts';
 import { keyOriginOfXOnly, type SigningProvider } from '../keys/signing-data.ts';
 import type { SignatureData } from './signature-data.ts';
 
-/** Notes where a key comes from, where that is known, and the leaf it signs in. */
+/** Records the origin of a key, if it is known, and the leaf that it signs. */
 export function noteTapKey(
   provider: SigningProvider,
   publicKey: Uint8Array,

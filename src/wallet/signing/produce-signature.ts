@@ -13,7 +13,7 @@ import type { SignatureData } from './signature-data.ts';
 type Stack = readonly Uint8Array[];
 type SigVersion = 'base' | 'witness_v0';
 
-/** Result of one step: a stack that solves the script, or one with gaps that other signers may fill. */
+/** Result of one step: a stack that solves the script, or one with gaps for other signers. */
 interface Step {
   readonly type: ScriptType;
   readonly solved: boolean;
@@ -27,7 +27,7 @@ interface Signing {
 }
 
 const EMPTY = new Uint8Array(0);
-/** In P2WSH there are no further scripts. */
+/** Script types that are not allowed within P2WSH. */
 const NOT_IN_WITNESS_SCRIPT: ReadonlySet<ScriptType> = new Set([
   'scripthash',
   'witness_v0_scripthash',
@@ -58,7 +58,7 @@ export function produceSignature(
   let solved = step.solved;
   let stack = step.stack;
   if (solved && step.type === 'witness_v0_keyhash') {
-    // BIP-143: signs as if for P2PKH.
+    // BIP-143 signs P2WPKH like P2PKH.
     const inner = signStep(signing, p2pkh(stack[0]!), 'witness_v0');
     solved = inner.solved;
     stack = setWitness(data, inner.stack);
@@ -81,7 +81,7 @@ export function produceSignature(
   return data.complete;
 }
 
-/** By its template, else as a miniscript. What a multisig has of its signatures stays, though it is not all. */
+/** Signs a script by its template, or else as miniscript. An incomplete multisig keeps its signatures. */
 function signWitnessScript(signing: Signing, script: Uint8Array): Omit<Step, 'type'> {
   const { type, solved, stack } = signStep(signing, script, 'witness_v0');
   if (solved || stack.length > 0) return { solved: solved && !NOT_IN_WITNESS_SCRIPT.has(type), stack };
@@ -90,7 +90,7 @@ function signWitnessScript(signing: Signing, script: Uint8Array): Omit<Step, 'ty
   return { solved: satisfied !== null, stack: satisfied ?? [] };
 }
 
-/** Leaves nothing for the scriptSig. */
+/** Sets the witness and returns the empty stack of the scriptSig. */
 function setWitness(data: SignatureData, witness: Stack): Stack {
   data.scriptWitness = witness;
   data.witness = true;
@@ -138,7 +138,7 @@ function signStep(signing: Signing, script: Uint8Array, sigVersion: SigVersion):
   }
 }
 
-/** Asks every key, so that all signatures there are get known; takes as many as needed, from the first on. */
+/** Signs with every key, so that all possible signatures become known; the stack has the first ones that are needed. */
 function multisigStack(
   signing: Signing,
   script: Uint8Array,
@@ -152,9 +152,9 @@ function multisigStack(
     if (signature !== null && signatures.length < required) signatures.push(signature);
   }
   const missing = required - signatures.length;
-  // Half of what is missing, as Core has always left it.
+  // Core leaves half of the missing items as gaps.
   const gaps = new Array<Uint8Array>(Math.ceil(missing / 2)).fill(EMPTY);
-  // BIP-147: the item that OP_CHECKMULTISIG takes too many is empty.
+  // OP_CHECKMULTISIG pops one item too many, which must be empty (BIP-147).
   return { solved: missing === 0, stack: [EMPTY, ...signatures, ...gaps] };
 }
 

@@ -1,12 +1,12 @@
 import type { SigningProvider } from '../keys/signing-data.ts';
 
-/** Kinds of data that are hidden from users of a provider. */
+/** Data that is hidden from users of a provider. */
 export interface Hidden {
   readonly privateKeys?: boolean;
   readonly origins?: boolean;
 }
 
-/** The same provider without its private keys, key origins, or both: for who only fills in what others sign. */
+/** Returns the provider without private keys, key origins, or both, for callers that only add what others sign with. */
 export function hideFrom(provider: SigningProvider, { privateKeys, origins }: Hidden): SigningProvider {
   return {
     script: (id) => provider.script(id),

@@ -10,7 +10,7 @@ export interface ScriptSigning {
   readonly provider: SigningProvider;
   readonly creator: SignatureCreator;
   readonly data: SignatureData;
-  /** With the key as it stands in the script; null where it cannot sign. */
+  /** Signs with a key as it appears in the script; null if it cannot. */
   readonly sign: (key: Uint8Array) => Uint8Array | null;
 }
 
@@ -38,7 +38,7 @@ export function satisfyScript(
   });
 }
 
-/** The key of a HASH160, from what is known of the input, else from the provider. */
+/** Returns the key of a HASH160 from the data of the input, or else from the provider. */
 export function findPublicKey(
   { provider, data }: Pick<ScriptSigning, 'provider' | 'data'>,
   keyId: Uint8Array,

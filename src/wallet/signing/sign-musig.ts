@@ -28,13 +28,13 @@ interface Signing {
   readonly data: SignatureData;
 }
 
-/** A key that is signed for, and how it came of an aggregate. */
+/** A signed key and its derivation from an aggregate. */
 interface DerivedKey {
   readonly publicKey: Uint8Array;
   readonly tweaks: readonly MusigTweak[];
 }
 
-/** One key in one place: what its participants sign, and what they have given for it. */
+/** One key in one input and path: what its participants sign, and what they have contributed. */
 interface Ceremony extends MusigParticipants {
   readonly signedKey: Uint8Array;
   readonly leafHash: Uint8Array | null;
@@ -44,10 +44,10 @@ interface Ceremony extends MusigParticipants {
   readonly partials: MusigShares;
 }
 
-/** Takes the sessions of one input further, which `data` knows the aggregate keys of. Core's SignMuSig2. */
+/** Advances the sessions of one input, whose aggregate keys are in `data`. Core's SignMuSig2. */
 export class MusigSigner {
   readonly #signing: Signing;
-  /** X of participants of which the provider knows where they come from. */
+  /** X-only keys of participants whose origins the provider knows. */
   readonly #known: readonly Uint8Array[];
   readonly #byKey = new Map<string, MusigParticipants[]>();
   readonly #byFingerprint = new Map<string, MusigParticipants[]>();
@@ -122,7 +122,7 @@ function addSignature(
   else data.tapScriptSignatures.set(bytesToHex(publicKey) + bytesToHex(leafHash), { publicKey, leafHash, signature });
 }
 
-/** Null where the key is neither the aggregate nor, as its origin has it, derived from it (BIP-328). */
+/** Returns null unless the key is the aggregate, or derives from it by its origin (BIP-328). */
 function derivedFrom(aggregateKey: Uint8Array, xOnlyKey: Uint8Array, origin: KeyOrigin | null): DerivedKey | null {
   if (equalBytes(aggregateKey.subarray(1), xOnlyKey)) return { publicKey: aggregateKey, tweaks: [] };
   if (origin === null || !equalBytes(origin.fingerprint, fingerprintOf(aggregateKey))) return null;
@@ -134,11 +134,11 @@ function derivedFrom(aggregateKey: Uint8Array, xOnlyKey: Uint8Array, origin: Key
     tweaks.push({ tweak: publicChildTweak(key, child), xOnly: false });
     key = next;
   }
-  // The origin may be what another one says of the key.
+  // The origin comes from another party and may be wrong.
   return equalBytes(key.publicKey.subarray(1), xOnlyKey) ? { publicKey: key.publicKey, tweaks } : null;
 }
 
-/** BIP-341: the output key, where the key is an internal one. */
+/** Returns the output key if the derived key is an internal one (BIP-341). */
 function withTree(derived: DerivedKey, xOnlyKey: Uint8Array, path: TaprootPath): DerivedKey | null {
   if (path.kind === 'script' || path.tweak === null) return derived;
   const tweak = tapTweakHash(xOnlyKey, path.tweak.merkleRoot);
@@ -148,7 +148,7 @@ function withTree(derived: DerivedKey, xOnlyKey: Uint8Array, path: TaprootPath):
   return { publicKey, tweaks: [...derived.tweaks, { tweak, xOnly: true }] };
 }
 
-/** Null until all have given their nonces, and where these or the participants are wrong. */
+/** Returns null until all nonces are known, and if a nonce or participant is invalid. */
 function sessionOf(ceremony: Ceremony): MusigSession | null {
   const { participants, tweaks, nonces, sighash } = ceremony;
   if (participants.length === 0 || nonces.size !== participants.length) return null;
@@ -159,7 +159,7 @@ function sessionOf(ceremony: Ceremony): MusigSession | null {
   return key && nonce && musigSession(key, nonce, sighash);
 }
 
-/** Null where the aggregate key is not what the participants come to. */
+/** Returns null if the participants do not aggregate to the aggregate key. */
 function trueAggregate({ aggregateKey, participants }: MusigParticipants): AggregateKey | null {
   const key = AggregateKey.of(participants);
   return key !== null && equalBytes(key.publicKey, aggregateKey) ? key : null;
@@ -171,7 +171,7 @@ function valuesOf(participants: readonly Uint8Array[], shares: MusigShares): Uin
   return values.length === participants.length ? values : null;
 }
 
-/** 64 bytes; null where a part is missing, or they come to no good signature. */
+/** Returns the signature of 64 bytes; null if a part is missing or the result is invalid. */
 function wholeSignature(ceremony: Ceremony): Uint8Array | null {
   const { participants, partials, sighash } = ceremony;
   const values = partials.size === participants.length ? valuesOf(participants, partials) : null;
@@ -194,7 +194,7 @@ function addPartials(provider: SigningProvider, ceremony: Ceremony): void {
     if (!publicNonce || key === null) continue;
     const id = sessionId(ceremony, participant, publicNonce);
     if (!musigNonces.has(id)) continue;
-    // Where another's nonce is wrong ours stays, as nothing was made of it.
+    // If another participant's nonce is invalid ours stays, since nothing was signed with it.
     session ??= sessionOf(ceremony);
     const secretNonce = session && musigNonces.consume(id);
     if (session === null || secretNonce === null) return;
@@ -204,7 +204,7 @@ function addPartials(provider: SigningProvider, ceremony: Ceremony): void {
   }
 }
 
-/** Gives a nonce for each key that has given none, and keeps its secret half. */
+/** Creates a nonce for each own key without one, and stores its secret half. */
 function addNonces(provider: SigningProvider, ceremony: Ceremony): void {
   const { participants, signedKey, leafHash, nonces, sighash } = ceremony;
   const { musigNonces } = provider;

@@ -20,7 +20,10 @@ interface TaprootSigning {
 
 const NO_KEY = new Uint8Array(32);
 
-/** The witness of a taproot output: by its key where that can sign, else by the script that makes it smallest. */
+/**
+ * Returns the witness of a taproot output: a key path signature if possible, or else the script path with the smallest
+ * witness.
+ */
 export function signTaproot(
   provider: SigningProvider,
   creator: SignatureCreator,
@@ -49,7 +52,7 @@ export function signTaproot(
   if (data.tapKeySignature !== null) return [data.tapKeySignature];
 
   let smallest: Stack | null = null;
-  // All are tried, as each signature may be one that others wait for.
+  // All leaves are signed, since other signers may need any of these signatures.
   for (const [, tapScript] of [...data.spend.scripts].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const stack = signTapScript(signing, tapScript);
     if (stack !== null && (smallest === null || stackSize(stack) < stackSize(smallest))) smallest = stack;

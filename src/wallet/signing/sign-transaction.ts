@@ -14,11 +14,11 @@ import { mergeSignatureData, newSignatureData } from './signature-data.ts';
 
 export interface SignedTransaction {
   readonly tx: Transaction;
-  /** Why inputs are not spendable yet, by their index; empty where all are. Core's texts. */
+  /** Core's texts of why inputs are not spendable yet, by input index. */
   readonly errors: ReadonlyMap<number, string>;
 }
 
-/** Where nothing is known of what an input spends. */
+/** Stands for an unknown spent output. */
 const UNKNOWN_OUTPUT: TxOutput = { value: -1n, scriptPubKey: new Uint8Array(0) };
 
 /**
@@ -42,7 +42,7 @@ export function* signTransactionSteps(
       return input;
     }
     const data = signatureDataOf(context, index);
-    // Without an output of its own, SIGHASH_SINGLE would sign for any transaction.
+    // Without a matching output, a SIGHASH_SINGLE signature would be valid for any transaction.
     if (!isSingle || index < tx.outputs.length)
       produceSignature(
         provider,
@@ -70,7 +70,7 @@ export function* signTransactionSteps(
   return { tx: { ...tx, inputs }, errors };
 }
 
-/** All at once. `onInput` is called before each input, and may throw to give up. */
+/** Signs without steps. `onInput` is called before each input, and may throw to cancel. */
 export function signTransaction(
   tx: Transaction,
   spentOutputs: readonly (TxOutput | null)[],
@@ -88,8 +88,8 @@ function signingError(error: ScriptError): string {
 }
 
 /**
- * The first of several copies of a transaction with the signatures of all. `spentOutputs` must be known. `onInput` is
- * called before each input of each copy, and may throw to give up.
+ * Returns the first of several copies of a transaction with the signatures of all. `spentOutputs` must be known.
+ * `onInput` is called before each input of each copy, and may throw to cancel.
  */
 export function combineTransactions(
   copies: readonly Transaction[],
@@ -116,7 +116,7 @@ export function combineTransactions(
   return { ...first!, inputs };
 }
 
-/** A context in which unknown outputs have a place; what signs them must not be asked for. */
+/** Returns a context with placeholders for unknown outputs, for which nothing must be signed. */
 export function contextOf(tx: Transaction, spentOutputs: readonly (TxOutput | null)[]): TxContext {
   return new TxContext(
     tx,

@@ -16,14 +16,14 @@ import { privateKeyOfXOnly, type SigningProvider } from '../keys/signing-data.ts
 
 /** Spending path of a taproot signature. */
 export type TaprootPath =
-  /** By the key itself, or tweaked with its script tree (null: none). */
+  /** The key itself, or the key tweaked with its script tree (null: no tree). */
   | { readonly kind: 'key'; readonly tweak: { readonly merkleRoot: Uint8Array | null } | null }
   | { readonly kind: 'script'; readonly leafHash: Uint8Array };
 
 /** Creates and verifies signatures for one input. */
 export interface SignatureCreator {
   readonly checker: SignatureChecker;
-  /** With its hash type at the end; null where the provider lacks the key or nothing may be signed. */
+  /** Returns a signature with its hash type; null if the provider lacks the key or nothing may be signed. */
   ecdsa(
     provider: SigningProvider,
     keyId: Uint8Array,
@@ -36,17 +36,17 @@ export interface SignatureCreator {
    * signed.
    */
   taprootSighash(leafHash: Uint8Array | null): Uint8Array | null;
-  /** A taproot signature of 64 bytes as the witness has it. */
+  /** Appends the hash type to a taproot signature of 64 bytes, if the witness needs it. */
   withHashType(signature64: Uint8Array): Uint8Array;
 }
 
-/** BIP-340's auxiliary bytes: none, as Core's, so that the same input is signed with the same bytes. */
+/** Auxiliary randomness of BIP-340: none, as in Core, so that signing is deterministic. */
 const NO_AUX = new Uint8Array(32);
 
 export interface SigningInput {
   readonly context: TxContext;
   readonly index: number;
-  /** `SIGHASH_DEFAULT` stands for ALL in inputs other than taproot's. */
+  /** `SIGHASH_DEFAULT` means ALL for inputs other than taproot ones. */
   readonly hashType: number;
   /** Whether the context knows all that is spent, as taproot signs it. */
   readonly allSpentKnown: boolean;
@@ -55,7 +55,7 @@ export interface SigningInput {
 /** Signs an input of a transaction. */
 export function transactionCreator({ context, index, hashType, allSpentKnown }: SigningInput): SignatureCreator {
   const amount = context.spentOutputs[index]!.value;
-  // Without an output of its own the signature would do for any transaction (before segwit), or for none (taproot).
+  // Without a matching output, the signature would be valid for any transaction (before segwit), or for none (taproot).
   const unsignable = (hashType & SIGHASH_OUTPUT_BITS) === SIGHASH_SINGLE && index >= context.tx.outputs.length;
   const withHashType = (signature64: Uint8Array) =>
     hashType === SIGHASH_DEFAULT ? signature64 : concatBytes(signature64, Uint8Array.of(hashType));
@@ -117,7 +117,7 @@ const ACCEPTING_CHECKER: SignatureChecker = {
   checkSequence: () => true,
 };
 
-/** As strict as DER asks for, with an R of so many bytes and an S of 32. */
+/** Returns a strict DER signature with R of `rLength` bytes and S of 32. */
 function dummyEcdsa(rLength: number): Uint8Array {
   const sLength = 32;
   const signature = new Uint8Array(rLength + sLength + 7);
@@ -127,7 +127,10 @@ function dummyEcdsa(rLength: number): Uint8Array {
   return signature;
 }
 
-/** "Signs" for every key, to measure: 71 bytes as with low R, or 72 with `maxSize`; 64 for taproot. */
+/**
+ * Returns dummy signatures for every key, for measuring: 71 bytes as with a low R, or 72 with `maxSize`; 64 for
+ * taproot.
+ */
 export function dummyCreator(maxSize: boolean): SignatureCreator {
   return {
     checker: ACCEPTING_CHECKER,

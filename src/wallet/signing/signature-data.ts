@@ -16,7 +16,7 @@ interface KnownKey {
 
 export interface KnownTapKey {
   readonly publicKey: Uint8Array;
-  /** By their hex. */
+  /** Leaf hashes by their hex. */
   readonly leafHashes: Map<string, Uint8Array>;
   readonly origin: KeyOrigin;
 }
@@ -36,8 +36,8 @@ interface Preimages {
 }
 
 /**
- * Signature data of one input: signers add to the data of earlier ones. The maps are keyed by hex: of HASH160s for
- * keys, of x-only keys for taproot.
+ * Signature data of one input, to which each signer adds. Maps are keyed by hex: of HASH160s for keys, of x-only keys
+ * for taproot.
  */
 export interface SignatureData {
   /** Whether scriptSig and witness satisfy the output. */
@@ -51,7 +51,7 @@ export interface SignatureData {
   readonly signatures: Map<string, KeySignature>;
   readonly keys: Map<string, KnownKey>;
   spend: TapSpend;
-  /** Depth first; null where no provider knows it. */
+  /** Leaves depth first; null if no provider knows the tree. */
   tree: readonly TreeLeaf[] | null;
   tapKeySignature: Uint8Array | null;
   /** By key and leaf hash. */
@@ -104,7 +104,7 @@ export function newSignatureData(): SignatureData {
   };
 }
 
-/** Both parties' scripts and signatures; whichever is complete wins. Core's MergeSignatureData. */
+/** Merges scripts and signatures. A complete one wins. Core's MergeSignatureData. */
 export function mergeSignatureData(a: SignatureData, b: SignatureData): SignatureData {
   if (a.complete) return a;
   if (b.complete) return b;

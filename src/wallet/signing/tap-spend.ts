@@ -2,7 +2,7 @@ import { bytesToHex, compareBytes } from '../../util/bytes.ts';
 import { isWholeTree, type TreeLeaf } from '../descriptor/taproot-tree.ts';
 import type { TaprootSpendData } from '../keys/signing-data.ts';
 
-/** One script of a taproot output with the control blocks that prove it, shortest first. */
+/** A script of a taproot output with its control blocks, shortest first. */
 export interface TapScript {
   readonly script: Uint8Array;
   readonly leafVersion: number;
@@ -12,7 +12,7 @@ export interface TapScript {
 /** Data for spending a taproot output. */
 export interface TapSpend {
   readonly internalKey: Uint8Array | null;
-  /** Null where the output has no scripts, or none is known. */
+  /** Null if the output has no scripts, or none is known. */
   readonly merkleRoot: Uint8Array | null;
   /** By `tapScriptKey`. */
   readonly scripts: ReadonlyMap<string, TapScript>;
@@ -23,12 +23,12 @@ export const NO_TAP_SPEND: TapSpend = { internalKey: null, merkleRoot: null, scr
 const CONTROL_BASE_SIZE = 33;
 const CONTROL_NODE_SIZE = 32;
 
-/** Sorts as Core's map of scripts and leaf versions does: a blank is less than any digit. */
+/** Returns a sort key in the order of Core's map of scripts and leaf versions, where a blank precedes all digits. */
 function tapScriptKey(script: Uint8Array, leafVersion: number): string {
   return `${bytesToHex(script)} ${leafVersion.toString(16).padStart(2, '0')}`;
 }
 
-/** Both maps' scripts, those of one script with the control blocks of both. */
+/** Merges two maps; a script in both gets the control blocks of both. */
 export function mergeTapScripts(
   scripts: ReadonlyMap<string, TapScript>,
   others: Iterable<TapScript>,
@@ -77,8 +77,8 @@ export function tapSpendOf({ internalKey, merkleRoot, leaves }: TaprootSpendData
 }
 
 /**
- * The whole tree depth first, from right to left as Core writes it; empty where there is none or it is not known as a
- * whole.
+ * Returns the complete tree depth first, from right to left as Core writes it; empty if there is none or it is not
+ * completely known.
  */
 export function treeOf({ leaves }: TaprootSpendData): readonly TreeLeaf[] {
   const tree = leaves.toReversed().map(({ script, leafVersion, controlBlock }) => ({

@@ -275,7 +275,7 @@ const wsMessage: FuzzTarget = {
         want() {},
         decline() {},
         seq: LAST_EVENT,
-        goTo({ seq }: EventPosition) {
+        resumeAt({ seq }: EventPosition) {
           this.seq = seq;
         },
       };

@@ -1,18 +1,18 @@
 import type { Fragment, MiniscriptContext } from './fragment.ts';
 import { has, type Type } from './type.ts';
 
-/** A bound that is null where there is no way to do it. */
+/** A bound; null if it cannot be done. */
 type Bound = number | null;
 
-/** How much it takes at most, over all ways that are not malleable: to satisfy, and to dissatisfy. */
+/** Maximum costs of satisfying and dissatisfying an expression, over all non-malleable ways. */
 export interface Bounds<T> {
   readonly sat: T;
   readonly dsat: T;
 }
 
 /**
- * Stack heights over the traces of a script. `net`: how much higher the stack is at the start than at the end; `peak`:
- * how much higher than at the end it gets on the way.
+ * Stack heights of the traces of a script. `net` is the height at the start minus that at the end, and `peak` is the
+ * maximum height minus that at the end.
  */
 export interface Trace {
   readonly net: number;
@@ -32,7 +32,7 @@ interface BoundedNode {
   }[];
 }
 
-/** Two ways of counting that fold over a tree alike: one after the other, and one or the other. */
+/** Operations of a fold over a tree: one after the other, and one or the other. */
 interface Counting<T> {
   both(a: T | null, b: T | null): T | null;
   either(a: T | null, b: T | null): T | null;
@@ -48,10 +48,7 @@ const TRACES: Counting<Trace> = {
   either: (a, b) => (a === null ? b : b === null ? a : { net: Math.max(a.net, b.net), peak: Math.max(a.peak, b.peak) }),
 };
 
-/**
- * Combines `subs` of a threshold: all dissatisfied, one satisfied, … all satisfied. `between` follows all but the
- * first.
- */
+/** Combines `subs` of a threshold for every number of satisfied ones. `between` follows all but the first. */
 function thresholds<T>(
   { both, either }: Counting<T>,
   subs: readonly Bounds<T | null>[],
@@ -69,7 +66,7 @@ function thresholds<T>(
   return sats;
 }
 
-/** Opcodes of a script other than pushes, and keys of CHECKMULTISIGs that may run, which count as well. */
+/** Number of opcodes other than pushes, plus the keys of executed CHECKMULTISIGs, which count as well. */
 export interface OpCount extends Bounds<Bound> {
   readonly count: number;
 }
@@ -251,7 +248,7 @@ export function stackTraces(node: BoundedNode): Bounds<Trace | null> {
   }
 }
 
-/** Bytes of the witness, without the script. */
+/** Returns the bytes of the witness without the script. */
 export function witnessSizes(node: BoundedNode, context: MiniscriptContext): Bounds<Bound> {
   const { fragment, k, keys, subs } = node;
   const signature = context === 'tapscript' ? 1 + 65 : 1 + 72;

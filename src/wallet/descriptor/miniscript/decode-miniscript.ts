@@ -12,13 +12,13 @@ import {
 } from './fragment.ts';
 import { MiniscriptNode, type NodeParts } from './miniscript-node.ts';
 
-/** The numbers that keys of a script are to have in the tree; null for a key that cannot be there. */
+/** Returns the numbers of keys in the tree; null for a key that is not allowed there. */
 export interface KeyFinder {
   findKey(bytes: Uint8Array): number | null;
   findKeyHash(hash20: Uint8Array): number | null;
 }
 
-/** An opcode; `data` is what it pushes, OP_1 to OP_16 included. */
+/** An opcode with the bytes it pushes, if any; OP_1 to OP_16 push too. */
 interface Item {
   readonly opcode: number;
   readonly data: Uint8Array;
@@ -32,7 +32,7 @@ const X_ONLY_SIZE = 32;
 const HASH_SIZE = 20;
 const MAX_LOCK = 0x7fff_ffff;
 
-/** Opcodes with a VERIFY form, which is read as the opcode and OP_VERIFY. */
+/** Opcodes with a VERIFY form, which is read as two opcodes. */
 const VERIFY_FORMS: ReadonlyMap<number, number> = new Map([
   [Op.OP_CHECKSIGVERIFY, Op.OP_CHECKSIG],
   [Op.OP_CHECKMULTISIGVERIFY, Op.OP_CHECKMULTISIG],
@@ -48,7 +48,7 @@ const HASHES_BY_OP: ReadonlyMap<number, HashFragment> = new Map([
   [Op.OP_HASH160, 'hash160'],
 ]);
 
-/** The expression that has this script, valid as a script of its own; null where there is none. */
+/** Returns the expression of a script that is valid at the top; null if there is none. */
 export function decodeMiniscript(
   script: Uint8Array,
   context: MiniscriptContext,
@@ -59,7 +59,10 @@ export function decodeMiniscript(
   return items && new MiniscriptDecoder(items, context, keys).decode();
 }
 
-/** From the last to the first. Null for a push that could be shorter, and for a VERIFY that could be part of an opcode. */
+/**
+ * Returns the opcodes from last to first. Returns null for a push that is not minimal, and for an OP_VERIFY that has a
+ * combined form.
+ */
 function readItems(script: Uint8Array): Item[] | null {
   const items: Item[] = [];
   for (const operation of readOperations(script)) {
@@ -110,7 +113,7 @@ class MiniscriptDecoder {
     return this.#items[this.#at + ahead]?.data ?? NO_DATA;
   }
 
-  /** The number that is pushed there; null where none is. */
+  /** Returns the pushed number; null if the item pushes none. */
   #number(ahead: number): number | null {
     if (this.#op(ahead) === Op.OP_0) return 0;
     const data = this.#data(ahead);
@@ -143,7 +146,7 @@ class MiniscriptDecoder {
     return true;
   }
 
-  /** An expression, and more of them in front, which and_v() joins. */
+  /** Reads an expression, and those before it that and_v() joins. */
   #sequence(): boolean {
     return this.#read(
       () => this.#maybeAndV(),
@@ -152,7 +155,7 @@ class MiniscriptDecoder {
   }
 
   #maybeAndV(): boolean {
-    // No expression ends with these, nor with what is in front of the script.
+    // No expression ends with these opcodes, or before the start of the script.
     const ends = [-1, Op.OP_IF, Op.OP_ELSE, Op.OP_NOTIF, Op.OP_TOALTSTACK, Op.OP_SWAP];
     if (ends.includes(this.#op())) return true;
     return this.#read(
@@ -161,7 +164,7 @@ class MiniscriptDecoder {
     );
   }
 
-  /** A second argument, with the wrapper `a:` or `s:`. */
+  /** Reads a second argument with the wrapper `a:` or `s:`. */
   #wrapped(): boolean {
     if (this.#op() < 0) return false;
     const [first, fragment] = this.#skip(Op.OP_FROMALTSTACK)
@@ -173,7 +176,7 @@ class MiniscriptDecoder {
     );
   }
 
-  /** An expression other than and_v(), of which this is the last part, and other than a second argument. */
+  /** Reads an expression that is neither and_v() nor a second argument. */
   #single(): boolean {
     const op = this.#op();
     if (op === Op.OP_1) return this.#consume(1, '1');
@@ -254,7 +257,9 @@ class MiniscriptDecoder {
     return keys.length >= k && this.#consume(2 + 2 * keys.length, 'multi_a', { k, keys: keys.reverse() });
   }
 
-  /** Expressions with others in them. These are never and_v() where that commutes with what is around it. */
+  /**
+   * Builds expressions with others in them. An and_v() that commutes with its surroundings is read outside of these.
+   */
   #combined(): boolean {
     const single = () => this.#single();
     if (this.#skip(Op.OP_CHECKSIG)) return this.#read(() => this.#make('c', 1), single);
@@ -289,7 +294,7 @@ class MiniscriptDecoder {
     return next();
   }
 
-  /** In front of the last expression before an OP_ENDIF. */
+  /** Reads what precedes the last expression before an OP_ENDIF. */
   #endif(): boolean {
     if (this.#skip(Op.OP_ELSE))
       return this.#read(
@@ -311,14 +316,14 @@ class MiniscriptDecoder {
     return this.#skip(Op.OP_0NOTEQUAL) && this.#skip(Op.OP_SIZE) && this.#make('j', 1);
   }
 
-  /** In front of the first of two expressions with an OP_ELSE between them. */
+  /** Reads what precedes the first of two expressions with an OP_ELSE between them. */
   #else(): boolean {
     if (this.#skip(Op.OP_IF)) return this.#make('or_i', 2);
     if (!this.#skip(Op.OP_NOTIF)) return false;
     return this.#read(
       () => {
         if (this.#nodes.length < 3) return false;
-        // The script has the third in front of the second.
+        // The script has the third one before the second.
         const [second, third, first] = this.#nodes.splice(-3);
         this.#nodes.push(third!, second!, first!);
         return this.#make('andor', 3);

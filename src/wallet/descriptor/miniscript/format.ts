@@ -8,10 +8,10 @@ import { has } from './type.ts';
 
 const isWrapper = (fragment: Fragment) => (WRAPPERS as readonly string[]).includes(fragment);
 
-/** Parts of a text in order: what is written as it is, and expressions that are yet to be. */
+/** Parts of a text in order: finished texts, and expressions that follow. */
 type TextPart = string | { readonly node: MiniscriptNode; readonly wrapped: boolean } | null;
 
-/** The text of an expression, in the shortest of its forms. Null where `formatKey` is for one of its keys. */
+/** Returns the shortest text of an expression; null if `formatKey` returns null for one of its keys. */
 export function formatMiniscript(root: MiniscriptNode, formatKey: (key: number) => string | null): string | null {
   let text = '';
   const todo: TextPart[] = [{ node: root, wrapped: false }];
@@ -23,7 +23,7 @@ export function formatMiniscript(root: MiniscriptNode, formatKey: (key: number) 
   return text;
 }
 
-/** `wrapped`: whether wrappers are right before, which a colon then ends. */
+/** Returns the parts of an expression. `wrapped` says whether wrappers precede it, which a colon ends. */
 function textParts(
   { fragment, subs, keys, k, data }: MiniscriptNode,
   wrapped: boolean,
@@ -69,7 +69,7 @@ function textParts(
   }
 }
 
-/** How a key stands in the script: itself, or for pk_h() its HASH160. */
+/** Returns the bytes of a key in the script: the key itself, or its HASH160 for pk_h(). */
 export interface KeyBytes {
   key(key: number): Uint8Array;
   keyHash(key: number): Uint8Array;
@@ -82,17 +82,17 @@ const HASH_OPS: Readonly<Record<HashFragment, number>> = {
   hash160: Op.OP_HASH160,
 };
 
-/** Opcodes as numbers, pushes as bytes with their header, and expressions that are yet to be written. */
+/** Opcodes as numbers, pushes as bytes with their length, and expressions that follow. */
 type ScriptPart = number | Uint8Array | MiniscriptNode | 'verify';
 
-/** The script of an expression. */
+/** Returns the script of an expression. */
 export function miniscriptScript(root: MiniscriptNode, keys: KeyBytes): Uint8Array {
   const w = new ByteWriter(root.scriptSize);
   const todo: ScriptPart[] = [root];
   for (let part = todo.pop(); part !== undefined; part = todo.pop()) {
     if (typeof part === 'number') w.u8(part);
     else if (part instanceof Uint8Array) w.bytes(part);
-    // The opcodes that end such an expression are followed by their VERIFY forms.
+    // An opcode that ends such an expression has its VERIFY form.
     else if (part === 'verify') w.finish()[w.length - 1]! += 1;
     else todo.push(...scriptParts(part, keys).reverse());
   }

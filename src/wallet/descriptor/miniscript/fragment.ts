@@ -1,4 +1,4 @@
-/** Where a miniscript stands, which decides about keys, multisig and limits. */
+/** Context of a miniscript, which determines keys, multisig and limits. */
 export type MiniscriptContext = 'p2wsh' | 'tapscript';
 
 export const WRAPPERS = ['a', 's', 'c', 'd', 'v', 'j', 'n'] as const;
@@ -31,7 +31,7 @@ export type Fragment =
   | 'multi'
   | 'multi_a';
 
-/** Bytes of what such a hash is of size. */
+/** Bytes of the hashes. */
 export const HASH_SIZES: Readonly<Record<HashFragment, number>> = {
   sha256: 32,
   ripemd160: 20,
@@ -39,11 +39,11 @@ export const HASH_SIZES: Readonly<Record<HashFragment, number>> = {
   hash160: 20,
 };
 
-/** Keys of a multi_a() or sortedmulti_a(). */
+/** Maximum number of keys of multi_a() and sortedmulti_a(). */
 export const MAX_PUBKEYS_PER_MULTI_A = 999;
-/** Bytes of a witness script that is relayed. */
+/** Maximum size of a standard witness script, bytes. */
 const MAX_P2WSH_SCRIPT_SIZE = 3600;
-/** Maximum size of a tapscript, bytes: a transaction of standard weight has room for it and its largest witness. */
+/** Maximum size of a tapscript, bytes: a standard transaction can hold it with its largest witness. */
 const MAX_TAPSCRIPT_SIZE = 329_482;
 
 export function maxScriptSize(context: MiniscriptContext): number {

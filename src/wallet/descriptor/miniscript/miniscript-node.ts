@@ -4,23 +4,23 @@ import { type Bounds, countOps, type OpCount, stackTraces, type Trace, witnessSi
 import { type Fragment, type MiniscriptContext, maxScriptSize } from './fragment.ts';
 import { computeType, has, type Type } from './type.ts';
 
-/** Items that the witness of a P2WSH input may have to be relayed. */
+/** Maximum number of witness items of a standard P2WSH input. */
 const MAX_P2WSH_STACK_ITEMS = 100;
 
-/** Data of an expression beside its fragment. */
+/** Data of an expression besides its fragment. */
 export interface NodeParts {
   readonly subs?: readonly MiniscriptNode[];
-  /** A lock of older() or after(), a threshold of thresh(), multi() or multi_a(). */
+  /** Lock of older() or after(), or threshold of thresh(), multi() or multi_a(). */
   readonly k?: number;
-  /** Numbers of keys; the creator of the tree resolves them. */
+  /** Numbers of its keys; the creator of the tree maps them to keys. */
   readonly keys?: readonly number[];
-  /** A hash. */
+  /** Hash of a hash fragment. */
   readonly data?: Uint8Array;
 }
 
 const NO_DATA = new Uint8Array(0);
 
-/** A miniscript expression (BIP-379) with what can be said of it from its parts alone. */
+/** A miniscript expression (BIP-379) with the properties that follow from its parts. */
 export class MiniscriptNode {
   readonly fragment: Fragment;
   readonly context: MiniscriptContext;
@@ -57,27 +57,27 @@ export class MiniscriptNode {
     this.witness = witnessSizes(this, context);
   }
 
-  /** Opcodes that a satisfaction may run; null without one. */
+  /** Maximum number of executed opcodes; null if it cannot be satisfied. */
   get opCount(): number | null {
     return this.ops.sat === null ? null : this.ops.count + this.ops.sat;
   }
 
-  /** Stack items of the largest satisfaction; null without one. */
+  /** Number of stack items of the largest satisfaction; null if it cannot be satisfied. */
   get stackSize(): number | null {
     return this.stack.sat === null ? null : this.stack.sat.net + this.#result;
   }
 
-  /** The highest that the stack gets; null without a satisfaction. */
+  /** Maximum height of the stack; null if it cannot be satisfied. */
   get execStackSize(): number | null {
     return this.stack.sat === null ? null : this.stack.sat.peak + this.#result;
   }
 
-  /** Bytes of the largest satisfaction without the script; null without one. */
+  /** Bytes of the largest satisfaction without the script; null if it cannot be satisfied. */
   get witnessSize(): number | null {
     return this.witness.sat;
   }
 
-  /** Items it leaves. */
+  /** Number of items that it leaves on the stack. */
   get #result(): number {
     return has(this.type, 'V') || this.type === 0 ? 0 : 1;
   }
@@ -134,8 +134,8 @@ export class MiniscriptNode {
 }
 
 /**
- * Computes a value for each expression from those of the expressions in it, and returns that of the root. Without
- * recursion: expressions may be nested a hundred thousand deep.
+ * Computes a value of each expression from those of its subexpressions, and returns that of the root. It does not
+ * recurse, since expressions may be nested a hundred thousand deep.
  */
 export function foldMiniscript<T>(root: MiniscriptNode, up: (node: MiniscriptNode, subs: readonly T[]) => T): T {
   const values: T[] = [];
@@ -154,7 +154,7 @@ export function foldMiniscript<T>(root: MiniscriptNode, up: (node: MiniscriptNod
 
 /** Sets `hasDuplicateKeys` in the whole tree. `identify` returns equal texts for equal keys. */
 export function markDuplicateKeys(root: MiniscriptNode, identify: (key: number) => string): void {
-  // The keys in an expression; null where one is there twice.
+  // The keys of an expression; null if one occurs twice.
   foldMiniscript<Set<string> | null>(root, (node, subs) => {
     const own = new Set(node.keys.map(identify));
     let keys: Set<string> | null = own.size === node.keys.length ? own : null;
@@ -164,7 +164,7 @@ export function markDuplicateKeys(root: MiniscriptNode, identify: (key: number) 
   });
 }
 
-/** Null where they have a member in common. Takes both over. */
+/** Merges two sets, which it may change. Returns null if they share a member. */
 function union(a: Set<string>, b: Set<string>): Set<string> | null {
   const [large, small] = a.size < b.size ? [b, a] : [a, b];
   for (const member of small) {
@@ -174,7 +174,7 @@ function union(a: Set<string>, b: Set<string>): Set<string> | null {
   return large;
 }
 
-/** An expression that is not sane although all in it are; null where all are. */
+/** Returns an expression that is not sane although all its subexpressions are; null if there is none. */
 export function findInsane(root: MiniscriptNode): MiniscriptNode | null {
   return foldMiniscript<MiniscriptNode | null>(
     root,

@@ -14,13 +14,13 @@ import {
 import { MiniscriptNode, type NodeParts } from './miniscript-node.ts';
 import { has } from './type.ts';
 
-/** Takes the text of a key, and returns the number it is to have in the tree. May throw. */
+/** Parses a key, and returns its number in the tree. It may throw. */
 export type ReadKey = (text: string) => number;
 
-/** A step of the parser; false where the text is no miniscript. */
+/** A step of the parser, which returns false if the text is not miniscript. */
 type Step = () => boolean;
 
-/** Bytes that a function adds to the script, with those for what the expressions in it are counted short of. */
+/** Bytes that a function adds to the script, including those that its subexpressions were counted short of. */
 const COMBINED_SIZES: readonly (readonly [name: string, fragment: Fragment, size: number])[] = [
   ['and_b', 'and_b', 2],
   ['and_v', 'and_v', 1],
@@ -38,8 +38,8 @@ export function parseMiniscript(text: string, context: MiniscriptContext, readKe
 }
 
 /**
- * Without recursion, as expressions may be nested as deep as a script is long. The size of the script is counted on the
- * way to stop early; every expression counts a byte less than it has, which the function around it brings along.
+ * Parses without recursion, since expressions may be nested as deep as a script is long. The script size is counted
+ * while parsing, so that it stops early. Every expression is counted one byte short, which the enclosing function adds.
  */
 class MiniscriptParser {
   readonly #reader: ExpressionReader;
@@ -68,14 +68,14 @@ class MiniscriptParser {
     return true;
   }
 
-  /** Wrappers and a colon, if there are, and the expression behind. */
+  /** Reads the wrappers, if any, and the expression behind them. */
   #wrapped(): boolean {
     const [, wrappers = ''] = /^(.[a-z]*):/.exec(this.#reader.rest) ?? [];
     const limit = maxScriptSize(this.#context);
     let last = '';
     for (const wrapper of wrappers) {
       if (this.#size > limit) return false;
-      // Two would be no more valid than one, and add nothing to the size.
+      // A second `v` is never valid, and would not add to the size.
       if (wrapper === 'v' && last === 'v') return false;
       if (!this.#wrapper(wrapper)) return false;
       last = wrapper;
@@ -144,7 +144,7 @@ class MiniscriptParser {
     return false;
   }
 
-  /** The argument in `name(…)`; null where there is none. */
+  /** Reads the argument of `name(…)`; null if there is none. */
   #argument(name: string): string | null {
     const inner = new ExpressionReader(this.#reader.argument());
     return inner.enter(name) ? inner.rest : null;
@@ -171,7 +171,7 @@ class MiniscriptParser {
     return this.#make(lock, 0, { k });
   }
 
-  /** A number and the comma behind it; 0 where there is none. */
+  /** Reads a number and a comma; 0 if there is none. */
   #threshold(): number {
     const { rest } = this.#reader;
     const comma = nextChar(rest, ',');
@@ -218,7 +218,7 @@ class MiniscriptParser {
     return true;
   }
 
-  /** `count` expressions with commas between them and a bracket behind. */
+  /** Reads `count` expressions with commas between them, and a closing bracket. */
   #combination(count: number, size: number, make: Step): boolean {
     this.#size += size;
     this.#steps.push(make, () => this.#reader.skip(')'));
@@ -230,12 +230,12 @@ class MiniscriptParser {
   }
 }
 
-/** 0 for what is no number; such a number is never allowed. */
+/** Returns 0 for text that is not a number. Zero is never allowed. */
 function readNumber(text: string | null): number {
   return text !== null && /^\d{1,19}$/.test(text) ? Number(text) : 0;
 }
 
-/** Where a character is within the current brackets; -1 where it is not. */
+/** Returns the position of a character within the current brackets; -1 without one. */
 function nextChar(text: string, char: string): number {
   for (let i = 0; i < text.length; i++) {
     if (text[i] === char) return i;

@@ -3,11 +3,11 @@ import { foldMiniscript, type MiniscriptNode } from './miniscript-node.ts';
 
 /** Data of a spender. `key` is the number of a key in the tree. */
 export interface MiniscriptSpender {
-  /** The key as it stands in a script. */
+  /** Returns the key as it appears in the script. */
   keyBytes(key: number): Uint8Array;
-  /** A signature with its hash type; null where there is none. */
+  /** Returns a signature with its hash type; null if there is none. */
   sign(key: number): Uint8Array | null;
-  /** 32 bytes; null where they are not known. */
+  /** Returns the 32-byte preimage; null if it is unknown. */
   preimage(hash: HashFragment, image: Uint8Array): Uint8Array | null;
   /** Whether the input's sequence satisfies this relative lock (BIP-112). */
   isOlder(lock: number): boolean;
@@ -15,10 +15,10 @@ export interface MiniscriptSpender {
   isAfter(lock: number): boolean;
 }
 
-/** One way to satisfy or to dissatisfy an expression; null where there is none. */
+/** A way to satisfy or dissatisfy an expression; null if there is none. */
 interface Way {
   readonly items: readonly Uint8Array[];
-  /** Bytes of the items in a witness. */
+  /** Bytes of the witness items. */
   readonly size: number;
   readonly hasSignature: boolean;
   /** Whether others can turn it into another one that is as good. */
@@ -33,7 +33,7 @@ interface Ways {
 const EMPTY: Way = { items: [], size: 0, hasSignature: false, malleable: false };
 const ZERO = item(new Uint8Array(0));
 const ONE = item(Uint8Array.of(1));
-/** Any other preimage does as well. */
+/** Any other value of 32 bytes would do as well. */
 const WRONG_PREIMAGE: Way = { ...item(new Uint8Array(32)), malleable: true };
 
 function item(bytes: Uint8Array): Way {
@@ -44,7 +44,7 @@ function signed(signature: Uint8Array | null): Way | null {
   return signature && { ...item(signature), hasSignature: true };
 }
 
-/** One after the other; the first is beneath. */
+/** Concatenates ways; the first is at the bottom of the stack. */
 function both(...ways: readonly (Way | null)[]): Way | null {
   let all: Way = EMPTY;
   for (const way of ways) {
@@ -60,8 +60,8 @@ function both(...ways: readonly (Way | null)[]): Way | null {
 }
 
 /**
- * The way to take of two. Without a signature in one of them, others could always change to that: so it has to be it,
- * and with two such ways malleability cannot be helped. Else one that is not malleable, else the smaller one.
+ * Returns the better of two ways. If one needs no signature, a third party could switch to it, so it is chosen; if both
+ * need none, the result is malleable. Otherwise a way that is not malleable wins, then the smaller one.
  */
 function either(a: Way | null, b: Way | null): Way | null {
   if (a === null || b === null) return a ?? b;
@@ -76,8 +76,8 @@ function malleable(way: Way | null): Way | null {
 }
 
 /**
- * The witness that satisfies a script, without the script; null where what the spender has is not enough, or would do
- * only in a way that others can change.
+ * Returns the witness items that satisfy a script, without the script. Returns null if the spender lacks data, or if
+ * every witness is malleable.
  */
 export function satisfyMiniscript(root: MiniscriptNode, spender: MiniscriptSpender): readonly Uint8Array[] | null {
   const { sat } = foldMiniscript<Ways>(root, (node, subs) => waysOf(node, subs, spender));
@@ -123,7 +123,8 @@ function waysOf(node: MiniscriptNode, subs: readonly Ways[], spender: Miniscript
     case 'v':
       return { sat: x.sat, dsat: null };
     case 'j':
-      // Where the inner one can be dissatisfied without signature, that may be another way to dissatisfy this one.
+      // If the inner expression can be dissatisfied without a signature, that may be a second way to dissatisfy this
+      // one.
       return { sat: x.sat, dsat: { ...ZERO, malleable: x.dsat !== null && !x.dsat.hasSignature } };
     case 'and_v':
       return { sat: both(y.sat, x.sat), dsat: both(y.dsat, x.sat) };
@@ -156,7 +157,7 @@ function waysOf(node: MiniscriptNode, subs: readonly Ways[], spender: Miniscript
   }
 }
 
-/** The best ways to do none, one, … all of several things, each of which `ways` either does or leaves. */
+/** Returns the best ways to satisfy none, one, … all of several expressions. */
 function choose(ways: readonly Ways[], start: Way): (Way | null)[] {
   let best: (Way | null)[] = [start];
   for (const { sat, dsat } of ways) {
@@ -168,7 +169,7 @@ function choose(ways: readonly Ways[], start: Way): (Way | null)[] {
   return best;
 }
 
-/** CHECKMULTISIG takes signatures in the order of the keys, and one item too many (BIP-147). */
+/** CHECKMULTISIG expects signatures in the order of the keys, and pops one item too many (BIP-147). */
 function multiWays(k: number, keys: readonly number[], spender: MiniscriptSpender): Ways {
   const signatures = keys.map((key) => ({ sat: signed(spender.sign(key)), dsat: EMPTY }));
   return {
@@ -177,7 +178,7 @@ function multiWays(k: number, keys: readonly number[], spender: MiniscriptSpende
   };
 }
 
-/** Every key has an item here, that of the first key on top. */
+/** Every key has an item; that of the first key is on top. */
 function multiAWays(k: number, keys: readonly number[], spender: MiniscriptSpender): Ways {
   const signatures = keys.toReversed().map((key) => ({ sat: signed(spender.sign(key)), dsat: ZERO }));
   const best = choose(signatures, EMPTY);
@@ -186,7 +187,7 @@ function multiAWays(k: number, keys: readonly number[], spender: MiniscriptSpend
 
 function threshWays(k: number, subs: readonly Ways[]): Ways {
   const best = choose(subs.toReversed(), EMPTY);
-  // Satisfying another number than k dissatisfies as well, but a third party can change that to none.
+  // Any number of satisfactions other than k dissatisfies it too, but a third party could reduce it to zero.
   let dsat: Way | null = null;
   for (const [i, way] of best.entries()) if (i !== k) dsat = either(dsat, i === 0 ? way : malleable(way));
   return { sat: best[k]!, dsat };

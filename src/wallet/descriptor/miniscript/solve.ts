@@ -3,10 +3,10 @@ import { decodeMiniscript } from './decode-miniscript.ts';
 import type { MiniscriptContext } from './fragment.ts';
 import type { MiniscriptNode } from './miniscript-node.ts';
 
-/** A script read as a miniscript. */
+/** A script that was parsed as miniscript. */
 export interface SolvedMiniscript {
   readonly root: MiniscriptNode;
-  /** By their numbers in the tree, as they stand in a script: 33 bytes, in tapscript 32. */
+  /** Keys by their numbers in the tree, as they appear in the script: 33 bytes, or 32 in tapscript. */
   readonly keys: readonly Uint8Array[];
 }
 

@@ -13,7 +13,7 @@ export type Type = number;
 const LETTERS = 'BVKWzonduefsmxghijk';
 const parsed = new Map<string, Type>();
 
-/** The type with these letters. */
+/** Returns the type with these letters. */
 function typeOf(letters: string): Type {
   let type = parsed.get(letters);
   if (type === undefined) {
@@ -41,15 +41,15 @@ function when(condition: boolean, letters: string): Type {
   return condition ? typeOf(letters) : 0;
 }
 
-/** BIP-68: set in a relative timelock of time. */
+/** BIP-68 flag of a relative timelock in units of time. */
 const SEQUENCE_TYPE_FLAG = 0x40_0000;
 const LOCKTIME_THRESHOLD = 500_000_000;
 const NO_TYPE: Type = 0;
 
-/** The type of an expression from those in it; 0 where they do not fit. */
+/** Returns the type of an expression from those of its subexpressions; 0 if they do not fit. */
 export function computeType(fragment: Fragment, subs: readonly Type[], k: number, context: MiniscriptContext): Type {
   const type = fragment === 'thresh' ? threshType(subs, k) : fragmentType(fragment, subs, k, context);
-  // Without a base type the rest means nothing.
+  // Without a base type the other properties are meaningless.
   return some(type, 'BVKW') === 0 ? NO_TYPE : type;
 }
 
@@ -88,7 +88,7 @@ function fragmentType(
     case 'c':
       return when(has(x, 'K'), 'B') | some(x, 'ghijkondfem') | typeOf('us');
     case 'd':
-      // In P2WSH, MINIMALIF is a rule of policy only, so that other values than 1 may be left.
+      // In P2WSH MINIMALIF is only policy, so that values other than 1 may remain.
       return (
         when(has(x, 'Vz'), 'B') |
         when(has(x, 'z'), 'o') |
@@ -170,12 +170,12 @@ function fragmentType(
   }
 }
 
-/** o of two that both run. */
+/** Property o of two expressions that both run. */
 function oneOf(x: Type, y: Type): Type {
   return has(x | y, 'z') ? some(x | y, 'o') : 0;
 }
 
-/** Common part of or_c and or_d. */
+/** Returns the properties that or_c and or_d share. */
 function orElse(x: Type, y: Type): Type {
   return (has(y, 'z') ? some(x, 'o') : 0) | (has(x, 'e') && has(x | y, 's') ? some(x & y, 'm') : 0) | some(x & y, 'zs');
 }
