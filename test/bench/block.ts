@@ -22,7 +22,7 @@ export async function benchBlock(count = COUNT): Promise<void> {
   const { config } = loadConfig(args);
   const node = new Node(config, { log: stderrLog({ ...config.log, level: 'error' }) });
   try {
-    // The last one is of now, so that the node is in sync and commits every block.
+    // The last block is recent, so that the node is in sync and commits every block.
     let time = Math.floor(Date.now() / 1000);
     chain.mine(1, { time });
     for (const { raw } of chain.blocks.slice(1)) await node.chain.submitBlock(raw);

@@ -7,7 +7,7 @@ import { grouped, printTable } from './report.ts';
 
 const MAIN = join(import.meta.dir, '../../src/main.ts');
 
-/** `obverse import` of the chain as a process of its own, with all indexes. */
+/** Measures `obverse import` of the chain with all indexes, in its own process. */
 export async function benchImport(chain: string): Promise<void> {
   const signatures = signatureRates();
   const datadir = mkdtempSync(join(tmpdir(), 'obverse-bench-'));
@@ -44,7 +44,7 @@ export async function benchImport(chain: string): Promise<void> {
 interface Outcome {
   datadir: string;
   seconds: number;
-  /** Bytes. */
+  /** Peak memory, bytes. */
   peak: number;
   stderr: string;
   signatures: ReturnType<typeof signatureRates>;
@@ -104,7 +104,7 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** The most memory the process had at any time, by the kernel's account where it keeps one. */
+/** Returns a function for the peak memory of the process, from the kernel's figures if there are any. */
 function watchMemory(pid: number): () => number {
   let peak = 0;
   const look = () => {
@@ -112,7 +112,7 @@ function watchMemory(pid: number): () => number {
       const kilobytes = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
       peak = Math.max(peak, Number(kilobytes ?? 0) * 1024);
     } catch {
-      // It has ended, or the system has no such account.
+      // The process has ended, or the system has no such figures.
     }
   };
   const timer = setInterval(look, 100);

@@ -7,12 +7,12 @@ const MAIN = join(import.meta.dir, '../../src/main.ts');
 const PORT = 18_943;
 const URL_BASE = `http://127.0.0.1:${PORT}`;
 const BARE_URL = `http://127.0.0.1:${PORT + 1}/`;
-/** Between two requests of one kind, at least and at most: the kinds must not queue up behind each other for ever. */
+/** Bounds of the pause between two requests of one kind, so that the kinds do not stay queued behind each other. */
 const PAUSE_MS = [10, 20] as const;
-/** Answers at once and does nothing else: what this machine lets a process answer in beside such work. */
+/** Server that only replies: the latency of a process on this machine during such work. */
 const BARE_SERVER = `Bun.serve({ hostname: '127.0.0.1', port: ${PORT + 1}, fetch: () => new Response('ok') })`;
 
-/** Times requests to a node from its first breath until it has imported the chain. */
+/** Measures requests to a node from its start until the chain is imported. */
 export async function benchLatency(chain: string): Promise<void> {
   const datadir = mkdtempSync(join(tmpdir(), 'obverse-bench-'));
   const child = Bun.spawn(

@@ -20,7 +20,7 @@ export async function benchMempool(count = 30_000): Promise<void> {
   const chain = chainWithCoins(blocks, 'anyone');
   const spends = ordinarySpends(chain, count, (n) => 200n + BigInt(n % 5000));
   const txs = spends.map((tx) => parseTransaction(transactionBytes(tx)));
-  // Room for all coins: none is read and kept while the mempool is measured.
+  // All coins stay in memory, so that none is read during the measurement.
   const node = new TestNode({ verifier: trustingVerifier, coinsCacheBytes: 2 ** 29 });
   await node.take(chain.blocks.slice(1));
   const engine = timedEngine(signatureEngine());
@@ -49,7 +49,7 @@ export async function benchMempool(count = 30_000): Promise<void> {
   Bun.gc(true);
   const after = process.memoryUsage();
   const { size, bytes } = mempool.entries.totals;
-  // The heap includes external memory here.
+  // `heapUsed` includes external memory in this runtime.
   const memory = after.heapUsed - before.heapUsed;
   const removing = performance.now();
   mempool.removeForBlock(txs.slice(0, BLOCK_TXS), '');

@@ -8,7 +8,7 @@ import { signEcdsa } from '../lib/sign-ecdsa.ts';
 import { hasVectors, readVectorBytes } from '../lib/vectors.ts';
 import { grouped, printTable, rate } from './report.ts';
 
-/** Signatures that one core verifies in a second: the bound of every import. */
+/** Returns the signatures that one core verifies per second, which bounds every import. */
 export function signatureRates(): { ecdsa: number; schnorr: number; engine: string } {
   const engine = signatureEngine();
   const secret = new Uint8Array(32).fill(7);

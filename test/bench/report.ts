@@ -1,6 +1,6 @@
 import { cpus, totalmem } from 'node:os';
 
-/** Which machine the figures belong to: without it they say nothing. */
+/** Prints the machine, without which the figures mean nothing. */
 export function describeMachine(): void {
   const [first] = cpus();
   const gib = (totalmem() / 1024 ** 3).toFixed(0);

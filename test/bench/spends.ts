@@ -2,14 +2,15 @@ import { type Transaction, txidOf } from '../../src/primitives/transaction.ts';
 import type { RegtestChain } from '../lib/chain-builder.ts';
 import { type Payee, spend } from '../lib/tx-builder.ts';
 
-/** Outputs of `VALUE` satoshis that one mined transaction makes. */
+/** Outputs of `VALUE` satoshis that one mined transaction creates. */
 export const COINS_PER_BLOCK = 10_000;
 const VALUE = 100_000n;
 const FIRST_OUTPUT = 50_000n;
 
 /**
- * Ordinary spends of one input and two outputs: `count` of them, of coins that blocks of their own make on `chain`, which
- * needs a coin to spend at each height from 1 on. `feeOf`: satoshis that the n-th pays, 50,000 at most.
+ * Returns `count` ordinary spends with one input and two outputs. Their coins are created by blocks mined on `chain`,
+ * which needs a spendable coin at each height from 1. `feeOf` returns the fee of the n-th spend, at most 50,000
+ * satoshis.
  */
 export function ordinarySpends(chain: RegtestChain, count: number, feeOf: (n: number) => bigint): Transaction[] {
   const txs: Transaction[] = [];

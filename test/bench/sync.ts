@@ -8,7 +8,7 @@ const KEY = 'a-key-for-the-bench-of-the-sync-only';
 const [SERVER_HTTP, SERVER_P2P, CLIENT_HTTP] = [18_943, 18_944, 18_945];
 const POLL_MS = 100;
 
-/** Imports the chain with one process, then has a node fetch it from another that has it; both on this machine. */
+/** Measures an import of the chain, and the download of it from that node by another one on this machine. */
 export async function benchSync(chain: string): Promise<void> {
   const [server, v2, v1] = ['server', 'v2', 'v1'].map((name) => mkdtempSync(join(tmpdir(), `obverse-bench-${name}-`)));
   const dirs = [server!, v2!, v1!];
@@ -61,7 +61,7 @@ function run(args: readonly string[]) {
   return Bun.spawn([process.execPath, MAIN, ...args], { stdout: 'ignore', stderr: 'inherit', env });
 }
 
-/** The tip of a node, once it answers; where one is given, once it is that. */
+/** Resolves with the tip of a node once it answers; if `wanted` is given, once the tip is that. */
 async function tipOf(port: number, wanted: string | null): Promise<string> {
   for (;;) {
     try {
@@ -73,7 +73,7 @@ async function tipOf(port: number, wanted: string | null): Promise<string> {
       const { result } = (await response.json()) as { result: string | null };
       if (result && (wanted === null || result === wanted)) return result;
     } catch {
-      // It does not listen yet.
+      // The node does not listen yet.
     }
     await Bun.sleep(POLL_MS);
   }

@@ -65,7 +65,7 @@ export async function benchTemplate(megabytes = 300): Promise<void> {
   await node[Symbol.asyncDispose]();
 }
 
-/** Ordinary spends by fees of all kinds; every third one begins a chain of up to twenty. Returns the first txid. */
+/** Adds ordinary spends with various fees; every third one begins a chain of up to twenty. Returns the first txid. */
 function fill(mempool: Mempool, limit: number): Txid {
   const payees: Payee[] = [
     { to: 'p2wpkh', value: 50_000n },
@@ -74,7 +74,7 @@ function fill(mempool: Mempool, limit: number): Txid {
   const outpoint = { txid: new Uint8Array(32) as Txid, vout: 0 };
   const output = { value: 100_000n, scriptPubKey: lockOf('p2wpkh').scriptPubKey };
   const form = transactionBytes(spend({ outpoint, output }, payees));
-  // Where the txid that it spends stands, behind version, marker, flags and count.
+  // Offset of the spent txid, behind version, marker, flag and number of inputs.
   const at = 4 + 2 + 1;
   const spent = new Uint8Array(32);
   let first: Txid | null = null;
@@ -82,14 +82,14 @@ function fill(mempool: Mempool, limit: number): Txid {
   let left = 0;
   for (let i = 1; mempool.usage < limit; i++) {
     const raw = form.slice();
-    // Wallets lock to the newest block, so that no miner gains by mining an older one anew.
+    // Wallets use the height of the tip as locktime, so that mining an older block again earns nothing more.
     if (i % 2 === 0) new DataView(raw.buffer).setUint32(raw.length - 4, 1, true);
     if (left === 0) parent = null;
     if (parent) raw.set(parent.txid, at);
     else new DataView(raw.buffer).setUint32(at, i, true);
     const parsed = parseTransaction(raw);
     const weight = parsed.strippedSize * 3 + raw.length;
-    // Most pay little, as in a mempool that is full.
+    // Most feerates are low, as in a full mempool.
     const fee = Math.ceil((weight / 4) * (1 + 200 * ((i * 7919) % 10_007) ** 3 * 1e-12));
     const slot = mempool.graph.add(fee, weight);
     if (parent) mempool.graph.addDependency(parent.slot, slot);
@@ -100,7 +100,7 @@ function fill(mempool: Mempool, limit: number): Txid {
     else if (i % 3 === 0) left = i % 20;
     parent = { txid: parsed.txid, slot };
   }
-  // Acceptance checks the limit at every transaction.
+  // Acceptance checks this limit for every transaction.
   mempool.graph.isOversized();
   return first!;
 }

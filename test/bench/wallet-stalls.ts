@@ -71,7 +71,7 @@ async function measure(one: Case): Promise<readonly [string, string]> {
   }
 }
 
-/** How long each call of a wallet holds its thread in one piece, with the worst input it accepts. */
+/** Measures how long each call of a wallet blocks its thread, with the worst input that it accepts. */
 export async function benchWalletStalls(only = ''): Promise<void> {
   const rows: (readonly [string, string])[] = [];
   for (const one of CASES)

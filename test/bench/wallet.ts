@@ -19,7 +19,10 @@ const ROUNDS = 200;
 const PAYING_COINS = 20_000;
 const FOREIGN = Uint8Array.of(0x51);
 
-/** How long it takes to choose the coins of a payment and to build it, from a wallet with so many. */
+/**
+ * Measures the choice of coins for a payment and the building of the transaction, in a wallet with this number of
+ * coins.
+ */
 function benchSend(coins: number): string {
   using fixture = new WalletFixture({}, 1000);
   const { chain, wallet } = fixture;
@@ -52,7 +55,7 @@ function benchSend(coins: number): string {
   return `${percentile(times, 0.5).toFixed(0)} / ${percentile(times, 0.99).toFixed(0)} ms`;
 }
 
-/** How long it takes to load and to unlock an encrypted wallet of eight sources with a keypool of 1,000. */
+/** Measures the loading and unlocking of an encrypted wallet with eight descriptors and a keypool of 1,000. */
 async function benchLoad(): Promise<void> {
   const passphrase = Buffer.from('a passphrase');
   using fixture = new WalletFixture({}, 1000);
@@ -88,7 +91,7 @@ async function benchLoad(): Promise<void> {
   ]);
 }
 
-/** How long the thread does nothing else, piece by piece, while the work goes on. */
+/** Returns the longest time for which the work blocks the thread. */
 async function longestHold(work: () => Promise<unknown>): Promise<number[]> {
   const holds: number[] = [];
   let last = performance.now();
@@ -106,7 +109,7 @@ async function longestHold(work: () => Promise<unknown>): Promise<number[]> {
   return holds;
 }
 
-/** A wallet with many transactions: what it takes to follow them, and how fast it answers. */
+/** Measures a wallet with many transactions: following the chain, and replies. */
 export async function benchWallet(count = 100_000): Promise<void> {
   using fixture = new WalletFixture({}, 1000);
   const { chain, wallet } = fixture;
@@ -116,7 +119,7 @@ export async function benchWallet(count = 100_000): Promise<void> {
   for (let made = 0; made < count; ) {
     const txs: ParsedTransaction[] = [];
     for (; txs.length < BLOCK_TXS && made < count; made++) {
-      // Every tenth is a payment of ours, with change.
+      // Every tenth transaction is an own payment with change.
       const own = made % 10 === 9 && last;
       const txid = own ? own.txid : madeUpTxid(made);
       const script = scripts[made % ADDRESSES]!;

@@ -10,7 +10,7 @@ import { filled, trimmed } from '../script/flag-sets.ts';
 import { parseScript } from '../script/parse-script.ts';
 import type { Spend } from './spend.ts';
 
-/** Published test data as inputs to start from; empty where it is absent. Each is read once. */
+/** Reads published test data once, as inputs to mutate; returns an empty list if it is absent. */
 function once<T>(read: () => T[]): () => readonly T[] {
   let list: T[] | null = null;
   return () => (list ??= hasVectors ? read() : []);
@@ -26,7 +26,7 @@ function readTxRows(name: string): TxRow[] {
 
 const blockRows = once(() => readVectorJson<string[][]>('core/blockfilters.json').slice(1));
 
-/** Whole blocks of up to some tens of kilobytes. */
+/** Whole blocks of at most some tens of kilobytes. */
 export const corpusBlocks = once<Uint8Array>(() => [
   ...blockRows().map((row) => hexToBytes(row[2]!)),
   readVectorBytes('blocks/mainnet-482683.block'),
@@ -43,7 +43,7 @@ export const corpusTransactions = once<Uint8Array>(() => [
   ),
 ]);
 
-/** Scripts of every kind, among them those of the interpreter's own vectors. */
+/** Scripts of every kind, including those of the interpreter's vectors. */
 export const corpusScripts = once<Uint8Array>(() => {
   const scripts: Uint8Array[] = [];
   for (const row of readVectorJson<unknown[][]>('core/script_tests.json')) {
@@ -53,7 +53,7 @@ export const corpusScripts = once<Uint8Array>(() => {
       try {
         scripts.push(parseScript(text));
       } catch {
-        // One of the three is a list of flags.
+        // One of the three files is a list of flags.
       }
     }
   }
@@ -79,7 +79,7 @@ interface AssetSpend {
   readonly witness: readonly string[];
 }
 
-/** Inputs that spend, or fail to. */
+/** Inputs whose scripts succeed or fail. */
 export const corpusSpends = once<Spend>(() => [
   ...readTxRows('tx_valid').map((row) => spendOfRow(row, (flags) => trimmed(ALL_SCRIPT_FLAGS & ~flags))),
   ...readTxRows('tx_invalid').map((row) => spendOfRow(row, filled)),
@@ -115,7 +115,7 @@ function spendOfAsset(asset: Asset): Spend {
   return { flags: filled(parseScriptFlags(asset.flags)), index: asset.index, tx: { ...tx, inputs }, spent };
 }
 
-/** Addresses and keys as text, right ones and wrong ones. */
+/** Valid and invalid addresses and keys as text. */
 export const corpusKeyTexts = once<string>(() =>
   ['core/key_io_valid.json', 'core/key_io_invalid.json'].flatMap((name) =>
     readVectorJson<string[][]>(name).map((row) => row[0]!),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { sha256 } from '../../src/crypto/hash-functions.ts';
 import { hexToBytes } from '../../src/util/bytes.ts';
 
-/** Keeps an input as `target hex` in a file; returns how to run it again. */
+/** Writes an input as `target hex` to a file, and returns the command that runs it again. */
 export function writeFailure(target: string, input: Uint8Array): string {
   const path = join(tmpdir(), `obverse-fuzz-${target}-${sha256(input).toHex().slice(0, 12)}.txt`);
   writeFileSync(path, `${target} ${input.toHex()}\n`);

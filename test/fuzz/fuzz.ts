@@ -5,9 +5,9 @@ import { bytesOfText, type FuzzTarget } from './target.ts';
 export interface FuzzOptions {
   readonly seed: number;
   readonly milliseconds: number;
-  /** One case that takes longer, twice, has failed. */
+  /** Time limit of one case, milliseconds; a case that exceeds it twice fails. */
   readonly slowMs?: number;
-  /** The target has failed when the process has grown by more. */
+  /** Limit of the growth of the process, bytes. */
   readonly memoryBytes?: number;
   /** Called with each case before it runs. */
   readonly onCase?: (input: Uint8Array) => void;
@@ -22,7 +22,7 @@ export interface FuzzReport {
   readonly cases: number;
   readonly slowestMs: number;
   readonly slowest: Uint8Array;
-  /** How much the process grew, after a collection. */
+  /** Growth of the process after a garbage collection, bytes. */
   readonly grownBytes: number;
   readonly failure: Failure | null;
 }
@@ -30,7 +30,7 @@ export interface FuzzReport {
 const SLOW_MS = 1000;
 const MEMORY_BYTES = 512 * 1024 ** 2;
 const MAX_RANDOM_SIZE = 2000;
-/** Cases between two turns of the event loop, which collects what awaits it. */
+/** Cases between two iterations of the event loop, in which garbage of pending callbacks is released. */
 const CASES_A_TURN = 500;
 
 /** Runs a target on new inputs until the time is over or something does not hold. */
@@ -46,7 +46,7 @@ export async function fuzz(target: FuzzTarget, options: FuzzOptions): Promise<Fu
   let failure: Failure | null = null;
   let cases = 0;
   for (; failure === null && (cases === 0 || performance.now() < end); cases++) {
-    // Every other case is one of the corpus as it is, while there are any.
+    // Every other case is an unchanged input of the corpus, as long as there are any.
     const given = cases % 2 === 0 ? corpus[cases / 2] : undefined;
     const input = given ?? makeInput(target, corpus, new Random(mixed(seed, salt, cases)));
     onCase?.(input);
@@ -57,7 +57,7 @@ export async function fuzz(target: FuzzTarget, options: FuzzOptions): Promise<Fu
       slowestMs = took;
       slowest = input;
     }
-    // The machine may have been busy with something else.
+    // The machine may have been busy, so a slow case is repeated.
     if (failure === null && took > slowMs && (await timeOf(target, input)) > slowMs)
       failure = { input, error: new Error(`took ${Math.round(took)} ms`) };
     if (cases % CASES_A_TURN === CASES_A_TURN - 1) await new Promise((resolve) => setImmediate(resolve));
@@ -69,11 +69,11 @@ export async function fuzz(target: FuzzTarget, options: FuzzOptions): Promise<Fu
   return { cases, slowestMs, slowest, grownBytes, failure };
 }
 
-/** Null where everything holds. */
+/** Returns the fault; null if everything holds. */
 export async function runCase(target: FuzzTarget, input: Uint8Array): Promise<Failure | null> {
   try {
     const running = target.run(input);
-    // Not to be awaited where there is nothing to wait for: that takes longer than most cases.
+    // A synchronous case is not awaited, since that takes longer than most cases.
     if (running !== undefined) await running;
     return null;
   } catch (error) {

@@ -28,7 +28,7 @@ const EDGES: readonly Uint8Array[] = [
   'ffffffffffffff7f',
 ].map((hex) => Uint8Array.fromHex(hex));
 
-/** A few changes to `input`, as an enemy or a bad disk would make them. `other` is there to borrow from. */
+/** Returns `input` with a few changes that an attacker or a faulty disk might make. Some bytes come from `other`. */
 export function mutate(input: Uint8Array, other: Uint8Array, random: Random): Uint8Array {
   let bytes: Uint8Array = input.slice();
   for (let left = 1 + random.int(MAX_CHANGES); left > 0; left--) bytes = change(bytes, other, random);

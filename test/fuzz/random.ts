@@ -1,4 +1,4 @@
-/** The same numbers for the same seed, on every machine. */
+/** Generates the same numbers for the same seed on every machine. */
 export class Random {
   #state: number;
 
@@ -13,12 +13,12 @@ export class Random {
     return (t ^ (t >>> 14)) >>> 0;
   }
 
-  /** From 0 to less than `below`. */
+  /** Returns an integer from 0 to below `below`. */
   int(below: number): number {
     return below <= 1 ? 0 : Math.floor((this.u32() / 2 ** 32) * below);
   }
 
-  /** True once in `times`. */
+  /** Returns true with probability 1 / `times`. */
   once(times: number): boolean {
     return this.int(times) === 0;
   }
@@ -33,13 +33,13 @@ export class Random {
     return bytes;
   }
 
-  /** Small lengths often, long ones sometimes, `most` at most. */
+  /** Returns a length up to `most`; short ones are more likely. */
   length(most: number): number {
     return this.int(this.int(this.int(most + 1) + 1) + 1);
   }
 }
 
-/** One number of several, all of which matter: the seed of one case of a run. */
+/** Returns a number that depends on all arguments: the seed of one case of a run. */
 export function mixed(...numbers: readonly number[]): number {
   let state = 0x9e37_79b9;
   for (const number of numbers) {
@@ -51,7 +51,7 @@ export function mixed(...numbers: readonly number[]): number {
   return state >>> 0;
 }
 
-/** Depends on every byte: chance for a run of a target that is a function of its input. */
+/** Returns a seed that depends on every byte, so that the randomness of a target is a function of its input. */
 export function seedOf(input: Uint8Array): number {
   return Bun.hash.crc32(input);
 }

@@ -13,7 +13,7 @@ export interface ScriptParts {
   readonly keys: readonly Uint8Array[];
 }
 
-/** A script that keeps its stack filled and its conditions closed more often than not, so that it runs for a while. */
+/** Returns a script that usually keeps items on its stack and closes its conditions, so that it runs for a while. */
 export function randomScript(random: Random, parts: ScriptParts): Uint8Array {
   const pieces: Uint8Array[] = [];
   let open = 0;
@@ -48,7 +48,7 @@ export function randomScript(random: Random, parts: ScriptParts): Uint8Array {
 
 const HASH_TYPES = [0, 1, 2, 3, 4, 0x41, 0x80, 0x81, 0x82, 0x83];
 
-/** Nothing but signature checks, whose number of good ones decides; `der` is what all signatures begin with. */
+/** Returns a script of signature checks only, whose number of valid ones decides. `der` begins every signature. */
 export function signatureScript(random: Random, der: Uint8Array, { keys }: ScriptParts): Uint8Array {
   const pieces: Uint8Array[] = [Uint8Array.of(Op.OP_0)];
   const checks = 2 + random.int(14);
@@ -79,13 +79,13 @@ function randomPush(random: Random): Uint8Array {
   const size = random.pick([0, 1, 1, 2, 3, 4, 5, 6, 20, 32, 33, 65, 71, 75, 76, 255, 256, 519, 520, 521]);
   const data = random.once(4) ? new Uint8Array(size) : random.bytes(size);
   if (!random.once(6)) return random.once(2) ? minimalPush(data) : pushData(data);
-  // Longer than it needs to be.
+  // The encoding is longer than necessary.
   return random.once(2)
     ? concatBytes(Uint8Array.of(Op.OP_PUSHDATA2, size & 0xff, size >> 8), data)
     : concatBytes(Uint8Array.of(Op.OP_PUSHDATA4, size & 0xff, size >> 8, 0, 0), data);
 }
 
-/** A script that only pushes: the items of a stack, bottom first. */
+/** Returns a script that pushes the items of a stack, bottom first. */
 export function pushesOf(items: readonly Uint8Array[]): Uint8Array {
   return concatBytes(...items.map(minimalPush));
 }

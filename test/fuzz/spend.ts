@@ -9,7 +9,7 @@ import {
 } from '../../src/primitives/transaction.ts';
 import { ByteReader, ByteWriter, DecodeError } from '../../src/util/bytes.ts';
 
-/** One input of a transaction with all that decides whether it may spend: a case of the script verifier. */
+/** One input of a transaction with everything that determines its validity: a case of the script verifier. */
 export interface Spend {
   readonly flags: number;
   readonly index: number;
@@ -17,7 +17,7 @@ export interface Spend {
   readonly spent: readonly TxOutput[];
 }
 
-/** Flags and index, 4 bytes each, the transaction, the outputs it spends. */
+/** Encodes flags and index, 4 bytes each, the transaction, and the outputs that it spends. */
 export function encodeSpend({ flags, index, tx, spent }: Spend): Uint8Array {
   const w = new ByteWriter();
   w.u32(flags);

@@ -2,7 +2,7 @@ import { tapTweakPublicKey } from '../../src/crypto/keys.ts';
 import { tapLeafHash, tapTweakHash } from '../../src/script/taproot.ts';
 import { p2tr } from '../../src/script/templates.ts';
 
-/** The output that one leaf spends, and the control block that shows it. */
+/** Returns an output with one leaf, and the control block that proves it. */
 export function taprootOutput(
   internalKey: Uint8Array,
   script: Uint8Array,

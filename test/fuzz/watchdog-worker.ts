@@ -2,7 +2,7 @@ import { writeFailure } from './failure-file.ts';
 
 declare const self: Worker;
 
-/** Words before the input in the shared memory: number of the case, length of its input. */
+/** Words before the input in the shared memory: number of the case, and length of its input. */
 const HEAD = 8;
 const LOOK_MS = 1000;
 
@@ -11,7 +11,7 @@ interface Start {
   readonly limitMs: number;
 }
 
-// A case that never ends blocks the thread that runs it; only another thread can report it.
+// A case that never ends blocks its thread, so only another thread can report it.
 self.onmessage = ({ data }: MessageEvent<Start>) => {
   const { shared, limitMs } = data;
   const head = new Int32Array(shared, 0, 2);
@@ -25,7 +25,7 @@ self.onmessage = ({ data }: MessageEvent<Start>) => {
       last = current;
       since = now;
     }
-    // Zero while nothing runs.
+    // Zero means that no case runs.
     if (current === 0 || now - since < limitMs) return;
     const target = new TextDecoder().decode(name.slice(0, name.indexOf(0)));
     const input = new Uint8Array(shared, HEAD + 64, head[1]).slice();

@@ -23,7 +23,7 @@ export class Watchdog {
     const length = Math.min(input.length, MAX_INPUT);
     this.#bytes.set(input.subarray(0, length), HEAD + NAME);
     this.#head[1] = length;
-    // Never zero, which means rest.
+    // Zero is skipped, since it means that no case runs.
     Atomics.store(this.#head, 0, (Atomics.load(this.#head, 0) % 0x7fff_ffff) + 1);
   }
 

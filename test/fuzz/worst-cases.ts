@@ -16,23 +16,23 @@ import { TxContext } from '../../src/script/tx-context.ts';
 import { ByteWriter, concatBytes } from '../../src/util/bytes.ts';
 import { taprootOutput } from './taproot-output.ts';
 
-/** Something a block may hold that costs as much as its kind can. */
+/** A valid block part that costs as much as its kind can. */
 export interface WorstCase {
   readonly name: string;
-  /** The result it must yield, which shows that it ran to its end. */
+  /** Expected result, which proves that it ran to its end. */
   readonly expected: string;
-  /** More than this on a slow machine means that something has changed. */
+  /** Time limit on a slow machine, seconds. */
   readonly maxSeconds: number;
   /** Whether it is small enough for every run of the tests. */
   readonly quick: boolean;
-  /** Made outside of the time that is measured. */
+  /** Prepares the case outside of the measured time. */
   prepare(): () => string;
 }
 
 const EMPTY: Uint8Array = new Uint8Array(0);
 const SECRET = new Uint8Array(32).fill(1);
 const KEY = publicKeyOf(SECRET);
-/** Strict DER of small numbers with hash type ALL: well-formed, valid for no one. */
+/** Strict DER of small numbers with hash type ALL: well-formed and invalid. */
 const BAD_SIGNATURE = Uint8Array.of(0x30, 6, 2, 1, 1, 2, 1, 1, 1);
 const CONSENSUS_FLAGS =
   SCRIPT_FLAGS.P2SH |
@@ -68,7 +68,7 @@ function oneInput(output: Uint8Array, witness: readonly Uint8Array[] = [], to: U
 const judge = (context: TxContext, index = 0, flags = CONSENSUS_FLAGS) =>
   checkInput(context, index, flags, signatureEngine());
 
-/** A script of before segwit, run as a bare output. */
+/** Returns a pre-segwit script as a bare output. */
 function bare(name: string, expected: string, script: () => Uint8Array): WorstCase {
   return {
     name: `legacy: ${name}`,
@@ -82,7 +82,7 @@ function bare(name: string, expected: string, script: () => Uint8Array): WorstCa
   };
 }
 
-/** A leaf that fills a block. `size` is that of the script. */
+/** Returns a leaf that fills a block with a script of `size` bytes. */
 function tapscript(
   name: string,
   expected: string,
@@ -111,7 +111,7 @@ const filling =
 
 const LARGE_ITEM = new Uint8Array(520).fill(7);
 
-/** BIP-342 pays for one check with 50 bytes of witness; the padding makes each cost just that. */
+/** A signature check requires 50 bytes of witness (BIP-342), which the padding provides exactly. */
 function checkSigAdds(): () => string {
   const piece = concatBytes(
     ops(Op.OP_OVER, Op.OP_SWAP),
@@ -129,13 +129,15 @@ function checkSigAdds(): () => string {
   return () => judge(context);
 }
 
-/** Every check signs another script, so nothing that was hashed for one serves the next. */
+/** Every check signs another script, so that no cached hash helps. */
 function checksBetweenSeparators(hashType: number, checks: number): Uint8Array {
   const signature = Uint8Array.of(...BAD_SIGNATURE.subarray(0, -1), hashType);
   return repeated(scriptOf(signature, KEY, Op.OP_CHECKSIG, Op.OP_CODESEPARATOR), checks);
 }
 
-/** A transaction of 1 MB with as many inputs as fit, one of which has the most signature hashes a script can ask for. */
+/**
+ * Returns a transaction of 1 MB with as many inputs as fit, one of which has the maximum number of signature hashes.
+ */
 function quadraticInput(hashType: number): () => string {
   const inputs = Array.from({ length: 24_300 }, (_, i) => inputWith(EMPTY, [], i));
   const script = concatBytes(checksBetweenSeparators(hashType, 99), ops(Op.OP_1));
@@ -144,7 +146,7 @@ function quadraticInput(hashType: number): () => string {
   return () => judge(new TxContext(tx, spent));
 }
 
-/** The shape of the transaction that once took nodes half a minute; every tenth of its inputs is checked. */
+/** Returns a transaction like the one that once took nodes half a minute; every tenth of its inputs is checked. */
 function manyInputs(): () => string {
   const scriptSig = pushData(new Uint8Array(106));
   const inputs = Array.from({ length: 6_700 }, (_, i) => inputWith(scriptSig, [], i));
@@ -176,7 +178,7 @@ function parsed(tx: Transaction): () => string {
   return () => (parseBlock(raw).txs.length === 1 ? 'OK' : 'lost');
 }
 
-/** For an output of a version that anyone may spend, whose witness has no rules but its weight. */
+/** Returns a spend of an unknown witness version, whose witness is limited by its weight only. */
 function witnessItems(size: number): Transaction {
   const item = new Uint8Array(size);
   const witness: Uint8Array[] = new Array(Math.floor(MAX_WITNESS / (size + 1))).fill(item);
@@ -333,7 +335,7 @@ function distinctSignatures(count: number): Uint8Array[] {
 export interface WorstResult {
   readonly seconds: number;
   readonly grownBytes: number;
-  /** The fault that was found, else null. */
+  /** The fault that was found, or null. */
   readonly fault: string | null;
 }
 

@@ -19,12 +19,12 @@ const DEV = ['--dev', '--dev.interval=86400'];
 const SEED_BLOCKS = 110;
 const KILLED_WITHIN_MS = 60;
 const CATCH_UP_MS = 60_000;
-/** Actions are drawn from a hundred numbers; these are the first of each kind. */
+/** An action is drawn as a number below 100; these are the first numbers of each kind. */
 const FLOOD = 0;
 const KILL_CONSUMER = 80;
 const KILL_NODE = 91;
 
-/** The events of all runs. */
+/** Number of events over all runs. */
 class Counts {
   deposits = 0;
   credits = 0;
@@ -37,8 +37,8 @@ class Counts {
 }
 
 /**
- * Node and consumers die at random, by kill -9, while deposits are made, replaced, mined and reverted. A consumer stores
- * the last cursor beside its ledger and nothing else; the ledger must end as the chain does.
+ * Kills node and consumers at random with SIGKILL, while deposits are made, replaced, mined and reverted. A consumer
+ * stores only the last cursor beside its ledger, and the ledger must equal the chain in the end.
  */
 export const deposits: Proof = {
   help: `each deposit is credited once by consumers that store the last cursor; counts deposits, ${DEPOSITS_A_RUN} a run`,
@@ -71,7 +71,7 @@ export const deposits: Proof = {
 
 type Way = (typeof WAYS)[number];
 
-/** One node on a port that stays, and one consumer for each way to get events. */
+/** A node on a fixed port, and one consumer for each way to receive events. */
 class Run implements AsyncDisposable {
   readonly #random: Random;
   readonly #counts: Counts;
@@ -102,15 +102,16 @@ class Run implements AsyncDisposable {
     return run;
   }
 
-  /** Plays until so many deposits are confirmed. Returns what was wrong in the ledgers. */
+  /** Runs until this number of deposits is confirmed. Returns the faults of the ledgers. */
   async play(deposits: number): Promise<string[]> {
-    // Whatever chance brings, each of them dies once.
+    // Each process is killed at least once.
     for (const action of [FLOOD, KILL_CONSUMER, KILL_NODE]) await this.#act(action);
     while (this.#violations.length === 0 && (await this.#confirmed()).size < deposits) {
       this.#signal.throwIfAborted();
       await this.#act();
     }
-    // All that waits is mined, and behind it one more deposit: who has booked that has seen everything before it.
+    // Pending deposits are mined, and one more behind them: a consumer that has booked it has received everything
+    // before it.
     await this.#mine(2);
     await this.#call('devpay', [ADDRESS, 1]);
     await this.#mine(1);
@@ -138,7 +139,7 @@ class Run implements AsyncDisposable {
       await this.#call('devreorg', [1 + int(4), once(2)]);
     } else if (action < KILL_CONSUMER) await this.#mine(1 + int(3));
     else {
-      // In the midst of the events of a block, or of a reorg.
+      // The kill happens amid the events of a block or a reorg.
       const under = once(3) ? this.#call('devreorg', [1 + int(3), true]) : this.#mine(1);
       await Promise.all([under, Bun.sleep(int(KILLED_WITHIN_MS)).then(() => this.#kill(action))]);
     }
@@ -157,7 +158,7 @@ class Run implements AsyncDisposable {
     if (this.#violations.length === 0) this.#startConsumer(way);
   }
 
-  /** A call that the node's end may cut off, and that the sandbox may refuse for lack of coins. */
+  /** Calls a method that may fail because the node is killed or the sandbox lacks coins. */
   async #call(method: string, params: unknown[]): Promise<void> {
     const node = this.#node;
     try {
@@ -173,7 +174,7 @@ class Run implements AsyncDisposable {
     return this.#call('generatetoaddress', [blocks, MINER]);
   }
 
-  /** Outputs to the address that are in the chain, with their values. */
+  /** Returns the outputs to the address in the chain, with their values. */
   async #confirmed(): Promise<Map<string, number>> {
     const { items } = await this.#node.api.all<AddressTx>(`/api/address/${ADDRESS}/txs?confirmed=true&limit=500`);
     return new Map(
@@ -186,7 +187,7 @@ class Run implements AsyncDisposable {
     this.#consumers.set(way, Bun.spawn([process.execPath, CONSUMER, ...args], { stdout: 'ignore', stderr: 'pipe' }));
   }
 
-  /** It ends by our hand alone; anything else is what the proof looks for. */
+  /** Only this test may end the process; any other end is a violation. */
   async #killConsumer(way: Way): Promise<void> {
     const consumer = this.#consumers.get(way);
     if (!consumer) return;

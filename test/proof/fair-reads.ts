@@ -14,10 +14,10 @@ const HOSTILE_CONNECTIONS = 150;
 const TRANSACTIONS = 2007;
 const P99_MS = 1000;
 
-/** The replies that the second key and the hostile one received. */
+/** Replies that the second key and the hostile key received. */
 export interface FairReads {
   readonly statuses: readonly number[];
-  /** Milliseconds of pages of 101 to 500 transactions, of pages of up to 1,000, and of the tip, in ascending order. */
+  /** Milliseconds, ascending: of pages of 101 to 500 transactions, of pages of up to 1,000, and of the tip. */
   readonly pages: readonly number[];
   readonly longPages: readonly number[];
   readonly tips: readonly number[];
@@ -25,7 +25,10 @@ export interface FairReads {
   readonly peakMiB: number;
 }
 
-/** One key asks for long pages over many connections without a pause; a second key at the same address is answered. */
+/**
+ * One key requests long pages over many connections without a pause, and a second key at the same address must be
+ * served.
+ */
 export const fairReads: Proof = {
   help: 'one read key with 150 connections leaves its turn to another; counts answers of the other key',
   count: 200,
@@ -45,7 +48,10 @@ export const fairReads: Proof = {
   },
 };
 
-/** A node with a block of so many transactions, a flood of pages of it by one key, and `count` answers to another. */
+/**
+ * Starts a node with a block of `transactions`, floods it with requests for pages by one key, and measures `count`
+ * replies to another.
+ */
 export async function readBesideFlood(transactions: number, count: number, signal: AbortSignal): Promise<FairReads> {
   const chain = chainWithCoins(1, 'anyone');
   chain.mine(1, { txs: ordinarySpends(chain, transactions, () => 1000n) });
@@ -88,7 +94,7 @@ export function percentile(ascending: readonly number[], share: number): number 
   return ascending[Math.min(ascending.length - 1, Math.floor(share * ascending.length))]!;
 }
 
-/** Two keys with the scope `read` that the node knows. */
+/** Creates two keys with the scope `read`. */
 export async function twoKeys(node: NodeProcess): Promise<[string, string]> {
   const store = new AuthStore(join(node.networkDir, 'auth.db'));
   const [first, second] = ['first', 'second'].map((label) => issueKey(store, { label, scopes: ['read'] }, 1).key);

@@ -7,23 +7,26 @@ import { type NodeProcess, startNode, tempDir } from '../lib/node-process.ts';
 import { tlsFlags } from '../lib/self-signed.ts';
 import type { Proof, ProofResult } from './proof.ts';
 
-/** Requests of the hostile client at a time: passwords of HTTP Basic, and texts for OBVERSE_API_KEY. */
+/** Parallel requests of the hostile client: passwords of HTTP Basic, and texts for OBVERSE_API_KEY. */
 const BASIC_GUESSERS = 72;
 const KEY_GUESSERS = 24;
 const GUESSES_A_SECOND = 10;
 const GUESSES_A_SECOND_IN_ALL = 64;
 const REFUSAL_MS = 250;
 const OTHER_ADDRESS_MS = 1000;
-/** Median and slowest of requests that do not wait behind guesses, beyond those of /healthz at the same time. */
+/**
+ * Limits of median and maximum of requests that do not queue behind guesses, beyond those of /healthz at the same time,
+ * milliseconds.
+ */
 const PASSING_MS = { median: 100, slowest: 1500 };
-/** A call takes several turns of the event loops of node and client, /healthz one. */
+/** A call takes several iterations of the event loops of node and client; /healthz takes one. */
 const TURNS = 3;
-/** Time in which the hostile address itself finds a place for a right password that it repeats. */
+/** Time in which the hostile address itself gets a slot for a right password that it repeats, milliseconds. */
 const ENOUGH_MS = 10_000;
 const HOSTILE_ADDRESSES = 20;
 const CALL = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getblockcount' });
 
-/** The requests of the hostile client, until its last reply came. */
+/** Requests of the hostile client until its last reply. */
 interface Guesses {
   readonly replies: readonly Reply[];
   readonly compared: number;
@@ -36,8 +39,8 @@ interface Reply {
 }
 
 /**
- * One address, then many, guess passwords without a pause. Counted by the node's own comparisons; meanwhile keys, a client
- * with a right password that is in use, and right passwords from other addresses are answered.
+ * One address, then many, guess passwords without a pause. The node's own comparisons are counted. Meanwhile keys, a
+ * client with a right password in use, and right passwords from other addresses must be served.
  */
 export const passwordGuesses: Proof = {
   help: 'wrong passwords are compared at a fixed rate while right ones pass; counts seconds over HTTP, and over TLS',
@@ -55,7 +58,7 @@ export const passwordGuesses: Proof = {
   },
 };
 
-/** One run over one scheme. */
+/** Runs the proof for one scheme. */
 export async function guessPasswords(
   scheme: 'http' | 'https',
   seconds: number,
@@ -66,7 +69,7 @@ export async function guessPasswords(
   const store = new AuthStore(join(datadir, 'regtest', 'auth.db'));
   const { key } = issueKey(store, { label: 'test', scopes: ['read', 'metrics'] }, Math.floor(Date.now() / 1000));
   store.close();
-  // Each is right for the first time when it is used, since a password that was right before waits for nothing.
+  // Each password is right for the first time when it is used, since a password that was right before never waits.
   const users = Array.from({ length: seconds * 4 }, (_, i) => `user${i}`);
   const node = await startNode({
     datadir,
@@ -111,7 +114,7 @@ class Attack {
     const same = this.#post(basicAuth('bob:of bob'));
     const competing = this.#untilAdmitted(basicAuth('alice:of alice'));
     const guesses = await one.ended();
-    // A slow machine delays these replies as much, so only the difference is the node's.
+    // A slow machine delays these replies equally, so only the difference is due to the node.
     const machine = timesOf(await health);
     this.#expectPassing('a key', await keys, machine);
     this.#expectPassing('a password in use', await inUse, machine);
@@ -145,7 +148,7 @@ class Attack {
     };
   }
 
-  /** Guesses until the time is over; counts what the node compared meanwhile. */
+  /** Guesses until the time is over, and counts the comparisons of the node meanwhile. */
   async #hostile(headersOf: (guesser: number) => Record<string, string>) {
     const before = await this.#compared();
     const from = performance.now();
@@ -213,7 +216,7 @@ class Attack {
     return { status: reply.status, ms: performance.now() - from };
   }
 
-  /** Wrong passwords that the node compared since its start. */
+  /** Returns the wrong passwords that the node has compared since its start. */
   async #compared(): Promise<number> {
     const headers = { authorization: `Bearer ${this.#key}` };
     const reply = await fetch(`${this.#url}/metrics`, { headers, tls: { rejectUnauthorized: false } });
@@ -235,7 +238,7 @@ class Attack {
       this.#violations.push(`${what} took ${median.toFixed(1)} ms in the median`);
   }
 
-  /** The schedule is not idle under attack, so there are hardly fewer either. */
+  /** Under attack the schedule is never idle, so there is a lower bound as well. */
   #expectRate(what: string, { compared, seconds }: Guesses, aSecond: number): void {
     if (compared > aSecond * seconds + 1)
       this.#violations.push(`${what}: ${compared} passwords were compared in ${seconds.toFixed(1)} s`);

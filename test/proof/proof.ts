@@ -1,19 +1,19 @@
-/** The figures that a proof measured, and every promise that it found broken. */
+/** Figures that a proof measured, and the violations that it found. */
 export interface ProofResult {
   /** Rows of the printed table: a name and its value. */
   readonly figures: readonly (readonly [name: string, value: string | number])[];
-  /** One sentence for each violation; the proof held if there is none. */
+  /** One sentence per violation; empty if the proof holds. */
   readonly violations: readonly string[];
 }
 
 /**
- * A property of the whole node that takes too long to check on every change: a test runs it with a small count, and
+ * A property of the whole node that takes too long to check for every change. A test runs it with a small count, and
  * `npm run proof -- NAME` with its whole count.
  */
 export interface Proof {
-  /** One line for the list of proofs; says what is counted. */
+  /** One line for the list of proofs, which names what is counted. */
   readonly help: string;
-  /** The count of a whole run. */
+  /** Count of a complete run. */
   readonly count: number;
   /**
    * Repeats the same choices for the same seed. Rejects when the signal aborts. `progress` shows one line of a long run,

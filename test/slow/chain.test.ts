@@ -38,7 +38,7 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
       const dice = diceOf(seed);
       const verifier = lateVerifier(() => dice(6), trustingVerifier);
       await using node = new TestNode({ verifier, coinsCacheBytes: seed % 2 === 0 ? 1 : 2 ** 28 });
-      // A stop forgets blocks that are not validated yet, so the next blocks continue from the tip.
+      // A stop discards blocks that are not validated yet, so the next blocks continue from the tip.
       for (let height = 1; height <= mixedBlocks().length; height++) {
         await node.accept([mixedBlocks()[height - 1]!]);
         if (dice(3) === 0) node.clock.advance(6000);

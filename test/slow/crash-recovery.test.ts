@@ -24,7 +24,7 @@ setDefaultTimeout(600_000);
 
 cleanUpAfterTests();
 
-/** The same moments in every run, as far as a machine has the same moments. */
+/** Returns the same sequence in every run, so that crashes happen at about the same points. */
 function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -41,19 +41,22 @@ interface LoggedEvent {
   readonly data: string;
 }
 
-/** Invariants that hold at every instant, checked in a copy of a directory whose node was killed. */
+/** Invariants that hold at every instant, checked in a copy of the directory of a killed node. */
 class Witness {
   readonly #blocks: readonly Uint8Array[];
   #model = new ModelChain();
   #events: LoggedEvent[] = [];
   height = 0;
 
-  /** `blocks` from height 1 on. */
+  /** `blocks` begins at height 1. */
   constructor(blocks: readonly Uint8Array[]) {
     this.#blocks = blocks;
   }
 
-  /** Coins, indexes, totals and tip are those of some height, at least the one seen last; the log is that of before, and more. */
+  /**
+   * Checks that coins, indexes, totals and tip are those of one height, at least the last seen one, and that the log
+   * only grew.
+   */
   look(datadir: string): number {
     const dir = join(copyDatadir(datadir), 'regtest/chain');
     if (!existsSync(join(dir, 'chain.db')) || !this.#hasTables(dir)) {
@@ -62,7 +65,7 @@ class Witness {
     }
     const state = dumpState(dir);
     const height = state.chain.length - 1;
-    // Before the first commit there is not even a genesis block.
+    // Before the first commit there is no genesis block.
     if (height < 0) return 0;
     expect(height).toBeGreaterThanOrEqual(this.height);
     this.height = height;
@@ -108,7 +111,7 @@ class Witness {
   }
 }
 
-/** As a reader sees it while the node runs; -1 while there is nothing to read. */
+/** Returns the height that a reader sees while the node runs; -1 if there is nothing to read. */
 function committedHeight(datadir: string): number {
   try {
     const db = new Database(join(datadir, 'regtest/chain/chain.db'), { readonly: true });
@@ -197,7 +200,7 @@ describe('kill -9 while blocks are committed one by one', () => {
     expect(hashes.size).toBeGreaterThan(10);
   }, 120_000);
 
-  /** Every block reported to a client is in the log, under the same number. */
+  /** Checks that every block reported to a client is in the log under the same number. */
   function remember(socket: EventSocket, hashes: Map<number, string>, witness: Witness): void {
     for (const { data } of socket.of('newBlock')) {
       const { seq, hash } = data as { seq: number; hash: string };
@@ -211,7 +214,7 @@ describe('kill -9 while blocks are committed one by one', () => {
 
 describe.skipIf(!hasVectors)('kill -9 in initial sync, where blocks are committed together', () => {
   const blocks = hasVectors ? blocksOfFile(new Uint8Array(readFileSync(MIXED_FILE))) : [];
-  /** A commit is due at the next block when the last one is this old. */
+  /** Age of the last commit after which the next block commits, milliseconds. */
   const COMMIT_INTERVAL_MS = 5000;
 
   test.each(['import', 'start --import'])(
@@ -233,12 +236,12 @@ describe.skipIf(!hasVectors)('kill -9 in initial sync, where blocks are committe
         };
         await passed(i % 2 === 1 ? 1000 + next() * 800 : next() * 2000);
         if (i % 2 === 1) {
-          // The clock goes on while the process stands still, which makes a commit in the middle of the file due.
+          // The clock continues while the process is stopped, which makes a commit in the middle of the file due.
           program.kill('SIGSTOP');
           await passed(COMMIT_INTERVAL_MS + 100);
           const before = sizeOf(journal);
           program.kill('SIGCONT');
-          // In the middle of a commit (the tables alone take a hundred kilobytes), or behind it.
+          // The signal comes in the middle of a commit (the tables alone take a hundred kilobytes), or after it.
           const come =
             i === 1 ? () => sizeOf(journal) > before + 1_000_000 : () => committedHeight(datadir) > witness.height;
           await program.until('a commit', come, 60_000, 5).catch((error) => {
@@ -249,7 +252,7 @@ describe.skipIf(!hasVectors)('kill -9 in initial sync, where blocks are committe
         program.kill('SIGKILL');
         const { signal } = await program.end();
         reached.push(witness.look(datadir));
-        // The rest of the file may take less time than it takes to kill, and then nothing is left to interrupt.
+        // The rest of the file may take less time than the signal, and then nothing is interrupted.
         if (signal !== 'SIGKILL' || reached.at(-1) === blocks.length) break;
       }
       console.info(`${command}: killed at heights ${reached.join(' ')}`);

@@ -24,10 +24,10 @@ const toNumber = (bytes: Uint8Array) => BigInt(`0x${bytesToHex(bytes)}`);
 const modN = (value: bigint) => ((value % N) + N) % N;
 const isScalar = (value: bigint) => value > 0n && value < N;
 
-/** One question to both engines. */
+/** A case for both engines. */
 interface Case {
   readonly ask: (engine: SignatureEngine) => boolean;
-  /** Null where only their agreement is known. */
+  /** Expected result; null if only agreement is checked. */
   readonly expected: boolean | null;
   /** Whether the points have to be computed, or a wrong form or number decides before. */
   readonly full: boolean;
@@ -90,7 +90,7 @@ function schnorr(signature: Uint8Array, message: Uint8Array, key: Uint8Array, ex
 
 const strictDer = (r: bigint, s: bigint) => derOfCompact(concatBytes(to32(r), to32(s)));
 
-/** The same two numbers, written in one of the many ways that are read leniently. */
+/** Returns the same two numbers in one of the many encodings that are accepted leniently. */
 function laxDer(r: bigint, s: bigint, random: Random): Uint8Array {
   const body = concatBytes(laxInteger(r, random), laxInteger(s, random));
   const lengthBytes = random.int(5);
@@ -115,7 +115,7 @@ function laxInteger(value: bigint, random: Random): Uint8Array {
   return concatBytes(Uint8Array.of(2, ...head), content);
 }
 
-/** Bytes in the head of a signature are changed, where most changes make it unreadable. */
+/** Returns a DER signature with changed bytes in its head, where most changes make it undecodable. */
 function brokenDer({ r, s }: Signer, random: Random): Uint8Array {
   const der = strictDer(r, s);
   const at = random.pick([0, 0, 2, 2, 3, 4 + der[3]!, 5 + der[3]!, der.length]);
@@ -130,7 +130,7 @@ function flipped(bytes: Uint8Array, random: Random): Uint8Array {
   return copy;
 }
 
-/** A key of the wrong length, with a wrong first byte, off the curve, too large, or infinity. */
+/** Returns a key of wrong length, with a wrong first byte, off the curve, too large, or infinity. */
 function badKey(signer: Signer, random: Random): Uint8Array {
   const prefixed = (prefix: number, ...rest: readonly Uint8Array[]) => concatBytes(Uint8Array.of(prefix), ...rest);
   switch (random.int(8)) {
@@ -155,18 +155,21 @@ function badKey(signer: Signer, random: Random): Uint8Array {
 
 const challenge = taggedHasher('BIP0340/challenge');
 
-/** The secret whose public key has an even Y, as BIP-340 takes it. */
+/** Returns the secret whose public key has an even Y, as BIP-340 requires. */
 function evenSecret({ secret, compressed }: Signer): bigint {
   return compressed[0] === 3 ? N - secret : secret;
 }
 
-/** s = k + e*d: a signature for a nonce that is chosen; 0 makes R infinity, one with an odd Y makes it wrong. */
+/**
+ * Returns the signature s = k + e*d for a chosen nonce. A nonce of 0 makes R infinity, and one with an odd Y makes it
+ * invalid.
+ */
 function schnorrOfNonce(signer: Signer, r: Uint8Array, k: bigint): Uint8Array {
   const e = toNumber(challenge(r, signer.xOnly, signer.message)) % N;
   return concatBytes(r, to32(modN(k + e * evenSecret(signer))));
 }
 
-/** A point whose X is n or more, so that the signature holds X - n: the case that a careless check forgets. */
+/** Returns a case whose X is at least n, so that the signature holds X - n, which a careless check misses. */
 function overflowing(random: Random): Case {
   const message = random.bytes(32);
   const s = modN(toNumber(random.bytes(32)));
@@ -199,7 +202,7 @@ function tweakCase(signer: Signer, random: Random): Case {
 
 type Kind = (signer: Signer, random: Random) => Case;
 
-/** Shares of 100. */
+/** Shares in percent. */
 const KINDS: Readonly<Record<string, readonly [share: number, make: Kind]>> = {
   'DER that is broken': [38, (x, random) => ecdsa(brokenDer(x, random), x.message, keyOf(x, random))],
   'DER that is changed anywhere': [

@@ -14,7 +14,7 @@ cleanUpAfterTests();
 const CONNECTIONS = 2000;
 const KEY = 'a-key-for-tests-that-is-long-enough';
 
-/** Opens WebSockets in a process of their own, and reports when the first and the last of them got each newBlock. */
+/** Opens WebSockets in its own process, and reports when the first and the last of them received each newBlock. */
 const CLIENTS = `
 const [url, key, count] = process.argv.slice(-3);
 const arrivals = new Map();
@@ -24,7 +24,7 @@ for (let i = 0; i < Number(count); i++) {
   socket.onopen = () => ++open === Number(count) && console.log('open');
   socket.onmessage = ({ data }) => {
     if (!data.startsWith('{"type":"mempoolUpdate"')) return;
-    // What comes last of a block: by then all the rest of it is there.
+    // The counted message is the last one of a block.
     const at = Date.now();
     const height = /"height":(\\d+)/.exec(data)[1];
     const seen = arrivals.get(height) ?? { n: 0 };
@@ -59,7 +59,8 @@ test(`${CONNECTIONS} connections to a running node have a block's events within 
     expect((await lines.next()).value).toBe('open');
     const took: number[] = [];
     for (let i = 0; i < 10; i++) {
-      // Before the node has checked and committed it, so a little more than is asked for is measured.
+      // The time is taken before the node validates and commits the block, so it is slightly longer than the limited
+      // one.
       const before = Date.now();
       const block = await mine(node.api, chain);
       const [height, at] = (await lines.next()).value!.split(' ').map(Number);
@@ -75,7 +76,7 @@ test(`${CONNECTIONS} connections to a running node have a block's events within 
   }
 }, 60_000);
 
-/** `0014`, the number, zeros. */
+/** Returns the script `0014`, the number, zeros. */
 function script(n: number): Uint8Array {
   const bytes = new Uint8Array(22);
   bytes.set([0x00, 0x14]);
@@ -83,7 +84,7 @@ function script(n: number): Uint8Array {
   return bytes;
 }
 
-/** Watches 5,000 scripts from a number on, and reports when the first and the last event of them came. */
+/** Watches 5,000 scripts from a number on, and reports when their first and last events arrived. */
 const WATCHER = `
 const [url, key, from, expected] = process.argv.slice(-4);
 const socket = new WebSocket(url, { headers: { authorization: 'Bearer ' + key } });
@@ -109,7 +110,7 @@ socket.onmessage = ({ data }) => {
 };
 `;
 
-/** Requests /healthz again and again, and reports the longest time; a line on stdin ends it. */
+/** Requests /healthz repeatedly, and reports the longest time. A line on stdin ends it. */
 const PROBE = `
 const times = [];
 let done = false;
@@ -143,7 +144,7 @@ test('a block of 4,000 transactions is matched against 10,000 scripts while othe
   const run = (code: string, ...args: string[]) =>
     Bun.spawn([process.execPath, '-e', code, '--', ...args], { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' });
   const url = `${it.api.url.replace('http', 'ws')}/ws`;
-  // One watches what every transaction of the block pays to, the other what none does.
+  // One client watches scripts that every transaction of the block pays, the other one scripts that none pays.
   const all = run(WATCHER, url, KEY, '0', '8000');
   const none = run(WATCHER, url, KEY, '500000', '0');
   const children = [all, none];
@@ -151,7 +152,7 @@ test('a block of 4,000 transactions is matched against 10,000 scripts while othe
     const [allLines, noneLines] = children.map(({ stdout }) => linesOf(stdout));
     const next = async (lines = allLines!) => (await lines.next()).value!;
     expect([await next(), await next(noneLines)]).toEqual(['ready', 'ready']);
-    // A first block, so that the reader worker runs; then one that is connected before any client is notified of it.
+    // The first block starts the reader worker, and the second one is connected before any client is notified.
     await it.take(chain.mine());
     await next();
     await it.takeSilently(chain.mine(1, { txs }));

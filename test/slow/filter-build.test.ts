@@ -20,7 +20,7 @@ function written(datadir: string): number {
   }
 }
 
-/** In a copy of the directory of a node that was killed: filters without a gap from genesis, all of them right. */
+/** Checks a copy of the directory of a killed node: its filters have no gap from genesis, and all are right. */
 function check(datadir: string, model: readonly ModelFilter[]): number {
   const reads = new ChainReads(join(copyDatadir(datadir), 'regtest/chain'));
   try {
@@ -47,7 +47,7 @@ test('filters are complete after kill -9 during their build in the background', 
   let covered = -1;
   for (let kills = 0; kills < 12 && covered < chain.height; kills++) {
     const node = new NodeProcess({ datadir, args: ['--index.filter'] });
-    // At times soon after something was written, at times just before.
+    // Some signals come soon after a write, others just before one.
     const before = written(datadir);
     await node.until('filters', () => written(datadir) > before, 60_000, 1);
     await Bun.sleep((kills % 4) * 150);

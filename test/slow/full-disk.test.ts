@@ -15,10 +15,10 @@ afterAll(() => {
   if (mounted) Bun.spawnSync(['umount', '-l', disk]);
 });
 
-// After the unmounting: a mounted directory cannot be removed.
+// It follows the unmounting, since a mounted directory cannot be removed.
 cleanUpAfterTests();
 
-/** Exactly one line for the operator, and no trace of a stack. */
+/** Returns the only line of the error output, which must not show a stack. */
 function onlyComplaint(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => line.startsWith('obverse:'));
   expect(stderr).not.toMatch(/^\s+at /m);

@@ -8,9 +8,9 @@ setDefaultTimeout(600_000);
 
 cleanUpAfterTests();
 
-/** Nearly all that may connect. */
+/** Almost the maximum number of connections. */
 const CROWD = 100;
-/** Most headers of one message. */
+/** Maximum number of headers of one message. */
 const MAX_HEADERS = 2000;
 
 describe('a node with many peers', () => {
@@ -49,7 +49,7 @@ test('no header of a long series of low work is kept', async () => {
   const chain = recentChain(2700);
   await using siege = await Siege.lay(chain);
   const branch = chain.fork(1);
-  // Less than the chain has behind a day, so all of it is in vain.
+  // The branch has less work than the chain a day ago, so none of it is stored.
   branch.mine(2500);
   const headers = branch.blocks.slice(2).map(({ header }) => header);
   const tips = () => siege.node.api.rpc<unknown[]>('getchaintips');

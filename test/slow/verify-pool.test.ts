@@ -8,7 +8,6 @@ import { coinOf, spend, type TestCoin } from '../lib/tx-builder.ts';
 
 setDefaultTimeout(600_000);
 
-/** Verify workers as the node has them. */
 describe('verify workers', () => {
   const pool = new VerifyPool(2, {
     onError(error) {
@@ -17,7 +16,7 @@ describe('verify workers', () => {
   });
   afterAll(() => pool.close());
 
-  // No limit of the wire holds for what a transaction spends: a block of 140 kB may spend more than 32 MiB of scripts.
+  // Spent outputs have no wire limit: a block of 140 kB may spend more than 32 MiB of scripts.
   test('verify a transaction that spends very long scripts', async () => {
     const drop = concatBytes(pushData(new Uint8Array(520)), Uint8Array.of(0x75));
     const long = concatBytes(...Array<Uint8Array>(19).fill(drop), Uint8Array.of(0x51));

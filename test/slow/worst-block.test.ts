@@ -24,18 +24,21 @@ cleanUpAfterTests();
 
 const INPUTS = 8000;
 const SUBMIT_TIMEOUT_MS = 120_000;
-/** `<key> CHECKSIG NOT`: spent by a signature that is well written and wrong, as BIP-66 and no rule after it allows. */
+/**
+ * `<key> CHECKSIG NOT`: an invalid signature in strict DER (BIP-66) spends it, which consensus allows, since NULLFAIL
+ * is policy.
+ */
 const WRONG_SIGNATURE = scriptOf(publicKeyOf(testSecret('worst')), Op.OP_CHECKSIG, Op.OP_NOT);
-/** ALL, NONE and SINGLE: each hashes nearly a megabyte anew for every input. */
+/** ALL, NONE and SINGLE: each hashes almost a megabyte again for every input. */
 const HASH_TYPES = [1, 2, 3];
 
-/** 71 bytes of strict DER, and the hash type. */
+/** Returns 71 bytes of strict DER, and the hash type. */
 function wrongSignature(hashType: number): Uint8Array {
   const number = [2, 0x20, ...new Array<number>(32).fill(1)];
   return Uint8Array.from([0x30, 68, ...number, ...number, hashType]);
 }
 
-/** One transaction of 3.9 million weight that only legacy inputs fill. */
+/** Returns a transaction of 3.9 million weight units with legacy inputs only. */
 function slowSpend(coins: readonly TestCoin[]): Transaction {
   const unsigned = spend(coins, [{ to: 'anyone', value: 1n }], { sign: false });
   const inputs = unsigned.inputs.map((input, i) => ({
@@ -45,7 +48,7 @@ function slowSpend(coins: readonly TestCoin[]): Transaction {
   return { ...unsigned, inputs };
 }
 
-/** All outputs as coins to spend; the transaction is hashed once. */
+/** Returns all outputs as coins. The transaction is hashed once. */
 function coinsOf(tx: Transaction): TestCoin[] {
   const txid = txidOf(tx);
   return tx.outputs.map((output, vout) => ({ outpoint: { txid, vout }, output }));
@@ -53,13 +56,13 @@ function coinsOf(tx: Transaction): TestCoin[] {
 
 const millis = (ms: number) => `${ms.toFixed(0)} ms`;
 
-/** Bytes that a process took at most. */
+/** Returns the peak memory of a process, bytes. */
 function peakMemory(pid: number): number {
   const [, kilobytes] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))!;
   return Number(kilobytes) * 1024;
 }
 
-/** Asks for /healthz until `until` is done; milliseconds of each answer, ascending. */
+/** Requests /healthz until `until` is settled. Returns the milliseconds of the replies, ascending. */
 async function health(node: NodeProcess, until: Promise<unknown>): Promise<number[]> {
   const api = new ApiClient(node.api.url, null);
   const times: number[] = [];
@@ -74,7 +77,7 @@ async function health(node: NodeProcess, until: Promise<unknown>): Promise<numbe
   return times.sort((a, b) => a - b);
 }
 
-/** A slow block takes seconds, and many of them where other work has the processor. */
+/** A slow block takes seconds, and more if other processes are busy. */
 const submit = (node: NodeProcess, { raw }: TestBlock) =>
   node.api.rpcBody<{ result: string | null }>(
     { jsonrpc: '2.0', id: 1, method: 'submitblock', params: [bytesToHex(raw)] },
@@ -102,7 +105,7 @@ describe('a block of full weight that is slow to validate', () => {
     ordinary = chain.mine(1, { txs: pairs });
     base = tempDir();
     const file = join(tempDir(), 'chain.dat');
-    // The ordinary block is left out, to be timed.
+    // The last block is left out, since its time is measured.
     chain.fork(chain.height - 1).writeBootstrap(file);
     await importFiles('regtest', base, [file]);
     slow = chain.build({ txs: [slowSpend(coinsOf(slowCoins))] });
@@ -133,7 +136,7 @@ describe('a block of full weight that is slow to validate', () => {
         `${answers.length} answers, p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} ms; ${(more / 1e6).toFixed(0)} MB more`,
     );
     expect(more).toBeLessThan(500_000_000);
-    // The promised figure is for a quiet machine; this bound only detects a main thread that was blocked.
+    // The promised limit is for a quiet machine; this one only detects a blocked main thread.
     expect(answers[Math.floor(answers.length / 2)]!).toBeLessThan(50);
     expect((await node.api.json<{ height: number }>('/api/info')).height).toBe(slow.height);
     expect((await node.stop()).status).toBe(0);

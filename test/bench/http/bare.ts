@@ -1,10 +1,10 @@
 import { Elysia } from 'elysia';
 
-/** The reply of one row of the benchmark, as the node gave it. */
+/** The node's reply to one row of the benchmark. */
 export interface RecordedReply {
   readonly row: string;
   readonly method: string;
-  /** As a pattern of Elysia. */
+  /** Pattern in Elysia's syntax. */
   readonly pattern: string;
   readonly path: string;
   readonly status: number;
@@ -17,7 +17,7 @@ type Reply = Pick<RecordedReply, 'status' | 'headers'> & { readonly body: Uint8A
 
 const NULL_BODY: readonly number[] = [204, 304];
 
-/** Answers with bytes that are there already: the floor of what a server without any checks costs on this machine. */
+/** Returns a handler that replies with prepared bytes: the minimum cost of a server on this machine. */
 function replyTable(recorded: readonly RecordedReply[]): ReadonlyMap<string, Reply> {
   return new Map(
     recorded.map(({ row, status, headers, body }) => [

@@ -18,18 +18,18 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
-/** Names of what a prepared data directory holds; hashes in display order. */
+/** Contents of a prepared data directory; hashes are in display order. */
 export interface Sample {
   /** A key with all scopes, and one that may only broadcast. */
   readonly key: string;
   readonly narrowKey: string;
   readonly ticketKeys: readonly string[];
   readonly revokedKey: string;
-  /** The block with the payments. */
+  /** Hash of the block with the payments. */
   readonly blockHash: string;
   readonly blockHeight: number;
   readonly txid: string;
-  /** Received all payments. */
+  /** Address that received all payments. */
   readonly address: string;
   readonly unconfirmedHex: string;
 }

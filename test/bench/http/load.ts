@@ -1,12 +1,12 @@
 import type { Socket } from 'bun';
 
-/** One kind of request as bytes on the wire. Several texts are sent in rotation. */
+/** One kind of request as bytes on the wire. If there are several, they alternate. */
 export interface Wire {
   readonly texts: readonly Buffer[];
   readonly status: number;
-  /** Each request opens a connection of its own, which closes after the reply. */
+  /** Whether each request opens a connection, which closes after the reply. */
   readonly connectionEach: boolean;
-  /** Requests of one window at most. */
+  /** Maximum number of requests of one window. */
   readonly atMost: number;
 }
 
@@ -18,13 +18,13 @@ export interface Window {
   readonly latencies: readonly number[];
 }
 
-/** Replies come one by one on a connection, so this can only be the last chunk where it ends what was received. */
+/** Replies arrive one by one on a connection, so these bytes at the end of the received data are the last chunk. */
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
 const CHUNKED = /\r\ntransfer-encoding: *chunked/i;
 const END_OF_HEADER = Buffer.from('\r\n\r\n');
 const LENGTH = /\r\ncontent-length: *(\d+)/i;
 
-/** Keeps `connections` requests under way for `ms` milliseconds. Rejects on any reply with another status. */
+/** Keeps `connections` requests in flight for `ms` milliseconds. Rejects for a reply with another status. */
 export async function runLoad(port: number, wire: Wire, connections: number, ms: number): Promise<Window> {
   const window = new LoadWindow(port, wire, ms);
   await Promise.all(Array.from({ length: connections }, () => window.client()));

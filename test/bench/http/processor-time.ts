@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Nanoseconds of every thread that a process had, by its directory: threads that have ended count as well. */
+/** Nanoseconds of each thread of a process, by its directory. Ended threads count as well. */
 const THREADS = new Map<number, Map<string, number>>();
 
-/** Microseconds of processor time that all threads of a process have used; NaN where the system does not say. */
+/** Returns the microseconds of processor time of all threads of a process; NaN if the system does not report it. */
 export function processorTime(pid: number): number {
   const threads = THREADS.get(pid) ?? new Map<string, number>();
   THREADS.set(pid, threads);
@@ -16,7 +16,7 @@ export function processorTime(pid: number): number {
   return [...threads.values()].reduce((sum, each) => sum + each, 0) / 1000;
 }
 
-/** null for a thread that has ended. */
+/** Returns null for a thread that has ended. */
 function nanosecondsOf(file: string): number | null {
   try {
     return Number(readFileSync(file, 'latin1').split(' ', 1)[0]);
@@ -28,12 +28,12 @@ function nanosecondsOf(file: string): number | null {
 const SERVER_CORE = '0';
 const CLIENT_CORE = '1';
 
-/** Words before the command of a server: a session of its own, so that no other nice value counts, and one core. */
+/** Returns the command that starts a server in its own session, where no other nice value counts, and on one core. */
 export function serverPrefix(): string[] {
   return [...(Bun.which('setsid') ? ['setsid'] : []), ...(Bun.which('taskset') ? ['taskset', '-c', SERVER_CORE] : [])];
 }
 
-/** Keeps this process off the core of the servers. */
+/** Moves this process to another core than the servers'. */
 export function pinClient(): void {
   if (Bun.which('taskset')) Bun.spawnSync(['taskset', '-apc', CLIENT_CORE, String(process.pid)]);
 }

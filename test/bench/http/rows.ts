@@ -1,21 +1,21 @@
 import type { Sample } from './chain.ts';
 
-/** One kind of request that is measured. */
+/** One measured kind of request. */
 export interface Row {
   readonly name: string;
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  /** The route as a pattern of Elysia, for the bare app. */
+  /** Pattern in Elysia's syntax, for the bare app. */
   readonly pattern: string;
   readonly status: number;
-  /** Sent in turns; all with the same other headers. */
+  /** Authorization headers, which alternate; the other headers are the same. */
   readonly authorizations: readonly (string | null)[];
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
   readonly connectionEach: boolean;
-  /** Requests of one window at most. */
+  /** Maximum number of requests of one window. */
   readonly atMost: number;
-  /** Requests before the first window; for a state that must be reached first. */
+  /** Number of requests before the first window, which bring the node into the measured state. */
   readonly before: number;
 }
 
@@ -27,7 +27,7 @@ const WS_HEADERS = {
 };
 const JSON_BODY = { 'content-type': 'application/json' };
 
-/** A row for every kind of route. */
+/** Returns a row for every kind of route. */
 export function rowsFor(sample: Sample): Row[] {
   const { key, blockHash, blockHeight, txid, address } = sample;
   const bearer = `Bearer ${key}`;
@@ -103,7 +103,7 @@ export function rowsFor(sample: Sample): Row[] {
   ];
 }
 
-/** The requests of a row as they go over the wire. */
+/** Returns the requests of a row as they are on the wire. */
 export function requestTexts(
   { name, method, path, authorizations, headers, body }: Row,
   etag: string | null,

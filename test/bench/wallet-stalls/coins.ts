@@ -139,7 +139,7 @@ export const COIN_CASES: readonly Case[] = [
     prepare: async (world) => {
       await coins(world, 20_000);
       const sent = (await world.act('walletSendMoney', NAME, spend(110_000_000n), NOTES)) as { txid: string };
-      // Its inputs are unspent except by itself.
+      // Its inputs are spent only by itself.
       const { store, deps } = world.manager.wallet(NAME);
       const known = new Map(
         store.reads.allTransactions().map(({ id, txid }) => [txid.toHex(), parseTransaction(store.txs.raw(id))]),

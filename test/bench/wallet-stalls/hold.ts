@@ -1,21 +1,21 @@
 import { dlopen } from 'bun:ffi';
 
-/** A call that goes on for longer is given up: its longest hold has been seen by then. */
+/** Time limit of a call, milliseconds. Its longest block of the thread has been seen by then. */
 const LONGEST_MS = 20_000;
 const CLOCK_THREAD_CPUTIME_ID = 3;
 const libc = dlopen('libc.so.6', { clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } });
 const timespec = new BigInt64Array(2);
 
-/** Milliseconds that this thread has worked: what other processes take does not count. */
+/** Returns the milliseconds of work of this thread, without the time of other processes. */
 function workedMs(): number {
   libc.symbols.clock_gettime(CLOCK_THREAD_CPUTIME_ID, timespec);
   return Number(timespec[0]) * 1000 + Number(timespec[1]) / 1e6;
 }
 
 export interface Hold {
-  /** The longest, on the clock. */
+  /** Longest block of the thread, wall-clock time. */
   readonly ms: number;
-  /** The longest, of the thread's own work. */
+  /** Longest block of the thread, its own processor time. */
   readonly workedMs: number;
   readonly result: unknown;
 }

@@ -30,7 +30,7 @@ export interface World {
 export interface Case {
   readonly call: string;
   readonly input: string;
-  /** Called first, not measured; what it returns is what the call works on. */
+  /** Called first, outside of the measurement. The call gets its result. */
   prepare?(world: World): Promise<unknown> | unknown;
   run(world: World, prepared: never): Promise<unknown>;
 }
@@ -57,13 +57,13 @@ export function emptyInput(prevout: Outpoint) {
   return { prevout, scriptSig: new Uint8Array(0), sequence: 0xffff_fffd, witness: [] };
 }
 
-/** A transaction from nowhere that pays each script. */
+/** Returns a transaction without known inputs that pays each script. */
 export function payTo(seed: number, scripts: readonly Uint8Array[], value = 100_000n): ParsedTransaction {
   const outputs = scripts.map((scriptPubKey, i) => ({ value: value + BigInt((i * 7919) % 50_000), scriptPubKey }));
   return parsed({ version: 2, locktime: seed, inputs: [emptyInput({ txid: madeUp(seed), vout: 0 })], outputs });
 }
 
-/** Confirms transactions, a block of some hundred at a time. */
+/** Confirms transactions in blocks of a few hundred. */
 export function confirm({ chain, manager }: World, txs: readonly ParsedTransaction[], perBlock = 500): void {
   for (let i = 0; i < Math.max(txs.length, 1); i += perBlock) {
     const entry = chain.make(chain.tip, txs.slice(i, i + perBlock));
@@ -100,7 +100,7 @@ export async function addresses({ act }: World, count: number, type = 'bech32'):
   return scripts;
 }
 
-/** A wallet with so many coins on some hundred addresses; returns them. */
+/** Adds this number of coins on a few hundred addresses to the wallet, and returns them. */
 export async function coins(world: World, count: number, perTx = 500, type = 'bech32'): Promise<Outpoint[]> {
   await wallet(world);
   const scripts = await addresses(world, 300, type);
@@ -128,7 +128,7 @@ export function spending(inputs: readonly Outpoint[]): Transaction {
   return { version: 2, locktime: 0, inputs: inputs.map(emptyInput), outputs };
 }
 
-/** As text: to write it is no work of the call. */
+/** Returns a PSBT as text, since its encoding is no work of the measured call. */
 export const psbtSpending = (outpoints: readonly Outpoint[]) => encodePsbtBase64(createPsbt(spending(outpoints), 2));
 export const processPsbt = ({ act }: World, psbt: string) =>
   act('walletProcessPsbt', NAME, psbt, { sign: true, derivations: true });
@@ -139,7 +139,7 @@ export const imports = (...requests: object[]) => ({
   run: ({ act }: World) => act('walletImport', NAME, requests),
 });
 
-/** A wallet with so many private keys, each in a descriptor of its own. */
+/** Creates a wallet with this number of private keys, each in its own descriptor. */
 export async function manyKeys(world: World, count: number): Promise<void> {
   await wallet(world);
   const { store, vault, scripts } = world.manager.wallet(NAME);

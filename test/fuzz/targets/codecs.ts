@@ -33,7 +33,7 @@ function holdsTogether({ tx, txid, wtxid, raw, strippedSize }: ParsedTransaction
   const stripped = transactionBytes(tx, { witness: false });
   hold(stripped.length === strippedSize, 'size without witness');
   hold(equalBytes(txid, txidOf(tx)) && equalBytes(wtxid, wtxidOf(tx)), 'ids');
-  // BIP-144: without its witness a transaction is still one, unless it has no inputs.
+  // Without its witness it is still a transaction, unless it has no inputs (BIP-144).
   if (tx.inputs.length > 0)
     hold(equalBytes(transactionBytes(transactionFromBytes(stripped)), stripped), 'is read without witness');
 }
@@ -125,7 +125,7 @@ const undo: FuzzTarget = {
       const r = new ByteReader(input);
       return readTxUndo(r, r.u8());
     });
-    // Positions are numbers: what no chain has need not come back.
+    // Positions are numbers, so values that no chain reaches may not survive.
     if (!coins?.every(({ position }) => Number.isSafeInteger(position))) return;
     const w = new ByteWriter();
     w.u8(coins.length);
@@ -147,7 +147,7 @@ const filter: FuzzTarget = {
     if (!values) return;
     hold(matches !== null, 'a filter that decodes can be asked');
     const again = encodeFilter(values);
-    // The last byte may be filled up with anything.
+    // The padding bits of the last byte are arbitrary.
     hold(again.length === input.length, 'a filter is as long as its elements take');
     const last = input.length - 1;
     hold(equalBytes(again.subarray(0, last), input.subarray(0, last)), 'a filter is encoded as it was read');
@@ -189,7 +189,7 @@ const blockFile: FuzzTarget = {
     const path = join(tmpdir(), `obverse-fuzz-${process.pid}.dat`);
     writeFileSync(path, input);
     const scanner = new BlockFileScanner(path, MAGIC);
-    // It stays open; nothing is left behind, however this ends.
+    // The file stays open, and leaves nothing behind even after a crash.
     unlinkSync(path);
     try {
       let end = 0;

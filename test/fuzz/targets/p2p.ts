@@ -14,7 +14,7 @@ const TYPES = Object.keys(MESSAGES) as MessageType[];
 const MAGIC = hexToBytes('fabfb5da');
 const NOTHING = new Uint8Array(0);
 
-/** A payload behind the number of its type. */
+/** Returns a payload behind the number of its type. */
 function numbered(type: MessageType, payload: Uint8Array): Uint8Array {
   return concatBytes(Uint8Array.of(TYPES.indexOf(type)), payload);
 }
@@ -78,7 +78,7 @@ const stream: FuzzTarget = {
   },
 };
 
-/** The same keys each time; nothing but the input decides what it does. */
+/** Returns a transport with fixed keys, so that only the input determines its behaviour. */
 function v2(initiating: boolean): V2Transport {
   let draws = 0;
   const random = (size: number) => new Uint8Array(size).fill(++draws);

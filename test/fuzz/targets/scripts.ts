@@ -51,7 +51,7 @@ const DER = signEcdsa(MESSAGE, SECRET);
 const SCHNORR = signSchnorr(MESSAGE, SECRET, new Uint8Array(32));
 const EMPTY = new Uint8Array(0);
 
-/** Right, wrong and misshapen ones. */
+/** Valid, invalid and malformed signatures and keys. */
 const PARTS: ScriptParts = {
   signatures: [
     EMPTY,
@@ -159,7 +159,7 @@ const der: FuzzTarget = {
 
 const VERSIONS: readonly SigVersion[] = ['base', 'witness_v0', 'tapscript'];
 
-/** Says yes and no by what it is asked, so that scripts go on behind their checks. */
+/** Accepts or rejects by its arguments, so that scripts continue behind their checks. */
 const FAKE_CHECKER: SignatureChecker = {
   checkEcdsa: (signature) => signature.length % 3 !== 0,
   checkSchnorr: (signature) => (signature.length % 3 !== 0 ? 'OK' : 'SCHNORR_SIG'),
@@ -171,7 +171,7 @@ const FAKE_CHECKER: SignatureChecker = {
 const MAX_STACK = 1000;
 const MAX_ITEM = 520;
 
-/** Flags, 4 bytes; version, 1 byte; the stack as a vector; the script. */
+/** Input: flags, 4 bytes; version, 1 byte; the stack as a vector; the script. */
 const interpreter: FuzzTarget = {
   name: 'interpreter',
   help: 'scripts of every version under any flags, with signatures that are good or bad by their looks',
@@ -233,7 +233,7 @@ const verifyScript: FuzzTarget = {
     const context = new TxContext(tx, spent);
     const error = checkInput(context, index, flags, engine);
     hold(isError(error), 'a known outcome');
-    // The cache of the first run must not change the second.
+    // The cache of the first run must not change the result of the second.
     hold(checkInput(context, index, flags, engine) === error, 'the same answer twice');
     for (let i = 0; i < 2; i++) {
       const change = random.u32() & random.u32();
@@ -250,7 +250,7 @@ const verifyScript: FuzzTarget = {
   },
 };
 
-/** Good or bad by the hash that is signed, so that a wrong one shows without a curve. */
+/** Accepts or rejects by the signed hash, so that a wrong hash shows without elliptic curves. */
 const HASH_ENGINE: SignatureEngine = {
   name: 'noble',
   verifyEcdsa: (_, hash) => hash[0]! % 4 !== 0,
@@ -259,7 +259,7 @@ const HASH_ENGINE: SignatureEngine = {
   isValidPublicKey: (key) => signatureEngine().isValidPublicKey(key),
 };
 
-/** Under that engine; with `fresh`, every signature hash is computed as if it were the first. */
+/** Returns the result under that engine. With `fresh` every signature hash is computed without a cache. */
 function outcome(
   tx: Transaction,
   spent: readonly TxOutput[],
@@ -281,7 +281,7 @@ function outcome(
   return verifyInput(scriptSig, spent[index]!.scriptPubKey, witness, flags, forgetful);
 }
 
-/** A case of the vectors with something of one input replaced. */
+/** Returns a case of the vectors with one changed part of one input. */
 function changedSpend(random: Random): Spend {
   const spends = corpusSpends();
   if (spends.length === 0) return wrappedSpend(random);
@@ -319,10 +319,10 @@ function changedSpend(random: Random): Spend {
   return { flags, index, tx: { ...spend.tx, inputs }, spent };
 }
 
-/** A random script as bare output, redeem script, witness script or leaf, with a transaction made around it. */
+/** Returns a random script as bare output, redeem script, witness script or leaf, with a transaction that spends it. */
 function wrappedSpend(random: Random): Spend {
   const script = random.once(3) ? signatureScript(random, DER, PARTS) : randomScript(random, PARTS);
-  // A clean stack is all that some scripts ask for.
+  // Some scripts require only a clean stack.
   const items = Array.from({ length: random.once(2) ? 0 : random.int(5) }, () =>
     random.once(2) ? random.pick(PARTS.signatures) : random.bytes(random.length(80)),
   );

@@ -201,13 +201,13 @@ const jsonRpc: FuzzTarget = {
     for (const value of Array.isArray(body) ? body : [body]) {
       const call = readCall(value);
       hold(typeof call.method === 'string' && typeof isNotification(call) === 'boolean', 'a call');
-      // It is put into the reply as it is.
+      // The id is copied into the reply.
       if (call.id !== undefined) JSON.parse(call.id);
     }
   },
 };
 
-/** Near where parsers give up. */
+/** Returns text whose nesting is near the limit of parsers. */
 function nested(random: Random): string {
   const depth = random.int(10_000);
   const inner = '['.repeat(depth) + ']'.repeat(depth);
@@ -229,7 +229,7 @@ function jsonText(random: Random, depth: number): string {
 const LAST_EVENT = 9;
 const RUN_TAG = 'fuzz0001';
 
-/** A log of a few blocks, of a process that has begun behind the third. */
+/** Returns the log of a few blocks, from a process that started after the third. */
 function eventLog(): EventLog {
   const db = new Database(':memory:');
   db.run(SCHEMA);
@@ -281,7 +281,7 @@ const wsMessage: FuzzTarget = {
       };
       const text = textOf(input.subarray(0, MAX_MESSAGE));
       const reply = answerMessage(text, connection as unknown as WsConnection, WORLD);
-      // Requests with long lists are answered later, and so are their errors.
+      // Requests with long lists are answered asynchronously, and so are their errors.
       if (reply instanceof Promise) continue;
       const { type } = JSON.parse(reply.text) as { type: string };
       hold(type === reply.type && (type === 'error') === reply.failed, 'one reply, of the type it is said to be');
@@ -290,7 +290,7 @@ const wsMessage: FuzzTarget = {
   },
 };
 
-/** Scripts as addresses of other networks; from bytes, not from text. */
+/** Scripts as addresses of other networks; the input is bytes, not text. */
 const scriptAddress: FuzzTarget = {
   name: 'script-address',
   help: 'the address of any script leads back to it',
