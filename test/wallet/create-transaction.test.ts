@@ -36,14 +36,17 @@ test.each([
   [24, 24, null],
   [25, 24, 'chain'],
   [24, 25, 'chain'],
-])('of %d ancestors in a cluster of %d', (ancestors, clusterCount, refused) => {
-  using it = withLooseCoin({ ancestors, clusterCount, hasDescendants: false });
-  const recipients = [{ scriptPubKey: it.script(), value: 1_000_000n, subtractFee: false }];
-  const built = runSteps(createTransactionSteps(it.wallet, { ...ORDINARY_SPEND, recipients, fee: FEE }));
-  expect(built.ok ? null : built.error).toEqual(
-    refused && expect.stringContaining('creates a chain of transactions that will be rejected by the mempool'),
-  );
-});
+])(
+  'an unconfirmed coin with %d ancestors in a cluster of %d is spent unless its chain exceeds 25',
+  (ancestors, clusterCount, refused) => {
+    using it = withLooseCoin({ ancestors, clusterCount, hasDescendants: false });
+    const recipients = [{ scriptPubKey: it.script(), value: 1_000_000n, subtractFee: false }];
+    const built = runSteps(createTransactionSteps(it.wallet, { ...ORDINARY_SPEND, recipients, fee: FEE }));
+    expect(built.ok ? null : built.error).toEqual(
+      refused && expect.stringContaining('creates a chain of transactions that will be rejected by the mempool'),
+    );
+  },
+);
 
 test('a send from a file whose scripts name a descriptor that it does not have fails with a wallet error', () => {
   using it = withLooseCoin({ ancestors: 1, clusterCount: 1, hasDescendants: false });

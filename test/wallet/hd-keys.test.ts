@@ -72,7 +72,7 @@ describe('HD keys of a wallet', () => {
     );
   });
 
-  test('a key is derived as BIP-32 says', () => {
+  test('a key is derived as in BIP-32', () => {
     using it = new WalletFixture(BLANK);
     addHdKey(it.wallet, xprv);
     const child = key.derivePath([87 + H, 1 + H, 0 + H, 2])!;
@@ -131,7 +131,7 @@ describe('HD keys of a wallet', () => {
     expect(message(() => deriveHdKey(two.wallet, 'm/0h', null, false))).toContain('Unable to determine');
   });
 
-  test('a sealed wallet shows public keys alone, and none is derived or added', async () => {
+  test('a locked wallet shows only public keys, and derives and adds none', async () => {
     using it = new WalletFixture();
     await it.wallet.encrypt(Buffer.from('secret'));
     expect(runSteps(hdKeys(it.wallet, true, false))[0]!.hasPrivate).toBe(true);
@@ -155,7 +155,7 @@ describe('HD keys of a wallet', () => {
     expect(runSteps(hdKeys(it.wallet, false, true))).toMatchObject([{ xpub, xprv: null, hasPrivate: false }]);
   });
 
-  test('keys that were open before others came are overwritten when the wallet is locked', async () => {
+  test('keys that were unlocked before others were added are wiped when the wallet is locked', async () => {
     using it = new WalletFixture(BLANK);
     const { wallet } = it;
     addHdKey(wallet, xprv);

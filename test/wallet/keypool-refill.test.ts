@@ -73,7 +73,7 @@ describe('keypoolrefill', () => {
     expect(it.filled).toBe(8 * 1000);
   });
 
-  test('ends with the wallet', async () => {
+  test('keypoolrefill ends when the wallet is unloaded', async () => {
     using it = new Fixture();
     const refill = it.wallet.refillKeypool(5000, never);
     await new Promise(setImmediate);
@@ -81,7 +81,7 @@ describe('keypoolrefill', () => {
     expect(await refill.catch(({ message }) => message)).toBe('the wallet is unloaded');
   });
 
-  test('refuses more than 100,000', async () => {
+  test('keypoolrefill refuses more than 100,000 addresses', async () => {
     using it = new Fixture();
     const before = it.wallet.scripts.descriptors().map(({ record }) => record);
     expect(await it.wallet.refillKeypool(100_001, never).catch((error) => error)).toMatchObject({
@@ -134,14 +134,14 @@ describe('importdescriptors', () => {
       `wpkh(${xpub}${'/0'.repeat(100_000)})`,
       'Descriptor has 200126 characters; a wallet takes at most 200000',
     ],
-  ])('refuses a descriptor of too many %s', async (_, desc, message) => {
+  ])('importdescriptors refuses a descriptor with too many %s', async (_, desc, message) => {
     using it = new Fixture({ blank: true, disablePrivateKeys: true });
     const outcomes = await importDescriptors(it.wallet, [{ timestamp: 'now', desc: addChecksum(desc) }]);
     expect(outcomes).toEqual([{ warnings: [], error: { kind: 'invalidAddressOrKey', message } }]);
     expect(it.wallet.scripts.descriptors()).toEqual([]);
   });
 
-  test('accepts as many participants of musig() as it says', async () => {
+  test('importdescriptors accepts the documented number of participants of musig()', async () => {
     using it = new Fixture({ blank: true, disablePrivateKeys: true }, 2);
     const desc = addChecksum(`tr(musig(${keys(30)})/0/*)`);
     expect(await importDescriptors(it.wallet, [{ timestamp: 'now', desc }])).toMatchObject([{ error: null }]);

@@ -24,7 +24,7 @@ function psbtOf(publicKey: Uint8Array, origin: KeyOrigin): Psbt {
   return { ...psbt, inputs: [{ ...input!, witnessUtxo, witnessScript, derivations }] };
 }
 
-test('an input of a foreign script is signed with a key that it lists, where the wallet has derived that', () => {
+test('an input of a foreign script is signed with a listed key that the wallet has derived', () => {
   using it = new WalletFixture();
   const script = it.script('bech32m');
   it.script('bech32m');

@@ -63,7 +63,7 @@ describe('pruned funds', () => {
     expect(it.wallet.store.reads.receivedCount()).toBe(0);
   });
 
-  test('a transaction that was imported is followed: a reorg disconnects its block', async () => {
+  test('a reorg disconnects the block of an imported transaction', async () => {
     using it = new WalletFixture();
     const tx = pay(OUTSIDE, it.script(), 1000n);
     const genesis = it.chain.tip;
@@ -88,7 +88,7 @@ describe('pruned funds', () => {
     expect(it.wallet.store.txs.byTxid(tx.txid)!.height).toBe(1);
   });
 
-  test('an addition and a removal that a crash cut off are completed by the next start', async () => {
+  test('a restart completes an addition and a removal that a crash interrupted', async () => {
     using it = new WalletFixture();
     const own = it.script();
     const OUTPUTS = 5000;

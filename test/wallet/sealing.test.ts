@@ -15,7 +15,7 @@ import { WalletFixture } from './wallet-fixture.ts';
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 describe('sealing', () => {
-  test('only the same key and context open what was sealed, and only unchanged', () => {
+  test('sealed data opens only unchanged, with the same key and context', () => {
     const key = newMasterKey();
     fc.assert(
       fc.property(
@@ -40,13 +40,13 @@ describe('sealing', () => {
     expect(openSecret(key, bytes(''), new Uint8Array(5))).toBeNull();
   });
 
-  test('the same text is sealed in another way each time', () => {
+  test('sealing the same text twice gives different bytes', () => {
     const key = newMasterKey();
     const all = Array.from({ length: 50 }, () => sealSecret(key, bytes(''), bytes('secret')).toHex());
     expect(new Set(all).size).toBe(50);
   });
 
-  test('a passphrase opens the master key, another one does not', async () => {
+  test('only the right passphrase opens the master key', async () => {
     const key = newMasterKey();
     const cheap = { cost: { cost: 1024, blockSize: 8, parallel: 1 }, caller: '' };
     const sealed = await sealMasterKey(key, Buffer.from('pässword 🔑'), { ...cheap, integrity: false });
@@ -92,7 +92,7 @@ function countPieces(path: string, known: ReadonlySet<bigint>): number {
 const NONCE_USE = { secret: null, aggregateKey: null, message: null, extra: null };
 
 describe('the vault of a wallet', () => {
-  test('keeps its keys sealed, and shows none that is locked', async () => {
+  test('a locked vault shows no keys, which are sealed', async () => {
     using it = new WalletFixture();
     const { wallet } = it;
     const before = wallet.store.keys.keys();
@@ -128,7 +128,7 @@ describe('the vault of a wallet', () => {
     expect(await it.wallet.unlock(Buffer.from('two'), 10)).toBe(true);
   }, 180_000);
 
-  test('leaves nothing of unencrypted keys in its file, wherever SQLite has moved their rows', async () => {
+  test('an encrypted file has no remains of unencrypted keys, even in rows that SQLite has moved', async () => {
     using it = new WalletFixture();
     const { wallet } = it;
     const secrets = manyKeys(1500);
@@ -152,7 +152,7 @@ describe('the vault of a wallet', () => {
       expect(it.wallet.vault.provider().privateKey(id)!.reveal().toHex()).toBe(data.toHex());
   }, 60_000);
 
-  test('waits for a reader of its file before it overwrites unencrypted keys, and other work runs meanwhile', async () => {
+  test('encryption waits for a reader of the file before it overwrites unencrypted keys, and does not block other work', async () => {
     using it = new WalletFixture();
     const { wallet } = it;
     const known = pieces(wallet.store.keys.keys().map(({ data }) => data));
@@ -175,7 +175,7 @@ describe('the vault of a wallet', () => {
     expect(countPieces(it.path, known)).toBe(0);
   }, 60_000);
 
-  test('that crashed after its keys were sealed overwrites the unencrypted ones at its next start', async () => {
+  test('a restart overwrites the unencrypted keys if encryption crashed after they were sealed', async () => {
     using it = new WalletFixture();
     const { wallet } = it;
     const known = pieces(wallet.store.keys.keys().map(({ data }) => data));
@@ -194,7 +194,7 @@ describe('the vault of a wallet', () => {
     again.close();
   }, 60_000);
 
-  test('with a passphrase of an earlier cost opens, and a new passphrase has the cost of today', async () => {
+  test('a vault with a passphrase of an earlier cost opens, and a new passphrase has the current cost', async () => {
     using it = new WalletFixture();
     const { vault, store } = it.wallet;
     await vault.encrypt(bytes('one'));
@@ -211,7 +211,7 @@ describe('the vault of a wallet', () => {
     expect(await vault.unlock(bytes('two'))).toBe(true);
   });
 
-  test('is refused where its file asks for more memory than a passphrase may cost', async () => {
+  test('a vault whose file requires excessive memory for a passphrase is rejected', async () => {
     using it = new WalletFixture();
     const { vault, store } = it.wallet;
     await vault.encrypt(bytes('one'));
@@ -220,7 +220,7 @@ describe('the vault of a wallet', () => {
     await expect(vault.changePassphrase(bytes('one'), bytes('two'))).rejects.toThrow('asks for 16384 MiB of memory');
   });
 
-  test('of two callers who change its passphrase at once, one is late', async () => {
+  test('only one of two simultaneous changes of the passphrase succeeds', async () => {
     using it = new WalletFixture();
     const { vault } = it.wallet;
     await vault.encrypt(bytes('one'));
@@ -228,7 +228,7 @@ describe('the vault of a wallet', () => {
     expect((await Promise.all(changes)).sort()).toEqual([false, true]);
   });
 
-  test('addresses go on where they were, whether it is locked or not', async () => {
+  test('addresses continue in order, whether the wallet is locked or not', async () => {
     using it = new WalletFixture();
     const first = it.wallet.newAddress('bech32', '');
     await it.wallet.encrypt(Buffer.from('one'));
@@ -240,7 +240,7 @@ describe('the vault of a wallet', () => {
   }, 180_000);
 });
 
-test('the filter forgets nothing, and hardly ever takes one thing for another', () => {
+test('the hash filter has no false negatives and almost no false positives', () => {
   const filter = new HashFilter();
   const key = (n: number) => bytes(`script ${n}`);
   for (let i = 0; i < 20_000; i++) filter.add(key(i));
@@ -250,7 +250,7 @@ test('the filter forgets nothing, and hardly ever takes one thing for another', 
   expect(wrong).toBeLessThan(10);
 });
 
-test('a passphrase is changed although the wallet seals its master key again meanwhile', async () => {
+test('a passphrase change succeeds although the wallet seals its master key meanwhile', async () => {
   using it = new WalletFixture();
   const { wallet } = it;
   await wallet.encrypt(bytes('first'));

@@ -38,7 +38,7 @@ function scriptsOf({ manager }: Wallets, name: string): string[] {
   return Array.from(manager.wallet(name).store.keys.allScripts(), (script) => script.toHex()).sort();
 }
 
-describe('a copy of a wallet', () => {
+describe('wallet copies', () => {
   test('a copy has everything written before its request, and other work runs meanwhile', async () => {
     using it = new Wallets();
     const { manager } = it;
@@ -56,7 +56,7 @@ describe('a copy of a wallet', () => {
     expect(readdirSync(it.backups)).toEqual(['copy']);
   });
 
-  test('replaces no other file unless that is asked for', async () => {
+  test('a copy replaces no other file unless requested', async () => {
     using it = new Wallets();
     const { backups } = it.manager;
     mkdirSync(it.backups);
@@ -79,7 +79,7 @@ describe('a copy of a wallet', () => {
     expect(readdirSync(it.backups).sort()).toEqual([...others, 'ok', 'taken', 'watch'].sort());
   });
 
-  test('may be asked for twice at a time under one name, and the wallet be unloaded', async () => {
+  test('a copy may be requested twice at a time under one name, also while the wallet is unloaded', async () => {
     using it = new Wallets();
     const { manager } = it;
     const before = scriptsOf(it, 'default');
@@ -97,7 +97,7 @@ describe('a copy of a wallet', () => {
     expect(manager.wallet('watching').store.keys.keys()).toEqual([]);
   });
 
-  test('is waited for by what must have the file alone', async () => {
+  test('exclusive access to the file waits for a running copy', async () => {
     using it = new Wallets();
     let done = false;
     const copying = it.wallet.copyTo(join(it.wallet.store.path, '..', 'x'), { withKeys: true });
@@ -107,7 +107,7 @@ describe('a copy of a wallet', () => {
     await ended;
   });
 
-  test('is waited for before what a passphrase has sealed is wiped', async () => {
+  test('sealed pages are overwritten only after a running copy', async () => {
     using it = new WalletFixture({ blank: true });
     const { wallet } = it;
     const order: string[] = [];
@@ -120,7 +120,7 @@ describe('a copy of a wallet', () => {
     expect(order).toEqual(['sealed', 'copied', 'wiped']);
   });
 
-  test('that cannot be written leaves nothing behind', async () => {
+  test('a copy that cannot be written leaves no file', async () => {
     using it = new Wallets();
     writeFileSync(it.backups, 'a file, not a directory');
     const refused = await it.manager.backups.write('default', 'copy').catch((error) => error);

@@ -18,8 +18,8 @@ function payment(seed: number): ParsedTransaction {
   return parsed({ version: 2, locktime: seed, inputs: [input], outputs: [{ value: 1000n, scriptPubKey: FOREIGN }] });
 }
 
-describe('a write that the disk does not take', () => {
-  test('leaves no address behind that the wallet would not notice payments to', () => {
+describe('failed writes', () => {
+  test('a failed write leaves no address to which payments would be missed', () => {
     using it = new WalletFixture({}, 40);
     const { scripts, store } = it.wallet;
     const before = scripts.activeDescriptor('bech32', false)!.record;
@@ -36,7 +36,7 @@ describe('a write that the disk does not take', () => {
     expect(it.wallet.scripts.activeDescriptor('bech32', false)!.record).toMatchObject({ nextIndex: 5 });
   });
 
-  test('leaves no descriptor and no key behind', () => {
+  test('a failed write leaves no descriptor and no key', () => {
     using it = new WalletFixture();
     const { scripts, store, vault } = it.wallet;
     const descriptors = scripts.descriptors().map(({ id }) => id);
@@ -55,7 +55,7 @@ describe('a write that the disk does not take', () => {
     expect(open()).toBe(before);
   });
 
-  test('does not leave the keys open for longer than was asked for', async () => {
+  test('a failed write does not keep the keys unlocked for longer than requested', async () => {
     using it = new WalletFixture();
     await it.wallet.encrypt(Buffer.from('a passphrase'));
     expect(it.wallet.vault.locked).toBe(true);
@@ -68,7 +68,7 @@ describe('a write that the disk does not take', () => {
   });
 });
 
-test('a passphrase that is right too late opens nothing', async () => {
+test('a right passphrase that is verified too late unlocks nothing', async () => {
   using it = new WalletFixture();
   await it.wallet.encrypt(Buffer.from('a passphrase'));
   const { vault } = it.wallet;
@@ -79,7 +79,7 @@ test('a passphrase that is right too late opens nothing', async () => {
   expect(vault.locked).toBe(true);
 });
 
-test('a transaction that is abandoned while others are submitted again is not submitted', async () => {
+test('a transaction that is abandoned while others are resubmitted is not submitted', async () => {
   const handedIn: Uint8Array[] = [];
   using it = new WalletFixture();
   const [first, second] = [payment(1), payment(2)];
@@ -96,7 +96,7 @@ test('a transaction that is abandoned while others are submitted again is not su
   expect(handedIn).toEqual([first.raw]);
 });
 
-test('an import that was cut off is gone on with at the next start', async () => {
+test('the next start resumes an interrupted import', async () => {
   using it = new WalletFixture({ blank: true });
   for (let i = 0; i < 30; i++) {
     it.chain.tip = it.chain.make(it.chain.tip, []);
@@ -123,7 +123,7 @@ test('an import that was cut off is gone on with at the next start', async () =>
   expect(ranges).toHaveLength(1);
 });
 
-test('scans that go on at a time hear each of all new scripts', () => {
+test('parallel scans are all notified of all new scripts', () => {
   using it = new WalletFixture({}, 5);
   const { scripts } = it.wallet;
   const one = scripts.startRecording();
@@ -138,7 +138,7 @@ test('scans that go on at a time hear each of all new scripts', () => {
   expect(other.length).toBeGreaterThan(heard);
 });
 
-test('what an import that was cut off has left is not forgotten for one that is refused', async () => {
+test('a refused import does not discard the remains of an interrupted one', async () => {
   using it = new WalletFixture({ blank: true });
   it.wallet.scanner.markUnscanned(0);
   expect(await importDescriptors(it.wallet, [{ timestamp: TIME_0, desc: 'pk(nonsense)' }])).toMatchObject([
@@ -150,7 +150,7 @@ test('what an import that was cut off has left is not forgotten for one that is 
   expect(it.wallet.store.meta('unscannedFrom')).toBeNull();
 });
 
-test('what an import has left is not forgotten because another scan goes on, but when a scan of it is aborted', async () => {
+test('the remains of an import are kept while another scan runs, and discarded when its own scan is aborted', async () => {
   using it = new WalletFixture({ blank: true });
   const { wallet } = it;
   wallet.sync.startAtTip();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { WalletManager } from '../../src/wallet/wallet-manager.ts';
 import { WalletFixture, walletMemory } from './wallet-fixture.ts';
 
-test('no more wallets are made or restored than there may be, loaded or not, also at the same time', async () => {
+test('the limit of wallets holds for created and restored ones, loaded or not, also in parallel', async () => {
   using it = new WalletFixture();
   const manager = new WalletManager(
     {
@@ -36,7 +36,7 @@ test('no more wallets are made or restored than there may be, loaded or not, als
   manager.close();
 });
 
-test('no wallet is made under the name of one whose file is missing, until its loss is accepted', async () => {
+test('no wallet is created with the name of a missing one until its loss is accepted', async () => {
   using it = new WalletFixture();
   const known = walletMemory();
   const manager = new WalletManager(

@@ -69,7 +69,7 @@ class Fixture extends WalletFixture {
 }
 
 describe('the MACs of an encrypted wallet', () => {
-  test('match its rows after each transaction, whatever it does', async () => {
+  test('the MACs match the rows after every kind of transaction', async () => {
     using it = new Fixture();
     const { wallet } = it;
     const first = it.script();
@@ -144,7 +144,7 @@ describe('the MACs of an encrypted wallet', () => {
     expect(states).toHaveLength(16);
   }, 180_000);
 
-  test('do not let keys and descriptors of a locked wallet change', async () => {
+  test('the MACs of a locked wallet do not let keys and descriptors change', async () => {
     using it = new Fixture();
     await it.wallet.encrypt(PASSPHRASE);
     const { store, scripts } = it.wallet;
@@ -154,7 +154,7 @@ describe('the MACs of an encrypted wallet', () => {
   }, 180_000);
 });
 
-test('a MAC of rows depends on the set alone, and detects each change of it', () => {
+test('a MAC of rows depends only on their set, and detects each change of it', () => {
   const rows = fc.uniqueArray(fc.string({ unit: 'binary', maxLength: 80 }), { minLength: 1, maxLength: 20 });
   fc.assert(
     fc.property(rows, fc.nat(), fc.string({ maxLength: 10 }), (list, seed, other) => {

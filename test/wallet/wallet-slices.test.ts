@@ -96,7 +96,7 @@ afterEach(() => {
   spyOn(performance, 'now').mockRestore();
 });
 
-describe('a script with very much history', () => {
+describe('scripts with a very long history', () => {
   test('the chain is scanned in slices, and other work runs in between', async () => {
     using behind = new Behind();
     const { it, index } = behind;
@@ -117,7 +117,7 @@ describe('a script with very much history', () => {
     expect(behind.found.txs.filter(({ state }) => state === CONFIRMED)).toHaveLength(PAYMENTS);
   });
 
-  test('is found the same with stops in the middle', async () => {
+  test('a scan that is interrupted and resumed finds the same', async () => {
     using behind = new Behind();
     const { it, index } = behind;
     const before = join(it.dir, 'before');
@@ -150,7 +150,7 @@ describe('a script with very much history', () => {
     expect(behind.found).toEqual(undisturbed);
   });
 
-  test('of another is left when the transaction it was for is gone meanwhile', async () => {
+  test('a scan for a transaction ends when the transaction is gone', async () => {
     using behind = new Behind(20);
     const { it, index } = behind;
     it.reopen();

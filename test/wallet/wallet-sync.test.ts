@@ -35,7 +35,7 @@ function trusted({ wallet }: WalletFixture): number {
 }
 
 describe('a wallet on the chain', () => {
-  test('looks as far ahead of a paid address as before, and names what it passes', () => {
+  test('a payment moves the lookahead on, and labels the addresses it passes', () => {
     using it = new WalletFixture({}, 5);
     const { wallet } = it;
     while (wallet.scripts.fillSome());
@@ -52,7 +52,7 @@ describe('a wallet on the chain', () => {
     expect(wallet.store.reads.bookEntry(scriptAt(10))).toBeNull();
   });
 
-  test('names and derives at once only some of what a payment to a far address calls for, and the rest later', () => {
+  test('a payment to a far address labels and derives a bounded number of addresses at once, and the rest later', () => {
     using it = new WalletFixture({}, 600);
     const { wallet } = it;
     while (wallet.filler.fillSome());
@@ -73,7 +73,7 @@ describe('a wallet on the chain', () => {
     expect(wallet.store.meta('unnamed')).toEqual({});
   });
 
-  test('keeps what is confirmed when the chain has lost its last blocks', async () => {
+  test('confirmed transactions are kept when the chain has lost its last blocks', async () => {
     using it = new WalletFixture();
     const paid = connect(it, [pay(outside(1), it.script(), 5000)]);
     connect(it, []);
@@ -89,7 +89,7 @@ describe('a wallet on the chain', () => {
     expect(it.wallet.store.reads.txCount()).toBe(2);
   });
 
-  test('a payment comes through its child first and is counted once', () => {
+  test('a payment that is first seen through its child is counted once', () => {
     using it = new WalletFixture();
     const own = it.script();
     const parent = pay(outside(1), own, 9000);
@@ -103,7 +103,7 @@ describe('a wallet on the chain', () => {
     expect(trusted(it)).toBe(0);
   });
 
-  test('the same payment with another witness is one transaction with two', () => {
+  test('a payment with another witness is one transaction with two wtxids', () => {
     using it = new WalletFixture();
     const script = it.script();
     const withWitness = (size: number) =>
@@ -131,7 +131,7 @@ describe('a wallet on the chain', () => {
     expect(trusted(it)).toBe(700);
   });
 
-  test('abandoning frees what was spent, and a block takes the abandonment back', () => {
+  test('abandoning frees the spent coins, and a block reverts the abandonment', () => {
     using it = new WalletFixture();
     const funding = pay(outside(1), it.script(), 4000);
     connect(it, [funding]);

@@ -197,7 +197,7 @@ function refusals(wallet: Wallet) {
   };
 }
 
-describe('an encrypted wallet', () => {
+describe('an encrypted wallet file', () => {
   let it: Meddled;
 
   beforeAll(async () => {
@@ -215,7 +215,7 @@ describe('an encrypted wallet', () => {
   });
   afterAll(() => it[Symbol.dispose]());
 
-  test('that is as it was gives addresses while it is locked, and signs when it is not', async () => {
+  test('an unchanged wallet gives addresses while locked, and signs when unlocked', async () => {
     const wallet = await it.after(() => {});
     expect(wallet.integrity.state).toBe('sound');
     expect(wallet.integrity.warnings).toEqual([]);
@@ -228,12 +228,12 @@ describe('an encrypted wallet', () => {
     expect(refusals(wallet)).toEqual({ address: 'done', change: 'done', signature: 'done' });
   });
 
-  test.each(Object.entries(CONTRADICTIONS))('is not loaded with %s', async (_, meddle) => {
+  test.each(Object.entries(CONTRADICTIONS))('a wallet is not loaded with %s', async (_, meddle) => {
     expect(await it.refusalOf(meddle)).toMatch(REFUSED);
   });
 
   test.each([...Object.entries(CONSISTENT), ...Object.entries(INVISIBLE_WITHOUT_MAC)])(
-    'gives no address with %s',
+    'a wallet gives no address with %s',
     async (_, meddle) => {
       const wallet = await it.after(meddle);
       expect(wallet.integrity.state).toBe('tampered');
@@ -244,21 +244,21 @@ describe('an encrypted wallet', () => {
     },
   );
 
-  test('with a MAC that cannot be read gives no address', async () => {
+  test('a wallet with an unreadable MAC gives no address', async () => {
     for (const value of ["'{'", "'{}'", 'zeroblob(10)', "'null'", `'{"key":"x","nonce":"00","sum":"00"}'`]) {
       const wallet = await it.after(run(`UPDATE meta SET value = ${value} WHERE key = 'nodeMac'`));
       expect(wallet.integrity.state).toBe('tampered');
     }
   });
 
-  test('that was changed signs nothing after it is unlocked, and shows its private keys still', async () => {
+  test('a changed wallet signs nothing after it is unlocked, but still shows its private keys', async () => {
     const wallet = await it.after(CONSISTENT['a source of change replaced']!);
     expect(await wallet.unlock(PASSPHRASE, 60)).toBe(true);
     expect(refusals(wallet).signature).toMatch(TAMPERED);
     expect(wallet.vault.provider().privateKey(wallet.store.keys.keys()[0]!.id)).not.toBeNull();
   });
 
-  test('without its MAC of the node gives no address, and none after it is unlocked', async () => {
+  test('a wallet without the MAC of the node gives no address, not even after it is unlocked', async () => {
     const wallet = await it.after(run("DELETE FROM meta WHERE key = 'nodeMac'"));
     expect(wallet.integrity.state).toBe('unverified');
     expect(refusals(wallet).address).toMatch(UNVERIFIED);
@@ -270,14 +270,14 @@ describe('an encrypted wallet', () => {
   test.each([
     ['both MACs', "DELETE FROM meta WHERE key IN ('nodeMac', 'masterMac')"],
     ['all that tells of MACs', "DELETE FROM meta WHERE key IN ('nodeMac', 'masterMac', 'vouchedBy')"],
-  ])('without %s signs nothing', async (_, statement) => {
+  ])('a wallet without %s signs nothing', async (_, statement) => {
     const wallet = await it.after(run(statement, "UPDATE meta SET value = 1 WHERE key = 'schema'"));
     expect(refusals(wallet).address).toMatch(UNVERIFIED);
     expect(await wallet.unlock(PASSPHRASE, 60)).toBe(true);
     expect(refusals(wallet).signature).toMatch(TAMPERED);
   });
 
-  test('whose encryption says that it has no MACs does not open', async () => {
+  test('a wallet whose encryption claims to have no MACs does not open', async () => {
     const wallet = await it.after(
       run(
         "DELETE FROM meta WHERE key IN ('nodeMac', 'masterMac', 'vouchedBy')",
@@ -287,7 +287,7 @@ describe('an encrypted wallet', () => {
     expect(await wallet.unlock(PASSPHRASE, 60)).toBe(false);
   });
 
-  test('is not loaded where its file is not encrypted any more', async () => {
+  test('a wallet is not loaded if its file is no longer encrypted', async () => {
     const watching = run(
       "DELETE FROM meta WHERE key IN ('encryption', 'nodeMac', 'masterMac', 'vouchedBy')",
       'DELETE FROM keys',
@@ -298,7 +298,7 @@ describe('an encrypted wallet', () => {
     expect(() => Wallet.open(it.attacker.path, 'w', it.deps)).toThrow(/not encrypted/);
   });
 
-  test('that is locked while it is checked is not taken for a changed one', async () => {
+  test('a wallet that is locked during its check does not count as changed', async () => {
     const wallet = await it.after(() => {});
     const checking = new Promise((resolve) => {
       const { checkMaster } = wallet.store.seals;
@@ -315,7 +315,7 @@ describe('an encrypted wallet', () => {
     expect(wallet.vault.locked).toBe(true);
   });
 
-  describe('on another node', () => {
+  describe('a wallet file on another node', () => {
     const onAnotherNode = () => {
       const deps = { ...it.deps, voucher: { key: new Uint8Array(32).fill(9), encrypted: new Set<string>() } };
       const names = deps.voucher.encrypted;
@@ -341,7 +341,7 @@ describe('an encrypted wallet', () => {
       expect(wallet.integrity.state).toBe(state as never);
     };
 
-    test('gives addresses once it was unlocked there, then also while it is locked', async () => {
+    test('a moved wallet gives addresses once it was unlocked there, then also while locked', async () => {
       const { wallet, deps } = await openThere(() => {});
       expect(wallet.integrity.state).toBe('unverified');
       expect(refusals(wallet)).toMatchObject({
@@ -378,7 +378,7 @@ describe('an encrypted wallet', () => {
     });
   });
 
-  describe('of an earlier version, without MACs,', () => {
+  describe('a wallet of an earlier version without MACs', () => {
     let earlier: Meddle;
 
     beforeAll(async () => {
@@ -395,7 +395,7 @@ describe('an encrypted wallet', () => {
       it.encrypted.clear();
     });
 
-    test('is vouched for when it is unlocked for the first time', async () => {
+    test('a wallet without MACs is trusted when it is unlocked for the first time', async () => {
       let wallet = await it.after(earlier);
       expect(refusals(wallet).address).toMatch(UNVERIFIED);
       expect(await wallet.unlock(PASSPHRASE, 60)).toBe(true);
@@ -409,7 +409,7 @@ describe('an encrypted wallet', () => {
       expect(refusals(wallet).signature).toBe('done');
     });
 
-    test('signs nothing where its descriptors are not those of its keys', async () => {
+    test('a wallet without MACs signs nothing if its descriptors do not match its keys', async () => {
       const wallet = await it.after((db) => {
         earlier(db);
         CONSISTENT['a source of change replaced with its scripts']!(db);
@@ -421,27 +421,30 @@ describe('an encrypted wallet', () => {
   });
 });
 
-describe('an unencrypted wallet', () => {
-  test('that is as it was is checked when it is loaded', async () => {
+describe('an unencrypted wallet file', () => {
+  test('an unchanged unencrypted wallet is verified when it is loaded', async () => {
     using it = new Meddled();
     const wallet = await it.after(() => {});
     expect(refusals(wallet)).toEqual({ address: 'done', change: 'done', signature: 'done' });
   });
 
-  test.each(Object.entries(CONTRADICTIONS))('is not loaded with %s', async (_, meddle) => {
+  test.each(Object.entries(CONTRADICTIONS))('an unencrypted wallet is not loaded with %s', async (_, meddle) => {
     using it = new Meddled();
     expect(await it.refusalOf(meddle)).toMatch(REFUSED);
   });
 
-  test.each(Object.entries(CONSISTENT))('gives no address and signs nothing with %s', async (_, meddle) => {
-    using it = new Meddled();
-    const wallet = await it.after(meddle);
-    expect(wallet.integrity.state).toBe('tampered');
-    for (const refusal of Object.values(refusals(wallet))) expect(refusal).toMatch(TAMPERED);
-    await expect(wallet.encrypt(PASSPHRASE)).rejects.toThrow(TAMPERED);
-  });
+  test.each(Object.entries(CONSISTENT))(
+    'an unencrypted wallet gives no address and signs nothing with %s',
+    async (_, meddle) => {
+      using it = new Meddled();
+      const wallet = await it.after(meddle);
+      expect(wallet.integrity.state).toBe('tampered');
+      for (const refusal of Object.values(refusals(wallet))) expect(refusal).toMatch(TAMPERED);
+      await expect(wallet.encrypt(PASSPHRASE)).rejects.toThrow(TAMPERED);
+    },
+  );
 
-  test('signs nothing for an output that counts as its own and is of none of its keys', async () => {
+  test('a wallet signs nothing for an output that is marked as its own but has none of its keys', async () => {
     using it = new Meddled();
     const { wallet } = it;
     const script = it.attacker.script();
@@ -478,7 +481,7 @@ test('a wallet builds no payment from coins whose amounts are not those of their
   expect(() => pay(other)).toThrow(TAMPERED);
 });
 
-describe('a wallet that watches', () => {
+describe('a watch-only wallet file', () => {
   const watching = () => {
     const fixture = new WalletFixture({ disablePrivateKeys: true });
     const index = new PlainChainReads(fixture.chain);
@@ -501,7 +504,7 @@ describe('a wallet that watches', () => {
   };
 
   test.each(Object.entries(CONTRADICTIONS).filter(([name]) => name !== 'private keys disabled'))(
-    'is not loaded with %s',
+    'a watch-only wallet is not loaded with %s',
     async (_, meddle) => {
       using it = new Meddled({ disablePrivateKeys: true }, watching());
       const index = new PlainChainReads(it.chain);
@@ -513,7 +516,7 @@ describe('a wallet that watches', () => {
   );
 });
 
-describe('a wallet of several keys', () => {
+describe('a multisig wallet file', () => {
   const keyOf = (seed: number) => ExtendedPrivateKey.fromSeed(new Uint8Array(32).fill(seed));
   const priv = (seed: number) => keyOf(seed).revealText(regtest.bip32);
   const pub = (seed: number) => formatExtendedPublicKey(keyOf(seed).neuter(), regtest.bip32);
@@ -531,7 +534,7 @@ describe('a wallet of several keys', () => {
     expect(outcomes.map(({ error }) => error)).toEqual([null, null]);
   };
 
-  test('signs where one key of an output is its own, and not where none is', async () => {
+  test('a multisig wallet signs if one key of an output is its own, and not otherwise', async () => {
     using it = new Meddled({ blank: true });
     await twoOf(it, priv(1), pub(2));
     await twoOf(it.attacker, priv(3), pub(2));
@@ -542,7 +545,7 @@ describe('a wallet of several keys', () => {
     for (const refusal of Object.values(refusals(wallet))) expect(refusal).toMatch(TAMPERED);
   });
 
-  test('notices the key of a cosigner replaced where it is encrypted', async () => {
+  test('an encrypted multisig wallet detects the replaced key of a cosigner', async () => {
     using it = new Meddled({ blank: true });
     await twoOf(it, priv(1), pub(2));
     // With our key in it, and another cosigner.

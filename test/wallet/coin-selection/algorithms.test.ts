@@ -81,7 +81,7 @@ describe('branch and bound', () => {
         expect(select(three, 4n * CENT - costOfChange - 1n)).toEqual({ ok: false, error: '' });
       });
 
-      test('keeps to the weight', () => {
+      test('branch and bound respects the weight limit', () => {
         expectFound(select(three, 4n * CENT, 4 * 2 * P2WPKH_VSIZE), [CENT, 3n * CENT], 4);
         expect(select(three, 4n * CENT, 4 * 2 * P2WPKH_VSIZE - 1)).toEqual({ ok: false, error: TOO_HEAVY });
       });
@@ -101,7 +101,7 @@ describe('branch and bound', () => {
       });
     });
 
-  test('gives up after 100,000 tries', () => {
+  test('branch and bound gives up after 100,000 tries', () => {
     const feerate = 5000n;
     const { costOfChange } = changeCosts(feerate);
     const near = (count: number) =>
@@ -241,7 +241,7 @@ describe('CoinGrinder', () => {
     }
   });
 
-  test('gives up after 100,000 tries', () => {
+  test('CoinGrinder gives up after 100,000 tries', () => {
     const pool = (count: number) => repeat(count, (i) => valueGroup(COIN + BigInt(i), 0n, 96 + i, 2000n));
     const outcome = selectCoinGrinder(pool(18), 8n * COIN, 0n, 3200);
     expect(values(outcome)).toEqual(repeat(8, (i) => COIN + BigInt(i)));
@@ -252,7 +252,7 @@ describe('CoinGrinder', () => {
 
 describe('single random draw', () => {
   for (const feerate of FEERATES)
-    test(`pays target and change at ${feerate} sat/kvB`, () => {
+    test(`single random draw pays target and change at ${feerate} sat/kvB`, () => {
       const { changeFee } = changeCosts(feerate);
       const random = seededRandom(Number(feerate));
       const pool = [1n, 3n, 5n].map((cents) => effectiveGroup(cents * CENT, feerate));
@@ -322,7 +322,7 @@ describe('knapsack', () => {
     }
   });
 
-  test('knapsack takes a single larger coin where all others are too heavy, or reports the weight', () => {
+  test('knapsack selects a single larger coin if all others are too heavy, or reports the weight', () => {
     const light = repeat(5, () => valueGroup(CENT, 0n));
     const limit = 2 * 4 * P2WPKH_VSIZE;
     const target = 5n * CENT;
@@ -363,7 +363,7 @@ describe('knapsack of many', () => {
     );
   });
 
-  test('keeps to the weight, however many there are', () => {
+  test('knapsack respects the weight limit with any number of coins', () => {
     const groups = repeat(2000, (i) => valueGroup(BigInt(1000 + ((i * 7919) % 5000)), 0n));
     for (const [target, inputs] of [
       [5000n, 3],

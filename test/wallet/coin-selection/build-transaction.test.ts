@@ -81,7 +81,7 @@ function paidFee({ coins, tx }: TransactionPlan): bigint {
   return coins.reduce((sum, { output }) => sum + output.value, 0n) - sumOutputs(tx);
 }
 
-describe('a plan', () => {
+describe('a transaction plan', () => {
   test('a plan pays its recipients, and a fee for its maximum size', () => {
     const recipients = fc.array(fc.bigInt(1000n, COIN), { minLength: 1, maxLength: 5 });
     const coins = fc.array(fc.bigInt(1000n, 3n * COIN), { minLength: 1, maxLength: 30 });
@@ -164,7 +164,7 @@ describe('preset inputs', () => {
     expect(plan.selection.algorithm).toBe('manual');
   });
 
-  test('refused', () => {
+  test('preset inputs that cannot be spent are refused', () => {
     const inputs = (more: Partial<PresetInput>, build: Partial<BuildRequest> = {}) =>
       errorOf({ presetInputs: [presetOf(2n * COIN, more)], ...build });
     expect(inputs({ output: null })).toBe('Unable to find UTXO for external input');
@@ -244,7 +244,7 @@ describe('errors', () => {
   });
 });
 
-describe('which coins', () => {
+describe('choice of coins', () => {
   const to = (value: bigint) => [{ scriptPubKey: script(1), value, subtractFee: false }];
 
   test('confirmed coins come first, own unconfirmed change where needed, and coins from others never', () => {
@@ -327,7 +327,7 @@ test('the locktime is the tip, now and then a little less, and none while the ti
 describe('feerates', () => {
   const sources = { user: null, estimate: 0n, fallback: 0n, mempoolMin: 1000n, walletMin: 1000n, relayMin: 100n };
 
-  test('the user’s holds, but not below what is required', () => {
+  test('the feerate of the user is used if it is not below the limits', () => {
     expect(minimumFeerate({ ...sources, user: 2000n })).toEqual({ feerate: 2000n, reason: 'user' });
     expect(minimumFeerate({ ...sources, user: 999n })).toEqual({ feerate: 1000n, reason: 'required' });
     expect(minimumFeerate({ ...sources, user: 1n, overrideLimits: true })).toEqual({ feerate: 1n, reason: 'user' });

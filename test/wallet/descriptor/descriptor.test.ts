@@ -40,7 +40,7 @@ const scriptsOf = (text: string, index = 0) =>
 
 describe('checksum', () => {
   // BIP-380.
-  test('of raw(deadbeef)', () => {
+  test('the checksum of a descriptor is verified, and required on request (BIP-380)', () => {
     expect(errorOf('raw(deadbeef)#89f8spxm')).toBeNull();
     expect(errorOf('raw(deadbeef)')).toBeNull();
     expect(errorOf('raw(deadbeef)', { requireChecksum: true })).toBe('Missing checksum');
@@ -67,7 +67,7 @@ describe('checksum', () => {
 });
 
 // BIP-381 to BIP-386.
-describe('scripts', () => {
+describe('scripts of descriptors', () => {
   test.each([
     [`pk(${WIF})`, [`21${KEY}ac`]],
     [`pkh(${UNCOMPRESSED})`, ['76a914b5bd079c4d57cc7fc28ecf8213a6b791625b818388ac']],
@@ -102,7 +102,7 @@ describe('scripts', () => {
     else expect(scriptsOf(text)).toEqual(scripts);
   });
 
-  test('multi_a and sortedmulti_a', () => {
+  test('multi_a and sortedmulti_a commit to their keys in the given and in the sorted order', () => {
     const leaf = (name: string) =>
       [...one(`tr(${X_ONLY},${name}(2,${KEY},${OTHER}))`).expand(0, NO_SIGNING_DATA)!.data.taproots.values()][0]!
         .leaves[0]!.script;
@@ -111,7 +111,7 @@ describe('scripts', () => {
   });
 });
 
-describe('errors, in the words of Bitcoin Core', () => {
+describe('parsing errors have the texts of Bitcoin Core', () => {
   const keys = (count: number) => Array<string>(count).fill(KEY).join();
   test.each([
     ['', "'' is not a valid descriptor function"],
@@ -165,7 +165,7 @@ describe('errors, in the words of Bitcoin Core', () => {
     [`wsh(pk(${KEY})),`, ''],
   ])('%s', (text, error) => expect(errorOf(text)).toBe(error));
 
-  test('private keys are not repeated', () => {
+  test('errors do not contain private keys', () => {
     expect(errorOf(`pkh(${WIF}/0)`)).toBe("pkh(): key 'L4rK…' is not valid");
     expect(errorOf(`foo(${XPRV}/0)`)).toBe("'foo(xprv…/0)' is not a valid descriptor function");
     // Keys of another network, or mistyped.
@@ -174,7 +174,7 @@ describe('errors, in the words of Bitcoin Core', () => {
     expect(errorOf(`wsh(and_v(v:pk(${XPRV}),pk(${XPRV})))`)).not.toContain('prv');
   });
 
-  test('a short text does not multiply to a long list', () => {
+  test('a short text that expands to a long list is rejected', () => {
     const paths = `<${Array.from({ length: 2000 }, (_, i) => i).join(';')}>`;
     expect(errorOf(`pkh(${XPUB}/${paths}/0)`)).toBeNull();
     expect(errorOf(`pkh(${XPUB}/${paths}${'/0'.repeat(500)})`)).toBe('pkh(): Multipath key path has too many steps');
@@ -188,25 +188,25 @@ describe('errors, in the words of Bitcoin Core', () => {
     expect(errorOf(`raw(${'00'.repeat(1_000_000)})`)).toBe('Descriptor is too long');
   });
 
-  test('keys of another network', () => {
+  test('a key of another network is rejected', () => {
     const parsed = parseDescriptor(`pkh(${XPUB})`, regtest);
     expect(parsed).toEqual({ ok: false, error: `pkh(): key '${XPUB}' is not valid` });
   });
 });
 
-describe('private keys', () => {
+describe('private keys of a descriptor', () => {
   const parsed = parseDescriptor(`wsh(multi(1,${XPRV}/1h/*,[d34db33f/2']${WIF}))`, mainnet);
   if (!parsed.ok) throw new Error(parsed.error);
   const { keys } = parsed;
   const [descriptor] = parsed.descriptors;
 
-  test('go to the provider, never into the public text', () => {
+  test('private keys are in the provider and never in the public text', () => {
     expect(keys.privateKeys.size).toBe(2);
     expect(descriptor!.toString()).toBe(addChecksum(`wsh(multi(1,${XPUB}/1h/*,[d34db33f/2']${KEY}))`));
     expect(Bun.inspect(parsed, { depth: 20 })).not.toContain('prv');
   });
 
-  test('come back in the private text, as many as there are', () => {
+  test('the private text has the private keys that the provider knows', () => {
     expect(descriptor!.toPrivateString(keys)).toEqual({
       text: addChecksum(`wsh(multi(1,${XPRV}/1h/*,[d34db33f/2']${WIF}))`),
       hasPrivateKey: true,
@@ -222,7 +222,7 @@ describe('private keys', () => {
     expect(descriptor!.expandPrivate(3, some).length).toBe(1);
   });
 
-  test('are needed for hardened steps, once', () => {
+  test('private keys are needed once for hardened steps, which the cache then replaces', () => {
     expect(descriptor!.expand(0, NO_SIGNING_DATA)).toBeNull();
     const cache = new DescriptorCache();
     descriptor!.expand(0, keys, cache);
@@ -231,7 +231,7 @@ describe('private keys', () => {
 });
 
 // BIP-390.
-test('aggregate keys', () => {
+test('musig() derives the aggregate keys of BIP-327 and BIP-390', () => {
   const [first, second] = [
     '02f9308a019258c31049344f85f89d5229b531c845836f99b08601f113bce036f9',
     '03dff1d77f2a671c5f36183726db2341be58feae1da2deced843240f7b502ba659',
@@ -296,8 +296,8 @@ const descriptors = fc.oneof(
   fc.tuple(key, tree).map(([k, scripts]) => `tr(${k},${scripts})`),
 );
 
-describe('any descriptor', () => {
-  test('reads as it is written, and is inferred from its script', () => {
+describe('generated descriptors', () => {
+  test('a descriptor survives its text, and is inferred from its script', () => {
     let sane = 0;
     fc.assert(
       fc.property(descriptors, fc.nat(0x7fff_ffff), (text, index) => {
@@ -325,7 +325,7 @@ describe('any descriptor', () => {
     expect(sane).toBeGreaterThan(150);
   });
 
-  test('does not break on what is none', () => {
+  test('text that is not a descriptor gives an error and no exception', () => {
     const chars = fc.constantFrom(..."()[]{},/*'h<>;#:0123456789abcdefmultiwshpkr_- ");
     fc.assert(
       fc.property(
@@ -343,7 +343,7 @@ describe('any descriptor', () => {
   });
 });
 
-describe('trees', () => {
+describe('taproot trees', () => {
   const internalKey = Uint8Array.fromHex(X_ONLY);
   const leaf = (depth: number, number: number) => ({ depth, leafVersion: 0xc0, script: Uint8Array.of(number) });
   const depths = fc.letrec<{ tree: number[] }>((tie) => ({
@@ -354,7 +354,7 @@ describe('trees', () => {
     ),
   })).tree;
 
-  test('are found again from their control blocks, in any order', () => {
+  test('a taproot tree is inferred from its control blocks in any order', () => {
     fc.assert(
       fc.property(depths, fc.array(fc.nat(3)), fc.nat(), (list, numbers, turn) => {
         expect(isWholeTree(list)).toBe(true);
@@ -373,7 +373,7 @@ describe('trees', () => {
     );
   });
 
-  test('that are none', () => {
+  test('an incomplete or too deep list of leaves is no taproot tree', () => {
     expect(isWholeTree([])).toBe(true);
     for (const list of [[1], [0, 0], [1, 2], [2, 2], [1, 1, 1], [2, 1, 1], [129], [-1]])
       expect(isWholeTree(list)).toBe(false);

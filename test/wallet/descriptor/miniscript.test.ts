@@ -77,7 +77,7 @@ function checkRoundTrip(world: World): void {
   expect(scriptOf(again).toHex()).toBe(script.toHex());
 }
 
-describe.each(CONTEXTS)('any miniscript in %s', (context) => {
+describe.each(CONTEXTS)('generated miniscripts in %s', (context) => {
   const texts = miniscriptTexts(context);
 
   test('a miniscript survives its text and its script, and its bounds hold', () => {
@@ -136,11 +136,11 @@ test.each([
   [`j:and_v(v:pk(${A}),older(1))`, 'Bondemsxhk'],
   [`or_d(pk(${A}),older(1))`, 'Bofmxhk'],
   [`and_v(v:pk(${A}),pk(${B}))`, 'Bnufmsk'],
-])('type of %s', (text, letters) => {
+])('the type of %s is computed as in BIP-379', (text, letters) => {
   expect([...lettersOf(parseWorld(text, 'p2wsh')!.root.type)].sort().join('')).toBe([...letters].sort().join(''));
 });
 
-describe('text', () => {
+describe('text of miniscripts', () => {
   test.each([
     [`c:pk_k(${A})`, `pk(${A})`],
     [`c:pk_h(${A})`, `pkh(${A})`],
@@ -150,7 +150,7 @@ describe('text', () => {
     [`andor(pk(${A}),older(1),0)`, `and_n(pk(${A}),older(1))`],
     ['or_i(0,0)', 'l:0'],
     [`thresh(1,pk(${A}),s:pk(${B}))`, `thresh(1,pk(${A}),s:pk(${B}))`],
-  ])('%s is written %s', (text, shortest) => {
+  ])('%s is formatted as %s', (text, shortest) => {
     expect(textOf(parseWorld(text, 'p2wsh')!)).toBe(shortest);
   });
 
@@ -181,7 +181,7 @@ describe('text', () => {
     'and_v(v:1,1,1)',
     'andor(0,1)',
     'pk()x',
-  ])('%j is no miniscript', (text) => {
+  ])('%j is rejected', (text) => {
     expect(parseWorld(text, 'p2wsh')).toBeNull();
   });
 
@@ -190,7 +190,7 @@ describe('text', () => {
     expect(parseWorld(`multi_a(1,${A})`, 'tapscript')).not.toBeNull();
   });
 
-  test('may be nested as deep as a script is long', () => {
+  test('miniscripts may be nested as deep as a script is long', () => {
     const depth = 40_000;
     const world = parseWorld(`${'n'.repeat(depth)}:1`, 'tapscript')!;
     expect(world.root.scriptSize).toBe(depth + 1);
@@ -205,7 +205,7 @@ describe('text', () => {
 describe('sanity', () => {
   const node = (text: string, context: MiniscriptContext = 'p2wsh') => parseWorld(text, context)!.root;
 
-  test('a key may not stand twice, in whatever form', () => {
+  test('a key that occurs twice in any form makes a miniscript insane', () => {
     expect(node(`and_v(v:pk(${A}),pk(${B}))`).isSane).toBe(true);
     for (const text of [
       `and_v(v:pk(${A}),pk(${A}))`,
@@ -223,7 +223,7 @@ describe('sanity', () => {
     expect(node(`or_i(older(1),pk(${A}))`).isSane).toBe(false);
   });
 
-  test('heights and times do not mix in one way to spend', () => {
+  test('heights and times in one spending path make a miniscript insane', () => {
     expect(node(`and_v(v:pk(${A}),and_b(after(100),a:after(1000000000)))`).hasNoTimelockMix).toBe(false);
     expect(node(`or_i(and_v(v:pk(${A}),after(100)),and_v(v:pk(${B}),after(1000000000)))`).isSane).toBe(true);
     expect(node(`thresh(1,pk(${A}),altv:after(1000000000),altv:after(100))`).hasNoTimelockMix).toBe(true);
@@ -235,13 +235,13 @@ describe('sanity', () => {
     expect(node(thresh, 'tapscript').isSane).toBe(true);
   });
 
-  test('the fault that is deepest is named', () => {
+  test('the innermost fault is named', () => {
     const world = parseWorld(`or_i(and_b(after(1),a:after(1000000000)),pk(${A}))`, 'p2wsh')!;
     const culprit = findInsane(world.root)!;
     expect(formatMiniscript(culprit, () => '')).toBe('and_b(after(1),a:after(1000000000))');
   });
 
-  test('limits: operations, stack items, size', () => {
+  test('operations, stack items and size of a miniscript are limited', () => {
     const multis = (count: number) => {
       const one = (i: number) => `multi(20,${KEYS.slice(i * 20, i * 20 + 20).map((key) => key.toHex())})`;
       let text = one(0);
@@ -280,7 +280,7 @@ describe('scripts that are not miniscript', () => {
     for (const context of CONTEXTS) expect(decode(Uint8Array.fromHex(hex), context)).toBeNull();
   });
 
-  test('a key by its hash has to be known', () => {
+  test('a key that is only known by its hash must be found to decode a script', () => {
     const world = parseWorld(`pkh(${C})`, 'p2wsh')!;
     const script = scriptOf(world);
     expect(solveMiniscript(script, 'p2wsh', () => null)).toBeNull();
@@ -294,7 +294,7 @@ test('a malleable witness is not returned', () => {
   expect(satisfyMiniscript(world.root, spenderOf(world, new Set(challengesOf(world.root))))).toBeNull();
 });
 
-test('a node is what it is made of', () => {
+test('the type of a node follows from its parts', () => {
   const root = new MiniscriptNode('v', 'p2wsh', { subs: [new MiniscriptNode('1', 'p2wsh')] });
   expect(has(root.type, 'V')).toBe(true);
   expect(root.isValidTopLevel).toBe(false);

@@ -47,7 +47,7 @@ const CHAINS = [
   },
 ];
 
-test.each(CHAINS)('$path of a seed', ({ seed, path, xpub, xprv }) => {
+test.each(CHAINS)('$path of a seed has the key of BIP-32', ({ seed, path, xpub, xprv }) => {
   const key = ExtendedPrivateKey.fromSeed(Uint8Array.fromHex(seed)).derivePath(parseKeyPath(path)!)!;
   expect(key.revealText(VERSIONS)).toBe(xprv);
   expect(formatExtendedPublicKey(key.neuter(), VERSIONS)).toBe(xpub);
@@ -96,7 +96,7 @@ test.each([
     'wrong checksum',
     'xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHL',
   ],
-])('%s is no extended key', (_, text) => {
+])('%s is rejected as an extended key', (_, text) => {
   expect(ExtendedPrivateKey.parse(text, VERSIONS)).toBeNull();
   expect(parseExtendedPublicKey(text, VERSIONS)).toBeNull();
 });
@@ -104,7 +104,7 @@ test.each([
 const seeds = fc.uint8Array({ minLength: 16, maxLength: 64 });
 const indexes = fc.oneof(fc.nat({ max: HARDENED - 1 }), fc.nat({ max: 5 }));
 
-test('another library derives the same', () => {
+test('extended keys derive as in another library', () => {
   fc.assert(
     fc.property(seeds, fc.array(fc.tuple(indexes, fc.boolean()), { maxLength: 4 }), (seed, steps) => {
       const path = steps.map(([index, hardened]) => (hardened ? index + HARDENED : index));
@@ -117,7 +117,7 @@ test('another library derives the same', () => {
   );
 });
 
-test('public children are those of the private key', () => {
+test('public children match those of the private key', () => {
   fc.assert(
     fc.property(seeds, fc.array(indexes, { maxLength: 3 }), (seed, path) => {
       const key = ExtendedPrivateKey.fromSeed(seed);
@@ -130,7 +130,7 @@ test('public children are those of the private key', () => {
   );
 });
 
-test('no deeper than 255, and not hardened without the private key', () => {
+test('no key is derived beyond depth 255, and no hardened one without the private key', () => {
   const key = ExtendedPrivateKey.fromSeed(new Uint8Array(16));
   const deepest = key.derivePath(new Array<number>(255).fill(0))!;
   expect(deepest.depth).toBe(255);
@@ -142,14 +142,14 @@ test('no deeper than 255, and not hardened without the private key', () => {
 describe.each([
   ['addon', nativeSecp256k1()],
   ['noble', null],
-])('tweaks, %s', (_, addon) => {
+])('key tweaks with %s', (_, addon) => {
   const order = Uint8Array.fromHex('fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141');
   const zero = new Uint8Array(32);
   const one = zero.with(31, 1);
   const minusOne = order.with(31, 0x40);
   const { publicKey } = new PrivateKey(one);
 
-  test('without result', () => {
+  test('a tweak without a valid result gives null', () => {
     expect(tweakAddSecret(one, order, addon)).toBeNull();
     expect(tweakAddSecret(one, minusOne, addon)).toBeNull();
     expect(tweakAddPublicKey(publicKey, order, addon)).toBeNull();
@@ -157,12 +157,12 @@ describe.each([
     expect(tweakAddPublicKey(new Uint8Array(33).fill(2, 0, 1).fill(5, 1), one, addon)).toBeNull();
   });
 
-  test('of zero', () => {
+  test('a tweak of zero changes nothing', () => {
     expect(tweakAddSecret(one, zero, addon)).toEqual(one);
     expect(tweakAddPublicKey(publicKey, zero, addon)).toEqual(publicKey);
   });
 
-  test('of the secret and of its public key belong together', () => {
+  test('a tweaked secret belongs to the tweaked public key', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (tweak) => {
         const secret = tweakAddSecret(one, tweak, addon);
@@ -174,7 +174,7 @@ describe.each([
   });
 });
 
-describe('paths', () => {
+describe('key paths', () => {
   test.each([
     ['', []],
     ['m', []],
@@ -187,7 +187,7 @@ describe('paths', () => {
     expect(parseKeyPath(text)).toBeNull(),
   );
 
-  test('what is wrong with a step, in the words of Bitcoin Core', () => {
+  test('an invalid step is rejected with the text of Bitcoin Core', () => {
     const errorOf = (text: string) => {
       const step = parseKeyPathStep(text);
       return step.ok ? null : step.error;
@@ -198,13 +198,13 @@ describe('paths', () => {
     expect(errorOf('2147483648h')).toBe('Key path value 2147483648 is out of range');
   });
 
-  test('written with either sign', () => {
+  test('a path is formatted with h or with an apostrophe', () => {
     expect(formatKeyPath([HARDENED + 84, 0])).toBe('/84h/0');
     expect(formatKeyPath([HARDENED + 84, 0], true)).toBe("/84'/0");
   });
 });
 
-describe('secrets do not show', () => {
+describe('no log, error or JSON shows a secret key', () => {
   const key = ExtendedPrivateKey.fromSeed(new Uint8Array(16).fill(9));
   const hex = key.key.reveal().toHex();
   test.each([
@@ -221,7 +221,7 @@ describe('secrets do not show', () => {
     );
   });
 
-  test('a wiped key is zeros', () => {
+  test('a wiped key consists of zeros', () => {
     const wiped = new PrivateKey(new Uint8Array(32).fill(3));
     wiped.wipe();
     expect(wiped.reveal()).toEqual(new Uint8Array(32));

@@ -43,7 +43,7 @@ describe('codec', () => {
         }),
       ));
 
-  test('bytes from outside are refused, or say the same when they are written again', () => {
+  test('hostile bytes are rejected, or survive being written again', () => {
     const seeds = fc.oneof(anyPsbt(0), anyPsbt(2)).map((psbt) => encodePsbt(psbt).slice());
     const changes = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { minLength: 1, maxLength: 4 });
     fc.assert(
@@ -64,7 +64,7 @@ describe('codec', () => {
     );
   });
 
-  test('words of refusals', () => {
+  test('decoding errors have the texts of Bitcoin Core', () => {
     expect(() => decodePsbtBase64(';definitely not base64;')).toThrow('invalid base64');
     for (const bad of ['cHNi dP8=', 'cHNidP8=\n', 'cHNidP8', 'cHNidP9=', 'cHNidP-_'])
       expect(() => decodePsbtBase64(bad)).toThrow('invalid base64');
@@ -77,11 +77,11 @@ describe('codec', () => {
   });
 });
 
-describe('much of one thing', () => {
+describe('many leaves and control blocks', () => {
   const unsigned = spendingTx(templates().slice(0, 1)).tx;
 
   // Each used to be merged with all before it: minutes.
-  test('control blocks of one leaf are kept once each, shortest first', () => {
+  test('the control blocks of one leaf are stored once each, shortest first', () => {
     const count = 20_000;
     const controlBlocks = Array.from({ length: count }, (_, i) => {
       const block = new Uint8Array(i % 2 === 0 ? 65 : 33);
@@ -97,7 +97,7 @@ describe('much of one thing', () => {
   }, 180_000);
 
   // 60 kB of it: it took 17 seconds and a gigabyte.
-  test('a tree as deep as it may be, and wide at the bottom', () => {
+  test('a tree of maximum depth and many leaves survives a round trip', () => {
     const wide = 14;
     const leaves = [
       ...Array.from({ length: 128 - wide }, (_, i) => i + 1),
@@ -138,14 +138,14 @@ describe('roles', () => {
   }
 
   for (const version of [0, 2] as const)
-    test(`version ${version}: updated, signed, finalized and extracted, it is what signing the transaction makes`, () => {
+    test(`version ${version}: a PSBT that is updated, signed, finalized and extracted equals the signed transaction`, () => {
       const psbt = processed(createPsbt(known.tx, version), provider);
       const expected = signTransaction(known.tx, spent, provider).tx;
       const extracted = extractTransaction(decodePsbt(encodePsbt(psbt).slice()))!;
       expect(transactionBytes(extracted)).toEqual(transactionBytes(expected));
     });
 
-  test('signatures of several parties are combined, then finalized', () => {
+  test('the combined signatures of several parties can be finalized', () => {
     const created = createPsbt(known.tx, 2);
     const parts = ['a', 'b', 'c', 'fat'].map((name) => {
       const signer = withKeys(solvingAll(list), [keyOf(name, name !== 'fat')]);
@@ -162,7 +162,7 @@ describe('roles', () => {
     expect(extractTransaction(psbt)).not.toBeNull();
   });
 
-  test('PSBTs of several transactions, or of two versions, are not combined', () => {
+  test('PSBTs of different transactions or versions are not combined', () => {
     const other = { ...known.tx, locktime: 1 };
     expect(combinePsbts([createPsbt(known.tx, 2), createPsbt(other, 2)])).toBeNull();
     expect(combinePsbts([createPsbt(known.tx, 2), createPsbt(known.tx, 0)])).toBeNull();
@@ -192,7 +192,7 @@ describe('roles', () => {
     expect(Math.abs(final.estimatedVsize! - Math.ceil(weight / 4))).toBeLessThanOrEqual(1);
   });
 
-  test('analysis refuses what cannot be', () => {
+  test('analysis rejects a PSBT that cannot be valid', () => {
     const psbt = createPsbt(known.tx, 2);
     const bad = (witnessUtxo: { value: bigint; scriptPubKey: Uint8Array }) =>
       analyzePsbt({ ...psbt, inputs: [{ ...psbt.inputs[0]!, witnessUtxo }, ...psbt.inputs.slice(1)] }).error;
@@ -205,7 +205,7 @@ describe('roles', () => {
     expect(analyzePsbt(updated).error).toBe('PSBT is not valid. Output amount invalid');
   });
 
-  test('a sighash that the input does not ask for is an error', () => {
+  test('a sighash type that the input does not request is rejected', () => {
     const asking = createPsbt(known.tx, 2);
     const inputs = asking.inputs.map((input) => ({ ...input, sighashType: 0x81 }));
     expect(processPsbt({ ...asking, inputs }, known.lookup, provider, { sighashType: 1 })).toEqual({
@@ -214,7 +214,7 @@ describe('roles', () => {
     });
   });
 
-  test('an amount that comes without its transaction is trusted by witness signatures only', () => {
+  test('an amount without its transaction is only accepted for witness signatures', () => {
     const key = keyOf('a');
     const scriptPubKey = p2pkh(hash160(key.publicKey));
     const [input] = createPsbt({ ...known.tx, inputs: [known.tx.inputs[0]!] }, 2).inputs;
@@ -225,7 +225,7 @@ describe('roles', () => {
     expect(outcome.ok && outcome.value.inputs[0]!.partialSignatures.size).toBe(0);
   });
 
-  test('joined, PSBTs spend and pay all that each does', () => {
+  test('a joined PSBT has the inputs and outputs of all', () => {
     const half = Math.floor(list.length / 2);
     const part = (from: number, to: number): Psbt =>
       createPsbt(
@@ -261,7 +261,7 @@ describe('roles', () => {
   });
 });
 
-test('the locktime of version 2 is what all inputs can agree on', () => {
+test('the locktime of version 2 is one on which all inputs agree', () => {
   const { tx } = spendingTx(templates().slice(0, 1));
   const { prevout } = tx.inputs[0]!;
   const locktime = (fallbackLocktime: number | null, ...required: [number | null, number | null][]) =>

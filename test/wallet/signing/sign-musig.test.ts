@@ -100,7 +100,7 @@ const OUTPUTS: readonly ((key: string) => string)[] = [
 
 describe('participants of a MuSig2 key', () => {
   for (const [n, [name, key]] of KEYS.entries())
-    test(`spends by it, with ${name}`, () => {
+    test(`participants spend an output with ${name}`, () => {
       const count = 1 + Math.max(...[...key.matchAll(/\$(\d)/g)].map(([, i]) => Number(i)));
       // Half of them, as each takes some hundredths of a second.
       for (const output of OUTPUTS.filter((_, i) => i % 2 === n % 2)) {
@@ -260,7 +260,7 @@ describe('stored nonces', () => {
     }
   };
 
-  test('nonces are given out once, and wiped where they are not', () => {
+  test('a nonce is returned once, and wiped if it is not', () => {
     const nonces = new MusigNonces(2);
     const all = ['first', 'second', 'third'].map((session) => {
       const secret = nonce();

@@ -26,13 +26,13 @@ const HASH_TYPES: readonly (readonly [string, number])[] = [
   ['SINGLE|ANYONECANPAY', 0x83],
 ];
 
-describe('every template', () => {
+describe('standard scripts', () => {
   const list = templates();
   const { tx, spent } = spendingTx(list);
   const allKeys = list.flatMap(({ signers }) => signers);
 
   for (const [name, hashType] of HASH_TYPES)
-    test(`is signed so that the interpreter accepts it, ${name}`, () => {
+    test(`the interpreter accepts a signed ${name}`, () => {
       const signed = signTransaction(tx, spent, withKeys(solvingAll(list), allKeys), hashType);
       expect([...signed.errors]).toEqual([]);
       expect(verdicts(signed.tx, spent)).toEqual(list.map(() => 'OK'));
@@ -60,7 +60,7 @@ describe('partial signatures', () => {
   const { tx, spent } = spendingTx(list);
   const solving = solvingAll(list);
 
-  test('partial signatures of three parties merge to the whole in any order', () => {
+  test('the signatures of three parties merge to a complete input in any order', () => {
     const parts = ['a', 'b', 'c'].map((name) => signTransaction(tx, spent, withKeys(solving, [keyOf(name)])));
     for (const part of parts) expect(part.errors.size).toBe(list.length);
     for (const [first, second] of [
@@ -81,7 +81,7 @@ describe('partial signatures', () => {
     expect(verdicts(second.tx, spent)).toEqual(list.map(() => 'OK'));
   });
 
-  test('too few signatures are reported as such', () => {
+  test('too few signatures are reported', () => {
     const { errors } = signTransaction(tx, spent, withKeys(solving, [keyOf('a')]));
     for (const error of errors.values())
       expect(error).toBe('CHECK(MULTI)SIG failing with non-zero signature (possibly need more signatures)');
@@ -92,7 +92,7 @@ describe('errors', () => {
   const list = templates();
   const { tx, spent } = spendingTx(list);
 
-  test('inputs with unknown coins are not signed, nor taproot inputs beside them, which commit to those coins', () => {
+  test('an input with an unknown coin is not signed, and neither are taproot inputs beside it, which commit to that coin', () => {
     const keys = list.flatMap(({ signers }) => signers);
     const { errors } = signTransaction(tx, [null, ...spent.slice(1)], withKeys(solvingAll(list), keys));
     expect(errors.get(0)).toBe('Input not found or already spent');
@@ -116,7 +116,7 @@ describe('errors', () => {
     expect(errors.get(0)).toBe('Missing amount');
   });
 
-  test('SIGHASH_SINGLE without an output of its own is not signed', () => {
+  test('SIGHASH_SINGLE without a matching output is not signed', () => {
     const index = list.findIndex(({ name }) => name === 'p2pkh');
     const short = { ...tx, outputs: [], inputs: [tx.inputs[index]!] };
     const provider = withKeys(solvingAll(list), list[index]!.signers);

@@ -5,7 +5,7 @@ import { WALLET_SCHEMA } from '../../../src/wallet/store/wallet-schema.ts';
 
 const txid = (n: number) => new Uint8Array(32).fill(n);
 
-test('keeps the payment of a request, and none for a row of an earlier version', () => {
+test('a request row has its payment, and a row of an earlier version has none', () => {
   const db = new Database(':memory:');
   db.run(WALLET_SCHEMA);
   const requests = new RequestStore(db);
@@ -17,7 +17,7 @@ test('keeps the payment of a request, and none for a row of an earlier version',
   db.close();
 });
 
-test('keeps the last 100 fee bumps that were proposed for a transaction', () => {
+test('the last 100 proposed fee bumps of a transaction are stored', () => {
   const db = new Database(':memory:');
   db.run(WALLET_SCHEMA);
   const requests = new RequestStore(db);

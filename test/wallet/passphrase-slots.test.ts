@@ -5,7 +5,7 @@ import { PassphraseLanes } from '../../src/wallet/vault/passphrase-lanes.ts';
 import { WalletError } from '../../src/wallet/wallet-error.ts';
 
 describe('slots for expensive work', () => {
-  test('slots are bounded and given to callers in turn', async () => {
+  test('slots are bounded, and callers get them in alternation', async () => {
     const places = new FairSlots(2, 3);
     const order: string[] = [];
     let running = 0;
@@ -37,7 +37,7 @@ describe('slots for expensive work', () => {
 });
 
 describe('passphrase attempts', () => {
-  test('a wrong passphrase delays its caller alone, whose waiting attempts are bounded', async () => {
+  test('a wrong passphrase delays only its caller, whose queued attempts are bounded', async () => {
     const ended = new AbortController();
     const lanes = new PassphraseLanes(ended.signal);
     const wrong = [1, 2, 3, 4].map(() => lanes.run('guesser', () => Promise.resolve(null)).catch(() => 'given up'));

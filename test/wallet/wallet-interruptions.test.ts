@@ -70,8 +70,8 @@ class Fixture extends WalletFixture {
   }
 }
 
-describe('addresses that are derived later', () => {
-  test('are looked up by the next start where the node ended before', async () => {
+describe('addresses that are derived during a scan', () => {
+  test('the next start looks up derived addresses if the node ended before that', async () => {
     using it = new Fixture({}, 40);
     // Another program knows the address from a copy of the wallet.
     it.connect(pay(outside(1), it.scriptAt(20), 700), pay(outside(2), it.scriptAt(3), 60));
@@ -83,7 +83,7 @@ describe('addresses that are derived later', () => {
     expect(it.worth).toBe(760);
   });
 
-  test('are looked up by the next start where it ended in the middle of that', async () => {
+  test('the next start looks up derived addresses if the node ended in the middle of that', async () => {
     using it = new Fixture({}, 40);
     it.connect(pay(outside(1), it.scriptAt(20), 700));
     while (it.wallet.filler.fillSome());
@@ -102,7 +102,7 @@ describe('addresses that are derived later', () => {
     expect(scripts.unfilled()).toEqual([]);
   });
 
-  test('are looked up also when they were derived while others were looked up', async () => {
+  test('addresses that are derived during a lookup are looked up as well', async () => {
     using it = new Fixture({}, 40);
     const { wallet } = it;
     it.connect(pay(outside(1), it.scriptAt(30), 700));
@@ -113,7 +113,7 @@ describe('addresses that are derived later', () => {
     expect(it.worth).toBe(700);
   });
 
-  test('are looked for in the mempool too, once for all of them', async () => {
+  test('derived addresses are looked up in the mempool too, once for all of them', async () => {
     using it = new Fixture({}, 40);
     const waiting = [pay(outside(1), it.scriptAt(20), 700), pay(outside(2), it.scriptAt(38), 60)];
     let looks = 0;
@@ -132,7 +132,7 @@ describe('addresses that are derived later', () => {
     expect(looks).toBe(2);
   });
 
-  test('are noted also when a copy to watch derives them', async () => {
+  test('addresses that a watch-only copy derives are recorded for a lookup', async () => {
     using it = new Fixture({}, 40);
     it.connect(pay(outside(1), it.scriptAt(20), 700));
     await writeWatchOnlyCopy(it.wallet, `${it.dir}/copy`);
@@ -141,7 +141,7 @@ describe('addresses that are derived later', () => {
   });
 });
 
-describe('an import', () => {
+describe('interrupted imports', () => {
   const RANGE = 60;
   const xpub = formatExtendedPublicKey(ExtendedPrivateKey.fromSeed(new Uint8Array(32).fill(3)).neuter(), regtest.bip32);
   const desc = addChecksum(`wpkh(${xpub}/*)`);
@@ -173,17 +173,20 @@ describe('an import', () => {
     while (wallet.scripts.descriptors().length === 0) await new Promise(setImmediate);
   }
 
-  test.each([0, 1, 2, 3, 4, 5, 6])('that ends after %p turns is done by the next start', async (turns) => {
-    using it = await paidBefore();
-    const importing = importDescriptors(it.wallet, [{ timestamp: TIME_0 + 25 * 600, desc, range: RANGE }]);
-    importing.catch(() => {});
-    await added(it);
-    for (let i = 0; i < turns; i++) await new Promise((resolve) => setTimeout(resolve, 0));
-    await it.restart();
-    expect(it.worth).toBe(321);
-  });
+  test.each([0, 1, 2, 3, 4, 5, 6])(
+    'the next start completes an import that ends after %p iterations',
+    async (turns) => {
+      using it = await paidBefore();
+      const importing = importDescriptors(it.wallet, [{ timestamp: TIME_0 + 25 * 600, desc, range: RANGE }]);
+      importing.catch(() => {});
+      await added(it);
+      for (let i = 0; i < turns; i++) await new Promise((resolve) => setTimeout(resolve, 0));
+      await it.restart();
+      expect(it.worth).toBe(321);
+    },
+  );
 
-  test('finds what a block pays while it derives', async () => {
+  test('an import finds payments of a block that connects while it derives', async () => {
     using it = await paidBefore();
     const importing = importDescriptors(it.wallet, [{ timestamp: TIME_0 + 25 * 600, desc, range: RANGE }]);
     await added(it);
@@ -193,7 +196,7 @@ describe('an import', () => {
     expect(it.worth).toBe(4321);
   });
 
-  test('that meets another scan is looked up by the next start', async () => {
+  test('the next start looks up the scripts of an import that met another scan', async () => {
     using it = await paidBefore();
     const { wallet } = it;
     const importing = importDescriptors(wallet, [{ timestamp: TIME_0 + 25 * 600, desc, range: RANGE }]);
@@ -212,7 +215,7 @@ describe('an import', () => {
   });
 });
 
-test('a transaction that is removed while others are submitted again is not submitted', async () => {
+test('a transaction that is removed while others are resubmitted is not submitted', async () => {
   using it = new Fixture({});
   const txs = [1, 2].map((seed) => pay(outside(seed), it.script(), 1000));
   const { store, ledger } = it.wallet;

@@ -87,8 +87,8 @@ async function turnsOf(work: Promise<unknown>): Promise<number> {
   return turns;
 }
 
-describe('a call with many inputs', () => {
-  test('to sign a transaction signs at most eight inputs at a time', async () => {
+describe('calls with many inputs', () => {
+  test('signing a transaction signs at most eight inputs per slice', async () => {
     using it = new Fixture(80);
     stepsTakeAMillisecond();
     const raw = transactionBytes(it.unsigned(it.coins));
@@ -104,7 +104,7 @@ describe('a call with many inputs', () => {
     expect(await signing).toMatchObject({ errors: [] });
   });
 
-  test('to process a PSBT does as many', async () => {
+  test('processing a PSBT signs at most eight inputs per slice', async () => {
     using it = new Fixture(80);
     stepsTakeAMillisecond();
     const psbt = encodePsbtBase64(createPsbt(it.unsigned(it.coins), 2));
@@ -121,7 +121,7 @@ describe('a call with many inputs', () => {
     expect(it.sent).toHaveLength(1);
   });
 
-  test('ends when the client leaves, and when the wallet is locked', async () => {
+  test('a call ends when the client leaves, and when the wallet is locked', async () => {
     using it = new Fixture(80);
     await it.wallet.encrypt(new TextEncoder().encode('a passphrase'));
     await it.wallet.unlock(new TextEncoder().encode('a passphrase'), 60);
@@ -143,8 +143,8 @@ describe('a call with many inputs', () => {
   });
 });
 
-describe('calls at the same time', () => {
-  test('never choose the same coins, nor the same change address', async () => {
+describe('parallel calls', () => {
+  test('parallel calls never choose the same coins or the same change address', async () => {
     using it = new Fixture(30);
     stepsTakeAMillisecond();
     const changes: unknown[] = [];
@@ -159,7 +159,7 @@ describe('calls at the same time', () => {
     expect(new Set(change).size).toBe(change.length);
   });
 
-  test('with one request id pay once', async () => {
+  test('parallel calls with one request id pay once', async () => {
     using it = new Fixture(30);
     stepsTakeAMillisecond();
     const sends = await Promise.all(Array.from({ length: 5 }, () => it.send(150_000n, 'order 1')));
@@ -167,7 +167,7 @@ describe('calls at the same time', () => {
     expect(new Set(sends.map((each) => (each as { txid: string }).txid)).size).toBe(1);
   });
 
-  test('that choose coins do not spend what a block has spent meanwhile', async () => {
+  test('parallel calls do not spend coins that a block has spent meanwhile', async () => {
     using it = new Fixture(3);
     stepsTakeAMillisecond();
     const sending = it.send(250_000n);

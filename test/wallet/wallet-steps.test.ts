@@ -57,8 +57,8 @@ async function importKeys(it: WalletFixture, from: number, count: number) {
   expect(outcomes.filter(({ error }) => error !== null)).toEqual([]);
 }
 
-describe('a wallet that is loaded', () => {
-  test('is read in steps, and those that are given up leave its file closed', async () => {
+describe('loading a wallet', () => {
+  test('a wallet is loaded in steps, and a cancelled load closes its file', async () => {
     using it = new WalletFixture({}, 130);
     while (it.wallet.scripts.fillSome());
     const own = it.script();
@@ -81,7 +81,7 @@ describe('a wallet that is loaded', () => {
     expect(it.wallet.isSpent({ txid: paid[29]!.txid, vout: 0 })).toBe(true);
   });
 
-  test('forgets the mempool a transaction at a time, and goes on where it was cut off', () => {
+  test('a loaded wallet drops mempool transactions one by one, and resumes after an interruption', () => {
     using it = new WalletFixture();
     const own = it.script();
     const first = pay([outside(1)], [own]);
@@ -100,10 +100,10 @@ describe('a wallet that is loaded', () => {
   });
 });
 
-describe('private keys', () => {
+describe('private keys of an unlocked wallet', () => {
   const PASSPHRASE = () => Buffer.from('a passphrase');
 
-  test('are opened when they are asked for, or a page at a time', async () => {
+  test('private keys are decrypted on request or a page at a time', async () => {
     using it = withReads(new WalletFixture({ blank: true }));
     await importKeys(it, 1, 100);
     const { vault, store } = it.wallet;
@@ -117,7 +117,7 @@ describe('private keys', () => {
     read.mockRestore();
   });
 
-  test('of a provider from before a walletlock stay closed', async () => {
+  test('a provider from before walletlock cannot open private keys', async () => {
     using it = withReads(new WalletFixture({ blank: true }));
     await importKeys(it, 1, 100);
     await it.wallet.encrypt(PASSPHRASE());
@@ -139,7 +139,7 @@ describe('private keys', () => {
     }
   });
 
-  test('of a failed import are forgotten, and nothing else is read again', async () => {
+  test('the keys of a failed import are removed, and nothing else is read again', async () => {
     using it = withReads(new WalletFixture());
     await importKeys(it, 1, 20);
     const { scripts, store, vault } = it.wallet;
@@ -168,7 +168,7 @@ describe('private keys', () => {
   });
 });
 
-test('a script that a transaction pays thousands of times is looked up a few times', () => {
+test('a script that a transaction pays thousands of times is looked up only a few times', () => {
   using it = new WalletFixture();
   const own = it.script();
   const { scripts, store } = it.wallet;
@@ -184,7 +184,7 @@ test('a script that a transaction pays thousands of times is looked up a few tim
   expect(scripts.scriptRecords(own)).toHaveLength(1);
 });
 
-test('a replacement is compared once with what it replaces, whatever inputs they share', () => {
+test('a replacement is compared once with the transaction it replaces, whatever inputs they share', () => {
   using it = new WalletFixture();
   const inputs = Array.from({ length: 100 }, (_, i) => outside(i));
   const own = it.script();
@@ -196,7 +196,7 @@ test('a replacement is compared once with what it replaces, whatever inputs they
   reads.mockRestore();
 });
 
-test('PSBTs are read and written an input or output a step', () => {
+test('PSBTs are decoded and encoded one input or output per step', () => {
   const inputs = Array.from({ length: 200 }, (_, i) => emptyInput(outside(i)));
   const outputs = Array.from({ length: 50 }, () => ({ value: 1n, scriptPubKey: Uint8Array.of(0x51) }));
   const psbt = createPsbt({ version: 2, locktime: 0, inputs, outputs }, 2);
@@ -208,10 +208,10 @@ test('PSBTs are read and written an input or output a step', () => {
   expect(decoded.steps).toBeGreaterThanOrEqual(250);
 });
 
-describe('texts that a wallet stores', () => {
+describe('stored texts', () => {
   const LONG = 'é'.repeat(1001);
 
-  test('have at most 1,000 characters', async () => {
+  test('texts that a wallet stores have at most 1,000 characters', async () => {
     using it = new WalletFixture();
     const act = walletCalls({ wallet: () => it.wallet } as unknown as WalletManager);
     const address = addressOf(it.script(), regtest.address)!;
@@ -233,7 +233,7 @@ describe('texts that a wallet stores', () => {
       expect(await act.walletSendMoney('w', request, given, never)).toEqual(refused(name) as never);
   });
 
-  test('an import with a longer label is refused alone', async () => {
+  test('an import with a longer label is refused, and the others succeed', async () => {
     using it = withReads(new WalletFixture({ blank: true, disablePrivateKeys: true }));
     const desc = addChecksum('wpkh(0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798)');
     const [long, short] = await importDescriptors(it.wallet, [
