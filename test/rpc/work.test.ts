@@ -30,7 +30,7 @@ function run(
   const env = {
     params: regtest,
     reads,
-    mempool: { find: () => null, touching: () => [] },
+    mempool: { findEntry: () => null, touching: () => [] },
     expectWork,
   } as unknown as ReadEnv;
   return method.invoke(env, readArguments(method, parseJson(JSON.stringify(params))));
