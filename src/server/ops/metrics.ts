@@ -1,24 +1,11 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { AuthCounters } from '../../auth/authenticator.ts';
 import type { MempoolTotals } from '../../mempool/changes.ts';
 import type { WalletState } from '../../wallet/wallet-state.ts';
 import { DurationHistogram, type DurationSeries } from './durations.ts';
 import { type NodeMetricSources, NodeMetrics } from './node-metrics.ts';
+import { addProcessMetrics } from './process-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
-
-/**
- * Default metrics that are left out: promtool rejects a `_total` that is no counter, some values are wrong in this
- * runtime, and the heap spaces, nearly all zero here, take too long to collect.
- */
-const UNUSABLE_DEFAULTS = [
-  'nodejs_active_handles_total',
-  'nodejs_active_requests_total',
-  'nodejs_active_resources_total',
-  'process_heap_bytes',
-  'nodejs_heap_space_size_total_bytes',
-  'nodejs_heap_space_size_used_bytes',
-  'nodejs_heap_space_size_available_bytes',
-];
 
 /** Sources of the gauges, read on every collection; null omits a gauge. */
 export interface GaugeSources extends NodeMetricSources {
@@ -88,8 +75,7 @@ export class ApiMetrics implements AuthCounters {
 
   constructor({ service, version, commit, startedAt }: MetricsOptions, sources: GaugeSources) {
     const registers = [this.#registry];
-    collectDefaultMetrics({ register: this.#registry });
-    for (const name of UNUSABLE_DEFAULTS) this.#registry.removeSingleMetric(name);
+    addProcessMetrics(this.#registry);
     this.#requests = new RequestMetrics(service);
     new Gauge({
       name: 'process_start_seconds',
