@@ -3,9 +3,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeMessage, encodeMessage, type MessageType, type ValueOf } from '../../src/p2p/messages/messages.ts';
 import { V1Transport } from '../../src/p2p/transport/v1-transport.ts';
+import { directoryWith } from '../lib/chain-directory.ts';
 import { FilterModel } from '../lib/filter-model.ts';
 import { cleanUpAfterTests, poll, runProgram, startNode, tempDir } from '../lib/node-process.ts';
-import { directoryWith, generate, startPeer } from '../lib/peer-node.ts';
+import { generate, startPeer } from '../lib/peer-node.ts';
 import { recentChain, tipHash } from '../lib/sample-chains.ts';
 
 cleanUpAfterTests();

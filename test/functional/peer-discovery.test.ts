@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
 import { printService } from '../../src/p2p/address/address-text.ts';
 import type { PeerAddress } from '../../src/p2p/address/net-address.ts';
+import { directoryWith } from '../lib/chain-directory.ts';
 import { ListeningPeer } from '../lib/listening-peer.ts';
 import { broadcast, idOf, mempoolLoaded } from '../lib/mempool-node.ts';
 import { cleanUpAfterTests, copyDatadir, type NodeProcess } from '../lib/node-process.ts';
 import {
-  directoryWith,
   generate,
   hashOfTip,
   mempoolOf,

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
+import { directoryWith } from '../lib/chain-directory.ts';
 import type { Info } from '../lib/node-client.ts';
 import { cleanUpAfterTests, copyDatadir, type NodeProcess } from '../lib/node-process.ts';
-import { directoryWith, generate, peerInfo, peersOf, sameTip, startPeer, tipOf } from '../lib/peer-node.ts';
+import { generate, peerInfo, peersOf, sameTip, startPeer, tipOf } from '../lib/peer-node.ts';
 import { oldChain } from '../lib/sample-chains.ts';
 
 cleanUpAfterTests({ each: true });

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test';
+import { directoryWith } from '../lib/chain-directory.ts';
 import type { Info, Readiness } from '../lib/node-client.ts';
 import type { NodeProcess } from '../lib/node-process.ts';
 import { cleanUpAfterTests, freePort, startNode } from '../lib/node-process.ts';
-import { directoryWith, generate, hashOfTip, peersOf, sameTip, startPeer } from '../lib/peer-node.ts';
+import { generate, hashOfTip, peersOf, sameTip, startPeer } from '../lib/peer-node.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 
 cleanUpAfterTests({ each: true });

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { HEADER_SIZE, headerFromBytes } from '../../src/primitives/header.ts';
+import { directoryWith } from '../lib/chain-directory.ts';
 import { ListeningPeer } from '../lib/listening-peer.ts';
 import type { Info } from '../lib/node-client.ts';
 import { cleanUpAfterTests, freePort, type NodeProcess, tempDir } from '../lib/node-process.ts';
-import { directoryWith, generate, hashOfTip, peerInfo, peersOf, sameTip, startPeer } from '../lib/peer-node.ts';
+import { generate, hashOfTip, peerInfo, peersOf, sameTip, startPeer } from '../lib/peer-node.ts';
 import { oldChain, recentChain } from '../lib/sample-chains.ts';
 
 cleanUpAfterTests({ each: true });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
+import { directoryWith } from '../lib/chain-directory.ts';
 import { broadcast, idOf, mempoolLoaded } from '../lib/mempool-node.ts';
 import type { Info } from '../lib/node-client.ts';
 import { cleanUpAfterTests, copyDatadir, type NodeProcess } from '../lib/node-process.ts';
 import {
-  directoryWith,
   generate,
   hashOfTip,
   mempoolOf,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { directoryWith } from '../lib/chain-directory.ts';
 import { cleanUpAfterTests } from '../lib/node-process.ts';
-import { directoryWith, generate, hashOfTip, peerInfo, peersOf, sameTip, startPeer, tipOf } from '../lib/peer-node.ts';
+import { generate, hashOfTip, peerInfo, peersOf, sameTip, startPeer, tipOf } from '../lib/peer-node.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 
 cleanUpAfterTests({ each: true });

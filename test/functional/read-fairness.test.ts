@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { chainWithCoins } from '../lib/chain-builder.ts';
+import { directoryWith } from '../lib/chain-directory.ts';
 import { cleanUpAfterTests, startNode } from '../lib/node-process.ts';
-import { directoryWith } from '../lib/peer-node.ts';
 import { percentile, readBesideFlood, twoKeys } from '../proof/fair-reads.ts';
 
 cleanUpAfterTests();

@@ -1,9 +1,9 @@
-import { join } from 'node:path';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { type Transaction, transactionBytes, txidOf } from '../../src/primitives/transaction.ts';
 import type { RegtestChain, TestBlock } from './chain-builder.ts';
+import { directoryWith } from './chain-directory.ts';
 import type { ApiClient, ErrorBody, Reply } from './node-client.ts';
-import { importFiles, type NodeProcess, startNode, tempDir } from './node-process.ts';
+import { type NodeProcess, startNode } from './node-process.ts';
 
 /** The body with which `POST /api/tx` answers an accepted transaction. */
 export interface BroadcastBody {
@@ -34,11 +34,7 @@ export const idOf = (tx: Transaction): string => hashToHex(txidOf(tx));
 
 /** Starts a node that has connected a chain of the last hours, and so is not in initial block download. */
 export async function nodeWith(chain: RegtestChain, args: readonly string[] = []): Promise<NodeProcess> {
-  const file = join(tempDir(), 'chain.dat');
-  chain.writeBootstrap(file, 1);
-  const datadir = tempDir();
-  await importFiles('regtest', datadir, [file]);
-  const node = await startNode({ datadir, args });
+  const node = await startNode({ datadir: await directoryWith(chain), args });
   await mempoolLoaded(node);
   return node;
 }

@@ -1,18 +1,8 @@
-import { join } from 'node:path';
 import { regtest } from '../../src/params/regtest.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { addressOf } from '../../src/script/address.ts';
 import type { RegtestChain } from './chain-builder.ts';
-import {
-  copyDatadir,
-  freePort,
-  importFiles,
-  type NodeOptions,
-  type NodeProcess,
-  poll,
-  startNode,
-  tempDir,
-} from './node-process.ts';
+import { copyDatadir, freePort, type NodeOptions, type NodeProcess, poll, startNode } from './node-process.ts';
 import { lockOf } from './tx-builder.ts';
 
 export interface PeerOptions extends NodeOptions {
@@ -72,15 +62,6 @@ async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) ports.add(await freePort());
   return [...ports];
-}
-
-/** A directory with a chain in it. */
-export async function directoryWith(chain: RegtestChain): Promise<string> {
-  const datadir = tempDir();
-  const file = join(tempDir(), 'chain.dat');
-  chain.writeBootstrap(file, 1);
-  await importFiles('regtest', datadir, [file]);
-  return datadir;
 }
 
 export async function tipOf(node: NodeProcess): Promise<string> {

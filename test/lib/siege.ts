@@ -1,9 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RegtestChain, TestBlock } from './chain-builder.ts';
+import { directoryWith } from './chain-directory.ts';
 import { mempoolLoaded, mine, submit } from './mempool-node.ts';
 import { copyDatadir, type NodeProcess } from './node-process.ts';
-import { directoryWith, hashOfTip, type PeerNode, peersOf, sameTip, startPeer } from './peer-node.ts';
+import { hashOfTip, type PeerNode, peersOf, sameTip, startPeer } from './peer-node.ts';
 import { type FromWatcher, memoryOf, type ToWatcher, type Watched } from './siege-watcher.ts';
 import { type Introduction, TestPeer, type TestProtocol } from './test-peer.ts';
 

@@ -4,9 +4,10 @@ import { AuthStore } from '../../src/auth/auth-store.ts';
 import { issueKey } from '../../src/auth/issue-key.ts';
 import { ordinarySpends } from '../bench/spends.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
+import { directoryWith } from '../lib/chain-directory.ts';
 import { ApiClient } from '../lib/node-client.ts';
 import { type NodeProcess, startNode } from '../lib/node-process.ts';
-import { directoryWith, tipOf } from '../lib/peer-node.ts';
+import { tipOf } from '../lib/peer-node.ts';
 import { ReadFloodProcess, type ReadFloodReport } from '../lib/read-flood.ts';
 import type { Proof, ProofResult } from './proof.ts';
 

@@ -6,10 +6,11 @@ import { jsonSchema } from '../../src/rpc/engine/schema.ts';
 import { RPC_METHODS } from '../../src/rpc/methods/methods.ts';
 import { addressOf } from '../../src/script/address.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
+import { directoryWith } from '../lib/chain-directory.ts';
 import { schemaProblems } from '../lib/json-schema.ts';
 import { hexOf, idOf, mempoolLoaded } from '../lib/mempool-node.ts';
 import { cleanUpAfterTests, type NodeProcess } from '../lib/node-process.ts';
-import { directoryWith, MINING_ADDRESS, peersOf, startPeer } from '../lib/peer-node.ts';
+import { MINING_ADDRESS, peersOf, startPeer } from '../lib/peer-node.ts';
 import { coinOf, spend, sweep, withoutWitness } from '../lib/tx-builder.ts';
 
 cleanUpAfterTests();

@@ -2,9 +2,9 @@ import { Database } from 'bun:sqlite';
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
+import { directoryWith } from '../lib/chain-directory.ts';
 import { FilterModel, type ModelFilter } from '../lib/filter-model.ts';
 import { cleanUpAfterTests, copyDatadir, NodeProcess } from '../lib/node-process.ts';
-import { directoryWith } from '../lib/peer-node.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 
 setDefaultTimeout(600_000);
