@@ -208,10 +208,12 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
     ['every seventh block', SMALL_CACHE, (i) => (i % 7 === 6 ? 'settle' : 'go on')],
     ['a restart now and then', LARGE_CACHE, (i) => (i % 50 === 45 ? 'restart' : i % 3 === 0 ? 'settle' : 'go on')],
   ];
+  let wanted: ChainState | undefined;
   for (const [title, coinsCacheBytes, after] of batchings)
     test(`the state does not depend on the commits: ${title}`, async () => {
       await using node = new TestNode({ verifier: trustingVerifier, coinsCacheBytes });
       const blocks = mixedBlocks().slice(0, 122);
+      wanted ??= new ModelChain(blocks).state();
       for (const [i, raw] of blocks.entries()) {
         await node.accept([raw]);
         const next = after(i);
@@ -219,7 +221,7 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
         if (next === 'restart') await node.restart();
       }
       await node.chain.settle();
-      expect(differences(node.state(), new ModelChain(blocks).state())).toEqual([]);
+      expect(differences(node.state(), wanted)).toEqual([]);
     });
 
   test('a second submission of the blocks changes nothing', async () => {
