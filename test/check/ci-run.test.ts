@@ -68,6 +68,16 @@ describe.skipIf(!Bun.which('bash') || process.platform !== 'linux')('.ci/run', (
     expect([last, status]).toEqual(['28 passed, 2 failed', 1]);
   });
 
+  test('runs the check beside the tests, and counts a check that fails after them', async () => {
+    const finished = 'until grep -qx 0 "$TMPDIR"/tmp.*/all.status; do sleep 0.01; done 2>/dev/null';
+    const { stdout, last, status } = await outcome({
+      'run check': `touch "$TMPDIR/checking"; ${finished}; echo late; exit 1`,
+      'run test:all': 'until [ -e "$TMPDIR/checking" ]; do sleep 0.01; done; echo " 10 pass"; echo " 0 fail"',
+    });
+    expect([last, status]).toEqual(['30 passed, 1 failed', 1]);
+    expect(stdout).toContain('\ncheck: late\n');
+  });
+
   test('ends where the installation fails', async () => {
     const { last, status } = await outcome({ ci: 'exit 1' });
     expect([last, status]).toEqual(['0 passed, 1 failed', 1]);
