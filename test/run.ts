@@ -31,13 +31,14 @@ async function runTests(): Promise<number> {
   const built = given ? 0 : await run(['build.ts', '--outfile', executable]);
   if (built !== 0) return built;
   // Whole nodes wait for one another much of the time: one test file more than there are cores keeps all cores busy.
-  const parallel = `--parallel=${availableParallelism() + 1}`;
+  // The files of a process share its modules, because loading them again for each file takes a fifth of all the time.
+  const parallel = [`--parallel=${availableParallelism() + 1}`, '--no-isolate'];
   const chosen = all ? [] : ['--path-ignore-patterns', 'test/slow/**'];
   return run(
     [
       'test',
       './test/',
-      parallel,
+      ...parallel,
       '--timings',
       'test/timings.json',
       '--timeout',

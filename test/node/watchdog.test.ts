@@ -157,18 +157,32 @@ self.onmessage = ({ data: { ms, counts } }) => {
   );
 
   test('counts while the thread waits or reports work, but not in an endless loop', async () => {
+    // Threads of other test files may still be ending.
+    const others = new Set(threads.views().map(({ slot }) => slot));
     const worker = startWorker(new URL(`file://${path}`), 'watches');
-    const view = () => threads.views().find(({ name }) => name.startsWith('watches'));
+    const { slot, name } = threads.views().find((each) => !others.has(each.slot))!;
+    expect(name).toStartWith('watches');
+    const view = () => threads.views().find((each) => each.slot === slot);
     const ended = new Promise((resolve) => worker.addEventListener('close', resolve));
     const work = async (counts: boolean) => {
-      const answered = new Promise((resolve) => (worker.onmessage = resolve));
-      worker.postMessage({ ms: 400, counts });
-      await Bun.sleep(100);
-      const before = view()!.progress;
-      await Bun.sleep(200);
-      const after = view()!.progress;
-      await answered;
-      return after - before;
+      for (;;) {
+        let late = false;
+        const answered = new Promise<void>((resolve) => {
+          worker.onmessage = () => {
+            late = true;
+            resolve();
+          };
+        });
+        worker.postMessage({ ms: 400, counts });
+        await Bun.sleep(100);
+        const before = view()!.progress;
+        await Bun.sleep(200);
+        const after = view()!.progress;
+        const inTime = !late;
+        await answered;
+        // Where the machine is busy, the loop may have ended before it was counted again.
+        if (inTime) return after - before;
+      }
     };
     while (!view()?.progress) await Bun.sleep(5);
     const before = view()!.progress;
