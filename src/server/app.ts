@@ -12,13 +12,13 @@ import { opsRoutes } from './ops/routes.ts';
 export type RoutePlugin = (context: ServerContext) => AnyElysia;
 
 /** The checks of requests that are hooks of Elysia. */
-export type Admissions = Pick<Gate, 'admit' | 'rejection' | 'upgrade' | 'preflight'>;
+export type GateHooks = Pick<Gate, 'admit' | 'rejection' | 'upgrade' | 'preflight'>;
 
 /** Returns one Elysia app with all routes. A hook applies the checks of the gate before each of them. */
 export function composeApp(
   context: ServerContext,
   readiness: Readiness,
-  { gate, plugins }: { readonly gate: Admissions; readonly plugins: readonly RoutePlugin[] },
+  { gate, plugins }: { readonly gate: GateHooks; readonly plugins: readonly RoutePlugin[] },
 ): AnyElysia {
   const { version } = context.options;
   let app: AnyElysia = new Elysia({ name: 'api', precompile: true, allowUnsafeValidationDetails: true })
@@ -36,7 +36,7 @@ export function composeApp(
  * Runs before the parameters of a request are validated. If Elysia cannot parse a body, it runs before that error is
  * answered.
  */
-const admission = (gate: Admissions) =>
+const admission = (gate: GateHooks) =>
   new Elysia({ name: 'admission' })
     .derive({ as: 'global' }, ({ request, route }) => gate.admit(request, route))
     .onError({ as: 'global' }, async ({ code, request, route }) =>
@@ -48,7 +48,7 @@ const admission = (gate: Admissions) =>
  * Adds the missing methods of every path, and all other paths. Their requests pass the same checks, which reject all of
  * them except preflights.
  */
-function addOtherMethods(app: AnyElysia, gate: Admissions): void {
+function addOtherMethods(app: AnyElysia, gate: GateHooks): void {
   app.all(
     '/ws',
     ({ request }) => (request.method === 'OPTIONS' ? gate.preflight(request) : gate.upgrade(request)),

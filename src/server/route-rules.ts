@@ -25,27 +25,58 @@ export interface RouteEntry {
 }
 
 /** The members of Elysia's list of routes that are read here. */
-export interface DeclaredRoute {
+interface DeclaredRoute {
   readonly method: string;
   readonly path: string;
   readonly hooks?: { readonly detail?: Partial<RouteAccess>; readonly query?: unknown } | undefined;
 }
 
+/** The members of an Elysia app that its routes are read from. */
+export interface RoutedApp {
+  readonly routes: readonly DeclaredRoute[];
+  readonly router: {
+    /** Finds the routes with parameters; `store` is the same object for each request of a route. */
+    readonly http: { find(method: string, path: string): { readonly store: object } | null };
+  };
+}
+
 const DEFAULT_BODY_LIMIT = 1024 ** 2;
 
-/** The rules of an app's routes, by the pattern that Elysia found. */
+/** The rules of an app's routes. */
 export class RouteRules {
+  readonly #router: RoutedApp['router'];
+  /** By the pattern of the route. */
   readonly #entries: ReadonlyMap<string, RouteEntry>;
+  /** By the object that Elysia's router finds. */
+  readonly #found: ReadonlyMap<object, RouteEntry>;
 
-  constructor(routes: readonly DeclaredRoute[]) {
+  constructor({ routes, router }: RoutedApp) {
+    this.#router = router;
     const declared = routes.filter(({ method }) => method !== 'ALL');
     const groups = Map.groupBy(declared, ({ path }) => withoutSlash(path));
     this.#entries = new Map([...groups].map(([path, some]) => [path, routeEntry(path, some)]));
+    const found = new Map<object, RouteEntry>();
+    // A pattern also fits itself. Paths without parameters are not in the router.
+    for (const { method, path } of routes.filter((route) => /[:*]/.test(route.path))) {
+      const store = router.http.find(method, path)?.store;
+      const entry = this.#entries.get(withoutSlash(path));
+      if (store && entry) found.set(store, entry);
+    }
+    this.#found = found;
   }
 
-  /** Returns null if no route matches the request. */
+  /** Returns the entry of a pattern, as Elysia has found it; null if no route matches the request. */
   entry(pattern: string): RouteEntry | null {
     return this.#entries.get(pattern) ?? this.#entries.get(withoutSlash(pattern)) ?? null;
+  }
+
+  /** Returns the entry that Elysia will find for a request. */
+  find(method: string, path: string): RouteEntry | null {
+    const entry = this.entry(path);
+    if (entry) return entry;
+    const { http } = this.#router;
+    const found = http.find(method === 'HEAD' ? 'GET' : method, path) ?? http.find('ALL', path);
+    return found && (this.#found.get(found.store) ?? null);
   }
 }
 

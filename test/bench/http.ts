@@ -18,7 +18,7 @@ interface Target {
   readonly server: ServerProcess;
 }
 
-/** Measurements of one row on one target, one value per round. */
+/** Measurements of one row on one target, one number a round. */
 interface Series {
   readonly perSecond: number[];
   readonly processorUs: number[];
@@ -26,8 +26,8 @@ interface Series {
 }
 
 /**
- * Sends requests of every kind to a node, to a bare Bun.serve and a bare Elysia that return the same bytes, and with
- * `--base DIR` to the node of another checkout, in alternation. The servers share one core, and the client has another.
+ * Requests of every kind to a node, beside a bare Bun.serve and a bare Elysia that answer the same bytes, and with
+ * `--base DIR` beside the node of another checkout. All run in turns; servers share one core, the client has another.
  */
 export async function benchHttp(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
@@ -64,7 +64,7 @@ export async function benchHttp(args: readonly string[]): Promise<void> {
       const etag = row.status === 304 ? (recorded[index]!.headers.etag ?? null) : null;
       const series = await measure(targets, row, { etag, rounds: Number(values.rounds), ms: Number(values.ms) });
       measured.push([row, series]);
-      console.error(`${index + 1}/${rows.length} ${row.name}`);
+      console.error(`${index + 1}/${rows.length} ${row.name}${base ? `: ${pairedRatio(series)}` : ''}`);
     }
     report(measured, base !== null);
   } finally {
@@ -88,7 +88,7 @@ interface Readiness {
   readonly checks: Readonly<Record<string, { readonly status: string }>>;
 }
 
-/** Records the node's reply to the row, which the bare servers repeat. */
+/** Records the node's reply to the row, for the bare servers to repeat. */
 async function record(row: Row, port: number): Promise<RecordedReply> {
   const { name, method, path, pattern, status, authorizations, headers, body } = row;
   const [authorization] = authorizations;
@@ -126,7 +126,7 @@ async function measure(
   }
   for (let round = 0; round < rounds; round++)
     for (let i = 0; i < targets.length; i++) {
-      // Each round begins with another target, so that their order has no effect.
+      // Each round begins with another one, so that none always follows the same.
       const { name, server } = targets[(i + round) % targets.length]!;
       const before = processorTime(server.pid);
       const { requests, seconds, latencies } = await runLoad(server.port, wire, CONNECTIONS, ms);
@@ -145,7 +145,7 @@ function report(measured: readonly (readonly [Row, ReadonlyMap<string, Series>])
   );
   const names = ['node', ...(withBase ? ['base'] : []), 'Bun.serve', 'Elysia'];
   const head = ['', 'req/s', '±%', 'p50', 'p99', ...names.map((name) => `µs ${name}`)];
-  if (withBase) head.push('node/base', 'spread');
+  if (withBase) head.push('least', 'paired', 'quartiles');
   const lines = measured.map(([row, series]) => {
     const { perSecond, latencies } = series.get('node')!;
     const sorted = perSecond.toSorted((a, b) => a - b);
@@ -166,12 +166,27 @@ function report(measured: readonly (readonly [Row, ReadonlyMap<string, Series>])
 }
 
 /**
- * Returns the processor time of the node relative to the base, percent: of the minimum over all rounds, and of each
- * round.
+ * Processor time of the node against that of the base, in percent: of the least of all rounds, and round by round, as
+ * median and quartiles.
  */
-function comparison(node: Series, base: Series): [string, string] {
-  const least = Math.min(...node.processorUs) / Math.min(...base.processorUs);
-  const ratios = node.processorUs.map((us, round) => us / base.processorUs[round]!).toSorted((a, b) => a - b);
-  const percent = (ratio: number) => `${ratio >= 1 ? '+' : ''}${((ratio - 1) * 100).toFixed(1)}%`;
-  return [percent(least), `${percent(ratios[0]!)} … ${percent(ratios.at(-1)!)}`];
+function comparison(node: Series, base: Series): string[] {
+  const ratios = roundRatios(node, base);
+  return [
+    percent(Math.min(...node.processorUs) / Math.min(...base.processorUs)),
+    percent(percentile(ratios, 0.5)),
+    `${percent(percentile(ratios, 0.25))} … ${percent(percentile(ratios, 0.75))}`,
+  ];
+}
+
+/** Both servers of one round met the same load of the machine, so that their ratio says more than either time. */
+function roundRatios(node: Series, base: Series): number[] {
+  return node.processorUs.map((us, round) => us / base.processorUs[round]!).toSorted((a, b) => a - b);
+}
+
+function pairedRatio(series: ReadonlyMap<string, Series>): string {
+  return percent(percentile(roundRatios(series.get('node')!, series.get('base')!), 0.5));
+}
+
+function percent(ratio: number): string {
+  return `${ratio >= 1 ? '+' : ''}${((ratio - 1) * 100).toFixed(1)}%`;
 }

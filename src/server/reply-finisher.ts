@@ -1,0 +1,148 @@
+import type { AuditLog } from '../auth/audit/audit-log.ts';
+import { compressed } from '../http/compress.ts';
+import { ApiError, BEARER_CHALLENGE, errorResponse, JSON_TYPE, shownError } from '../http/errors.ts';
+import { etagMatches } from '../http/etag.ts';
+import type { ApiOptions } from '../http/options.ts';
+import { type Owner, ownerOf } from '../http/owner.ts';
+import { ANONYMOUS } from '../http/principal.ts';
+import type { ReplyLedger } from '../http/reply-ledger.ts';
+import type { TipView } from '../queries/tip-view.ts';
+import { isOfCoreClient } from '../rpc/engine/warm-up.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Log } from '../util/log.ts';
+import type { MaybePromise } from '../util/maybe-promise.ts';
+import { recordAdminRequest } from './admin-request.ts';
+import { ended } from './connections/visitors.ts';
+import { corsHeaders } from './cors.ts';
+import type { ApiMetrics } from './ops/metrics.ts';
+import type { RefusalPace } from './refusal-pace.ts';
+import { SOCKET_PATH, type Visit } from './visit.ts';
+
+export interface ReplyDependencies {
+  readonly options: ApiOptions;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly metrics: Pick<ApiMetrics, 'http'>;
+  readonly audit: Pick<AuditLog, 'record'>;
+  readonly replies: ReplyLedger;
+  readonly refusals: RefusalPace;
+  tip(): TipView | null;
+  syncing(): boolean;
+}
+
+const LONG_BODY = 64 * 1024;
+
+/** Turns the outcome of a request into the reply that is sent: headers, 304, compression, pace, metrics and audit log. */
+export class ReplyFinisher {
+  readonly #deps: ReplyDependencies;
+
+  constructor(deps: ReplyDependencies) {
+    this.#deps = deps;
+  }
+
+  /** Returns the error body of an exception. An exception that the client did not cause is logged and not shown. */
+  failed({ request, requestId, shape, path }: Visit, error: unknown): Response {
+    const shown = shownError(error);
+    if (!shown) this.#deps.log.error('request failed', { requestId, path, error });
+    const response = errorResponse(shown ?? new ApiError('internal_error', 'internal error'), requestId, shape);
+    if (response.status === 401 && !this.#deps.options.auth.basic)
+      response.headers.set('www-authenticate', BEARER_CHALLENGE);
+    // The connection closes, since the rest of a long body is not worth reading.
+    if (Number(request.headers.get('content-length')) > LONG_BODY) response.headers.set('connection', 'close');
+    // Clients of Bitcoin Core wait during warm-up only if the reply has Core's status, and give up on 503.
+    if (shape === 'rpc' && shown?.failure === 'warming_up' && isOfCoreClient(request))
+      return new Response(response.body, { status: 500, headers: response.headers });
+    return response;
+  }
+
+  /** Returns the reply as it is sent; undefined once the connection is a WebSocket. */
+  finish(visit: Visit, reply: Response): MaybePromise<Response | undefined> {
+    visit.release?.();
+    // A route that bypasses the hook would be open to every client.
+    if (!visit.checked && reply.ok)
+      return this.#complete(visit, this.failed(visit, new Error('a reply without any check')));
+    if (visit.upgraded) {
+      this.#record(visit, 101);
+      return undefined;
+    }
+    return reply.status === 429 ? this.#completeRefusal(visit, reply) : this.#complete(visit, reply);
+  }
+
+  /** Refusals of admitted requests are paced here; wrong credentials have a pace of their own. */
+  #completeRefusal(visit: Visit, reply: Response): MaybePromise<Response> {
+    if (!visit.call) return this.#complete(visit, reply);
+    const pace = this.#deps.refusals.next(visitOwner(visit));
+    if (pace === 'and close') reply.headers.set('connection', 'close');
+    if (typeof pace === 'string') return this.#complete(visit, reply);
+    return pace.then(() => this.#complete(visit, reply));
+  }
+
+  #complete(visit: Visit, response: Response): MaybePromise<Response> {
+    const { request } = visit;
+    const { headers } = response;
+    const { options, replies } = this.#deps;
+    const type = headers.get('content-type');
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    this.#setHeaders(visit, headers);
+    if (options.http.corsOrigins.length > 0) corsHeaders(request, headers, options.http.corsOrigins);
+    if (visit.shape === 'rest' && type?.startsWith('application/json')) headers.set('content-type', JSON_TYPE);
+    if (!headers.has('cache-control'))
+      headers.set('cache-control', isRead && response.status < 300 ? 'private, no-cache' : 'no-store');
+    const etag = headers.get('etag');
+    if (isRead && response.status === 200 && etag && etagMatches(request.headers.get('if-none-match'), etag)) {
+      headers.delete('content-type');
+      this.#record(visit, 304);
+      this.#drop(response);
+      return new Response(null, { status: 304, headers });
+    }
+    this.#record(visit, response.status);
+    if (request.method === 'HEAD') this.#drop(response);
+    return compressed(request, response, type, (bytes) =>
+      replies.body(bytes, { owner: visitOwner(visit), signal: request.signal }),
+    );
+  }
+
+  #setHeaders({ requestId, bucket }: Visit, headers: Headers): void {
+    headers.set('x-request-id', requestId);
+    headers.set('x-api-version', '1');
+    headers.set('x-content-type-options', 'nosniff');
+    this.#setChainHeaders(headers);
+    if (!bucket) return;
+    headers.set('ratelimit-limit', String(bucket.rate.burst));
+    headers.set('ratelimit-remaining', String(bucket.remaining));
+    headers.set('ratelimit-reset', String(bucket.resetAfter));
+  }
+
+  #setChainHeaders(headers: Headers): void {
+    const tip = this.#deps.tip();
+    if (!tip) return;
+    // A reply that was made from a snapshot already names its tip.
+    if (!headers.has('x-chain-height')) {
+      headers.set('x-chain-height', String(tip.height));
+      headers.set('x-chain-hash', tip.hash);
+    }
+    if (this.#deps.syncing()) headers.set('x-node-syncing', '1');
+  }
+
+  /** An unsent body no longer counts. */
+  #drop(response: Response): void {
+    if (this.#deps.replies.unsent > 0) void response.body?.cancel();
+  }
+
+  #record(visit: Visit, status: number): void {
+    if (visit.isRehearsal) return;
+    const { request, entry, startedAt, visitor, principal } = visit;
+    if (visitor) {
+      if (principal !== ANONYMOUS) visitor.keyed = true;
+      // A WebSocket remains a running request of its connection.
+      if (status !== 101) ended(visitor);
+    }
+    if (visit.route?.access === 'admin') recordAdminRequest(this.#deps, visit, status);
+    const route = visit.isSocket ? SOCKET_PATH : (entry?.template ?? 'unmatched');
+    this.#deps.metrics.http(route, request.method, status, (performance.now() - startedAt) / 1000);
+  }
+}
+
+function visitOwner({ principal, client }: Visit): Owner {
+  return ownerOf({ principal, ip: client.ip });
+}

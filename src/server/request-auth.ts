@@ -1,0 +1,104 @@
+import type { Authenticator, AuthRefusal } from '../auth/authenticator.ts';
+import { RateTable } from '../auth/rate-limits.ts';
+import type { Call } from '../http/call.ts';
+import { fail } from '../http/errors.ts';
+import { limitKey } from '../http/ip.ts';
+import type { ApiOptions } from '../http/options.ts';
+import { ANONYMOUS, type Principal } from '../http/principal.ts';
+import { hasScope, type Scope } from '../http/scopes.ts';
+import type { Clock } from '../util/clock.ts';
+import { type MaybePromise, whenReady } from '../util/maybe-promise.ts';
+import { carriesSocketCredential } from '../ws/upgrade.ts';
+import type { ApiMetrics } from './ops/metrics.ts';
+import type { Route } from './route-rules.ts';
+import type { Visit } from './visit.ts';
+
+export interface RequestAuthDependencies {
+  readonly options: ApiOptions;
+  readonly clock: Clock;
+  readonly metrics: Pick<ApiMetrics, 'rateLimited'>;
+  readonly auth: Authenticator;
+}
+
+/** The credentials of HTTP requests, and the rate limits that they are charged to. */
+export class RequestAuth {
+  readonly #deps: RequestAuthDependencies;
+  readonly #publicRates: RateTable | null;
+
+  constructor(deps: RequestAuthDependencies) {
+    this.#deps = deps;
+    const { publicRate } = deps.options.limits;
+    this.#publicRates = publicRate && new RateTable(publicRate, deps.clock);
+  }
+
+  /** Sets the principal of the visit, whose route has been found. Returns the reason of a refusal, or null. */
+  authenticate(visit: Visit): MaybePromise<AuthRefusal | null> {
+    const { request, route, entry, client } = visit;
+    const access = route?.access ?? entry?.access ?? null;
+    const required = needsCredential(visit);
+    const authorization = request.headers.get('authorization');
+    if (!required && (access !== 'public' || authorization === null)) return null;
+    const basicClient = access === 'rpc' ? client : null;
+    const authentication = this.#deps.auth.authenticate(authorization, { ip: client.ip, request }, basicClient);
+    return whenReady(authentication, (result) => {
+      if (result.ok) {
+        visit.principal = result.principal;
+        visit.bucket = result.bucket;
+        return null;
+      }
+      if (result.error.failure === 'rate_limited') this.#deps.metrics.rateLimited('auth');
+      return required ? result : null;
+    });
+  }
+
+  /** Sets the rate limit of a client without a key on a public route. */
+  limitPublic(visit: Visit): void {
+    if (!this.#publicRates || visit.route?.access !== 'public' || visit.principal !== ANONYMOUS) return;
+    if (!this.#deps.options.limits.publicRateOnLoopback && visit.client.isLocal()) return;
+    visit.bucket = this.#publicRates.bucket(limitKey(visit.client.ip));
+  }
+
+  /** Returns the request as its handler sees it. */
+  callOf(visit: Visit): Call {
+    if (visit.visitor && visit.principal !== ANONYMOUS) visit.visitor.keyed = true;
+    const { metrics } = this.#deps;
+    return {
+      requestId: visit.requestId,
+      get principal() {
+        return visit.principal;
+      },
+      ip: visit.client.ip,
+      require: (scope: Scope) => checkScope(visit.principal, scope),
+      charge: (cost: number) => {
+        const { bucket } = visit;
+        if (!bucket || cost <= 0 || bucket.consume(cost)) return;
+        const scope = visit.principal === ANONYMOUS ? 'ip' : 'key';
+        metrics.rateLimited(scope);
+        fail('rate_limited', 'too many requests', { scope, retryAfter: bucket.retryAfter(cost) });
+      },
+    };
+  }
+}
+
+/** Whether the request carries a credential, valid or not. Preflights are never authenticated. */
+export function carriesCredential({ request, isSocket }: Visit): boolean {
+  if (request.method === 'OPTIONS') return false;
+  return isSocket ? carriesSocketCredential(request) : request.headers.get('authorization') !== null;
+}
+
+/** Whether the request is refused without valid credentials. Its route has been found. */
+export function needsCredential({ route, entry, path }: Visit): boolean {
+  const access = route?.access ?? entry?.access ?? null;
+  // Without valid credentials, unknown paths under /api are answered like known ones.
+  return access === null ? path === '/api' || path.startsWith('/api/') : needsKey(access, route !== null);
+}
+
+/** A wrong method on an open or a JSON-RPC path is reported without credentials, since its existence is no secret. */
+function needsKey(access: Route['access'], methodKnown: boolean): boolean {
+  return access !== 'open' && access !== 'public' && (methodKnown || access !== 'rpc');
+}
+
+/** Throws ApiError `insufficient_scope`. */
+export function checkScope({ scopes }: Principal, required: Scope): void {
+  if (!hasScope(scopes, required)) fail('insufficient_scope', `this needs the scope ${required}`, { required });
+}
