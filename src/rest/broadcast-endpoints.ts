@@ -1,7 +1,8 @@
 import { BYTES, json, plainText } from '../http/route-description.ts';
 import { HEX } from '../http/schema.ts';
-import { checkNotSyncing, readBroadcast, readTxs, TXS_BODY } from '../queries/broadcast.ts';
+import { checkNotSyncing } from '../queries/broadcast.ts';
 import { broadcastReply, packageReply, testReply } from '../queries/broadcast-reply.ts';
+import { readBroadcast, readTxs, TXS_BODY } from './broadcast-body.ts';
 import { endpoint } from './endpoint.ts';
 import type { RestContext } from './rest-context.ts';
 import { BROADCAST, PACKAGE_RESULT, TEST_RESULTS, TX_BODY, TXS_LIST } from './schemas/broadcast-schemas.ts';
@@ -40,8 +41,7 @@ export const testTxsEndpoint = endpoint({
   serve:
     (ctx) =>
     async ({ request }) => {
-      const txs = await readTxs(request);
-      checkSynced(ctx);
+      const txs = await readSyncedTxs(ctx, request);
       return testReply(
         txs,
         await ctx.node().call(
@@ -66,8 +66,7 @@ export const packageEndpoint = endpoint({
   serve:
     (ctx) =>
     async ({ request }) => {
-      const txs = await readTxs(request);
-      checkSynced(ctx);
+      const txs = await readSyncedTxs(ctx, request);
       const raw = txs.map((tx) => tx.raw);
       const result = await ctx.node().call('submitPackage', raw, PACKAGE_LIMITS);
       await ctx.mempool.drained();
@@ -75,7 +74,9 @@ export const packageEndpoint = endpoint({
     },
 });
 
-/** Throws ApiError `syncing`. */
-function checkSynced(ctx: RestContext): void {
+/** Returns the transactions of a request. Throws ApiError: of the body, or `syncing`. */
+async function readSyncedTxs(ctx: RestContext, request: Request): ReturnType<typeof readTxs> {
+  const txs = await readTxs(request);
   checkNotSyncing(ctx.node().status(), ctx.params.name, ctx.tip()?.height ?? 0);
+  return txs;
 }

@@ -1,6 +1,5 @@
-import { fail } from '../http/errors.ts';
-import { checkValues, hashInput, invalid } from '../http/input.ts';
-import { mediaType } from '../http/media-type.ts';
+import { hashInput, invalid } from '../http/input.ts';
+import { readJsonBody } from './json-body.ts';
 
 const MAX_TXIDS = 1000;
 /** Limit of the body, bytes: the maximum number of ids, with any indentation. */
@@ -10,17 +9,7 @@ const JSON_TYPES: readonly string[] = ['application/json', 'text/plain'];
 
 /** Returns the ids of a body `{"txids":[…]}` in lower case. Throws ApiError. */
 export async function readTxids(request: Request): Promise<string[]> {
-  const type = mediaType(request);
-  if (type !== '' && !JSON_TYPES.includes(type))
-    fail('unsupported_media_type', `unsupported media type ${type}`, { accepted: JSON_TYPES });
-  const bytes = await request.bytes();
-  await checkValues(bytes, MAX_TXIDS + 10);
-  let body: unknown;
-  try {
-    body = JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return fail('invalid_request', 'the body is not JSON');
-  }
+  const body = await readJsonBody(request, { types: JSON_TYPES, maxValues: MAX_TXIDS + 10 });
   const txids = typeof body === 'object' && body !== null && 'txids' in body ? body.txids : null;
   if (!Array.isArray(txids) || txids.length > MAX_TXIDS)
     return invalid('txids', `must be a list of at most ${MAX_TXIDS} ids`);

@@ -1,10 +1,10 @@
 import type { WatchRequest } from '../feed/stored-watches.ts';
 import { readTarget, readThresholds, WATCH_KINDS } from '../feed/watch-values.ts';
 import { ApiError, fail } from '../http/errors.ts';
-import { checkValues, invalid } from '../http/input.ts';
-import { mediaType } from '../http/media-type.ts';
+import { invalid } from '../http/input.ts';
 import { turns } from '../http/turns.ts';
 import type { NetworkParams } from '../params/network-params.ts';
+import { readJsonBody } from './json-body.ts';
 
 /** Maximum number of watches, or ids, of one request. */
 export const MAX_BULK = 1000;
@@ -76,18 +76,7 @@ function flag(text: string | undefined): unknown {
 }
 
 async function readObject(request: Request): Promise<Members> {
-  const type = mediaType(request);
-  if (type !== '' && !JSON_TYPES.includes(type))
-    fail('unsupported_media_type', `unsupported media type ${type}`, { accepted: JSON_TYPES });
-  const bytes = await request.bytes();
-  if (bytes.length === 0) return {};
-  await checkValues(bytes, MAX_VALUES);
-  let body: unknown;
-  try {
-    body = JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return fail('invalid_request', 'the body is not JSON');
-  }
+  const body = await readJsonBody(request, { types: JSON_TYPES, maxValues: MAX_VALUES, empty: {} });
   return isObject(body)
     ? body
     : fail('invalid_request', 'the body must be an object; a list of watches belongs in its member watches');
