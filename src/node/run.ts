@@ -5,7 +5,7 @@ import type { Config } from '../config/schema.ts';
 import { readAddons } from '../crypto/addon-file.ts';
 import { paramsFor } from '../params/networks.ts';
 import { restRoutes } from '../rest/rest-routes.ts';
-import { rpcRoutes } from '../rpc/engine/route.ts';
+import { rpcRoutes } from '../rpc/rpc-routes.ts';
 import { sandboxAddresses } from '../sandbox/accounts.ts';
 import { welcome } from '../sandbox/welcome.ts';
 import { listenProblem } from '../server/listen-problem.ts';

@@ -3,7 +3,7 @@ import { invalid } from '../http/input.ts';
 import type { ApiOptions } from '../http/options.ts';
 import { ownerOf } from '../http/owner.ts';
 import { ANONYMOUS } from '../http/principal.ts';
-import { mayCallAny } from '../rpc/engine/may-call.ts';
+import { mayCallAny } from '../rpc/methods/may-call.ts';
 import { type MaybePromise, whenReady } from '../util/maybe-promise.ts';
 import { allowedOrigin } from './cors.ts';
 import type { HostPolicy } from './hosts.ts';

@@ -6,12 +6,11 @@ import type { ReaderJob, ReaderResult } from '../queries/reader-jobs.ts';
 import { withWallet } from '../queries/wallet-env.ts';
 import { READ_ENDPOINTS } from '../rest/read-endpoints.ts';
 import { parseJson } from '../rpc/engine/json.ts';
+import { packScripts, spentTxids } from '../rpc/engine/mempool-parts.ts';
 import { readArguments } from '../rpc/engine/method.ts';
 import { RpcError } from '../rpc/engine/rpc-error.ts';
-import { packScripts } from '../rpc/methods/blockchain/packed-scripts.ts';
 import { runScanStep } from '../rpc/methods/blockchain/scan-steps.ts';
 import { RPC_METHODS } from '../rpc/methods/methods.ts';
-import { spentTxids } from '../rpc/methods/rawtransactions/spent-outputs.ts';
 import { systemClock } from '../util/clock.ts';
 import type { WalletReads } from '../wallet/store/wallet-reads.ts';
 

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { ClientAddresses } from '../../src/auth/client-address.ts';
 import { loadConfig, thisHost } from '../../src/config/load.ts';
 import { apiOptionsOf } from '../../src/node/api-options.ts';
-import { rpcRoutes } from '../../src/rpc/engine/route.ts';
+import { rpcRoutes } from '../../src/rpc/rpc-routes.ts';
 import { startTestApi } from '../lib/api-fixture.ts';
 import { basicAuth } from '../lib/basic-auth.ts';
 

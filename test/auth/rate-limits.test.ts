@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { restRoutes } from '../../src/rest/rest-routes.ts';
-import { rpcRoutes } from '../../src/rpc/engine/route.ts';
+import { rpcRoutes } from '../../src/rpc/rpc-routes.ts';
 import { BEARER, startTestApi } from '../lib/api-fixture.ts';
 
 const page = { default: 2, max: 3 };

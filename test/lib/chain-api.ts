@@ -11,7 +11,7 @@ import type { NodePort, NodeStatus } from '../../src/port/node-port.ts';
 import type { PeerView } from '../../src/port/peer-view.ts';
 import type { ReadSources } from '../../src/queries/read-settings.ts';
 import { restRoutes } from '../../src/rest/rest-routes.ts';
-import { rpcRoutes } from '../../src/rpc/engine/route.ts';
+import { rpcRoutes } from '../../src/rpc/rpc-routes.ts';
 import { startApi } from '../../src/server/server.ts';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
 import { createLog } from '../../src/util/log.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { regtest } from '../../src/params/regtest.ts';
 import { restRoutes } from '../../src/rest/rest-routes.ts';
-import { rpcRoutes } from '../../src/rpc/engine/route.ts';
+import { rpcRoutes } from '../../src/rpc/rpc-routes.ts';
 import { BEARER, rawRequest, STATIC_KEY, startTestApi } from '../lib/api-fixture.ts';
 import { describeWithVectors, mixedChainBlocks, startTestApi as startChainApi } from '../lib/chain-api.ts';
 import { fillChain } from '../lib/chain-filler.ts';

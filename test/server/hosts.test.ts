@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { restRoutes } from '../../src/rest/rest-routes.ts';
-import { rpcRoutes } from '../../src/rpc/engine/route.ts';
+import { rpcRoutes } from '../../src/rpc/rpc-routes.ts';
 import { HostPolicy } from '../../src/server/hosts.ts';
 import { BEARER, rawRequest, startTestApi } from '../lib/api-fixture.ts';
 import { basicAuth, rpcauthLine } from '../lib/basic-auth.ts';

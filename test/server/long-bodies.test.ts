@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { issueKey } from '../../src/auth/issue-key.ts';
 import type { Rate } from '../../src/http/options.ts';
 import type { Scope } from '../../src/http/scopes.ts';
-import { rpcRoutes } from '../../src/rpc/engine/route.ts';
+import { rpcRoutes } from '../../src/rpc/rpc-routes.ts';
 import { rawRequest, startTestApi, type TestApi } from '../lib/api-fixture.ts';
 import { poll } from '../lib/node-process.ts';
 

@@ -8,7 +8,7 @@ import { parseTransaction } from '../../src/primitives/block.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { ENDPOINTS } from '../../src/rest/endpoints.ts';
 import { restRoutes } from '../../src/rest/rest-routes.ts';
-import { rpcRoutes } from '../../src/rpc/engine/route.ts';
+import { rpcRoutes } from '../../src/rpc/rpc-routes.ts';
 import { hexToBytes } from '../../src/util/bytes.ts';
 import { startTestApi } from '../lib/api-fixture.ts';
 import {

@@ -3,7 +3,7 @@ import { OUTCOME_OK } from '../../auth/audit/audit-store.ts';
 import type { Call } from '../../http/call.ts';
 import type { Scope } from '../../http/scopes.ts';
 import { hostClock, unixSeconds } from '../../util/clock.ts';
-import { visibleWallets } from '../methods/wallet/wallet-access.ts';
+import { visibleWallets } from './call-wallet.ts';
 import type { RpcContext } from './context.ts';
 import type { RpcMethod } from './method.ts';
 import type { RpcError } from './rpc-error.ts';

@@ -6,19 +6,18 @@ import { NeedsWorker, type ReadEnv } from '../../queries/read-env.ts';
 import type { ReadService } from '../../queries/read-service.ts';
 import { withWallet } from '../../queries/wallet-env.ts';
 import { RPC_ERROR } from '../../util/rpc-error-codes.ts';
-import { txidsTouching } from '../methods/blockchain/packed-scripts.ts';
-import { RPC_METHODS } from '../methods/methods.ts';
-import { mempoolSlotsOf } from '../methods/rawtransactions/spent-outputs.ts';
-import { walletOf, walletSynced } from '../methods/wallet/wallet-access.ts';
 import { auditCallOf, audited, auditTime, requireScope } from './audited.ts';
+import { walletOf, walletSynced } from './call-wallet.ts';
 import type { RpcContext } from './context.ts';
 import { jobBody, jobText } from './job-result.ts';
 import type { RpcValue } from './json.ts';
 import type { QueueSlot } from './key-queue.ts';
+import { mempoolSlotsOf, txidsTouching } from './mempool-parts.ts';
 import {
   JsonText,
   type MainThreadEnv,
   type RpcMethod,
+  type RpcMethods,
   type RunningCall,
   readArguments,
   scopeOfCall,
@@ -47,18 +46,20 @@ interface CallInput {
 export class RpcDispatcher {
   readonly #ctx: RpcContext;
   readonly #service: ReadService;
+  readonly #methods: RpcMethods;
   readonly #running = new Set<RunningCall>();
   readonly #state = new RpcState();
 
-  constructor(ctx: RpcContext) {
+  constructor(ctx: RpcContext, methods: RpcMethods) {
     this.#ctx = ctx;
+    this.#methods = methods;
     this.#service = ctx.queries;
   }
 
   /** Returns the result as JSON text. Throws RpcError. */
   async run({ method: name, params, invalid }: RpcCall, caller: RpcCaller): Promise<JsonPieces> {
     const startedAt = performance.now();
-    const method = RPC_METHODS.get(name);
+    const method = this.#methods.get(name);
     const running = { method: name, startedAt };
     let code = 0;
     this.#running.add(running);

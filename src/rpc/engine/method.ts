@@ -107,6 +107,9 @@ export interface RpcMethod extends MethodText {
   invoke(env: ReadEnv | WalletEnv | MainThreadEnv, args: readonly unknown[]): unknown;
 }
 
+/** Methods by name. */
+export type RpcMethods = ReadonlyMap<string, RpcMethod>;
+
 /** Declares a method that reads the chain and the mempool. */
 export function rpcMethod<const P extends readonly Param<unknown>[]>(
   definition: MethodText & {

@@ -7,13 +7,12 @@ import { describeRoute } from '../../http/route-description.ts';
 import { turns } from '../../http/turns.ts';
 import { excessOf } from '../../http/value-count.ts';
 import { RPC_ERROR } from '../../util/rpc-error-codes.ts';
-import { RPC_METHODS } from '../methods/methods.ts';
 import { requireScope } from './audited.ts';
 import type { RpcContext } from './context.ts';
 import { type RpcCaller, RpcDispatcher } from './dispatcher.ts';
 import { isObject, NumberTooLong, parseJson, type RpcValue } from './json.ts';
 import { KeyQueue, type QueueSlot } from './key-queue.ts';
-import { hasSecrets } from './method.ts';
+import { hasSecrets, type RpcMethods } from './method.ts';
 import {
   batchReply,
   errorReply,
@@ -29,8 +28,6 @@ import { RPC_ROUTE } from './route-description.ts';
 import { RpcError } from './rpc-error.ts';
 import { extractSecrets, revealed } from './secret-texts.ts';
 
-/** Methods with secret parameters, which must not become JavaScript strings. */
-const SECRET_METHODS = [...RPC_METHODS.values()].filter(hasSecrets).map(({ name }) => name);
 type ReplyTarget = RpcCaller & { readonly send: SendLong };
 
 /** Slot of internal calls, which are not queued. */
@@ -40,14 +37,27 @@ const CONTENT_TYPES = ['application/json', 'application/json-rpc', 'text/plain',
 /** Time limit of one slice of a batch, milliseconds. */
 const SLICE_MS = 2;
 
-/** JSON-RPC at `POST /` and `POST /wallet/<name>`. */
-export const rpcRoutes = (ctx: RpcContext) => {
-  const dispatcher = new RpcDispatcher(ctx);
+/** JSON-RPC at `POST /` and `POST /wallet/<name>`, with these methods. */
+export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
+  const dispatcher = new RpcDispatcher(ctx, methods);
+  // Their secret parameters must not become JavaScript strings.
+  const secretMethods = [...methods.values()].filter(hasSecrets).map(({ name }) => name);
   const { limits } = ctx.options;
   const queue = new KeyQueue(limits.rpcMaxRunning, limits.rpcMaxQueued);
   const probe = readCall({ jsonrpc: '2.0', method: 'getblockcount' });
   ctx.rpcProbe = () =>
     dispatcher.run(probe, { call: null, wallet: null, signal: new AbortController().signal, queueSlot: UNQUEUED });
+
+  /** Throws ApiError for the whole request if the caller may not make one of its calls. */
+  const checkCalls = (calls: readonly RpcCall[], call: Call, wallet: string | null): void => {
+    const { rpcWhitelist } = call.principal;
+    for (const { method } of calls) {
+      if (rpcWhitelist && !rpcWhitelist.has(method.toLowerCase()))
+        fail('insufficient_scope', `the whitelist of the caller does not contain the method ${method}`);
+      const known = methods.get(method);
+      if (known) requireScope(ctx, { method: known, scope: known.scope, args: [], call, wallet });
+    }
+  };
 
   const handle = async (request: Request, wallet: string | null): Promise<Response> => {
     const call = ctx.call(request);
@@ -56,7 +66,7 @@ export const rpcRoutes = (ctx: RpcContext) => {
     // One request with a million small values would block the main thread for all callers.
     const excess = await excessOf(bytes);
     if (excess) throw new RpcError(RPC_ERROR.invalidRequest, `the request holds more than ${excess}`);
-    const secrets = extractSecrets(bytes, SECRET_METHODS);
+    const secrets = extractSecrets(bytes, secretMethods);
     try {
       const body = parseBody(secrets ? secrets.text : new TextDecoder().decode(bytes));
       return await handleBody(secrets ? secrets.restore(body) : body, call, { wallet, signal: request.signal });
@@ -77,14 +87,14 @@ export const rpcRoutes = (ctx: RpcContext) => {
       return ctx.replies.stream(pieces, length, to);
     };
     if (!Array.isArray(body)) {
-      const only = withTexts(readCall(body));
-      checkAllowed(ctx, [only], call, wallet);
+      const only = withTexts(methods, readCall(body));
+      checkCalls([only], call, wallet);
       return queue.run(id, (queueSlot) => single(dispatcher, only, { call, wallet, signal, queueSlot, send }));
     }
     if (body.length > limits.rpcMaxBatch)
       throw new RpcError(RPC_ERROR.invalidRequest, `more than ${limits.rpcMaxBatch} calls`);
-    const calls = (body as RpcValue[]).map((each) => withTexts(readCall(each)));
-    checkAllowed(ctx, calls, call, wallet);
+    const calls = (body as RpcValue[]).map((each) => withTexts(methods, readCall(each)));
+    checkCalls(calls, call, wallet);
     call.charge(Math.max(0, calls.length - 1));
     return queue.run(id, (queueSlot) => batch(dispatcher, calls, { call, wallet, signal, queueSlot, send }));
   };
@@ -139,20 +149,9 @@ function parseBody(text: string): RpcValue {
 }
 
 /** Converts secret texts to strings, except for methods with secret parameters. */
-function withTexts(call: RpcCall): RpcCall {
-  const method = RPC_METHODS.get(call.method);
+function withTexts(methods: RpcMethods, call: RpcCall): RpcCall {
+  const method = methods.get(call.method);
   return method && hasSecrets(method) ? call : { ...call, params: revealed(call.params) };
-}
-
-/** Throws ApiError for the whole request if the caller may not make one of its calls. */
-function checkAllowed(ctx: RpcContext, calls: readonly RpcCall[], call: Call, wallet: string | null): void {
-  const { rpcWhitelist } = call.principal;
-  for (const { method } of calls) {
-    if (rpcWhitelist && !rpcWhitelist.has(method.toLowerCase()))
-      fail('insufficient_scope', `the whitelist of the caller does not contain the method ${method}`);
-    const known = RPC_METHODS.get(method);
-    if (known) requireScope(ctx, { method: known, scope: known.scope, args: [], call, wallet });
-  }
 }
 
 async function single(dispatcher: RpcDispatcher, call: RpcCall, caller: ReplyTarget): Promise<Response> {

@@ -1,288 +1,89 @@
-import type { RpcMethod } from '../engine/method.ts';
-import {
-  getaddressbalance,
-  getaddressdeltas,
-  getaddressmempool,
-  getaddresstxids,
-  getaddressutxos,
-} from './addressindex/address-methods.ts';
-import { getdescriptoractivity, scanblocks } from './blockchain/block-scan-methods.ts';
-import {
-  getbestblockhash,
-  getblock,
-  getblockcount,
-  getblockhash,
-  getblockheader,
-  getblockstats,
-  getchaintxstats,
-  getdifficulty,
-  gettxout,
-  gettxoutsetinfo,
-} from './blockchain/blockchain-methods.ts';
-import { getchaintips, invalidateblock, preciousblock, reconsiderblock } from './blockchain/chain-control-methods.ts';
-import { getdeploymentinfo } from './blockchain/deployment-methods.ts';
-import { scantxoutset } from './blockchain/scan-methods.ts';
-import { verifychain } from './blockchain/verify-methods.ts';
-import { waitforblock, waitforblockheight, waitfornewblock } from './blockchain/wait-methods.ts';
-import {
-  getchainstates,
-  getmemoryinfo,
-  getrpcinfo,
-  logging,
-  pruneblockchain,
-  stop,
-  syncwithvalidationinterfacequeue,
-} from './control/control-methods.ts';
-import { devdoublespend, devflood, devpay, devreorg } from './control/dev-methods.ts';
+import type { RpcMethod, RpcMethods } from '../engine/method.ts';
+import * as addressMethods from './addressindex/address-methods.ts';
+import * as blockScanMethods from './blockchain/block-scan-methods.ts';
+import * as blockchainMethods from './blockchain/blockchain-methods.ts';
+import * as chainControlMethods from './blockchain/chain-control-methods.ts';
+import * as deploymentMethods from './blockchain/deployment-methods.ts';
+import * as scanMethods from './blockchain/scan-methods.ts';
+import * as verifyMethods from './blockchain/verify-methods.ts';
+import * as waitMethods from './blockchain/wait-methods.ts';
+import * as controlMethods from './control/control-methods.ts';
+import * as devMethods from './control/dev-methods.ts';
 import { helpMethods } from './control/help-methods.ts';
-import { createapikey, getapikey, listapikeys, revokeapikey, rotateapikey, setapikey } from './control/key-methods.ts';
-import { importmempool } from './mempool/mempool-import-methods.ts';
-import {
-  getmempoolancestors,
-  getmempoolcluster,
-  getmempooldescendants,
-  getmempoolentry,
-  getprioritisedtransactions,
-  getrawmempool,
-  gettxspendingprevout,
-  prioritisetransaction,
-  savemempool,
-} from './mempool/mempool-methods.ts';
-import {
-  generateblock,
-  generatetoaddress,
-  generatetodescriptor,
-  setmocktime,
-  submitblock,
-  submitheader,
-} from './mining/mining-methods.ts';
-import { getblockchaininfo, getmempoolinfo, getmininginfo, getnetworkhashps } from './mining/node-methods.ts';
-import { getblocktemplate } from './mining/template-methods.ts';
-import {
-  addnode,
-  clearbanned,
-  disconnectnode,
-  getaddednodeinfo,
-  getaddrmaninfo,
-  getblockfrompeer,
-  getconnectioncount,
-  getnettotals,
-  getnetworkinfo,
-  getnodeaddresses,
-  getpeerinfo,
-  listbanned,
-  ping,
-  setban,
-  setnetworkactive,
-} from './network/network-methods.ts';
-import { sendrawtransaction, submitpackage, testmempoolaccept } from './rawtransactions/broadcast-methods.ts';
-import { decoderawtransaction, decodescript } from './rawtransactions/decode-methods.ts';
-import {
-  analyzepsbt,
-  combinepsbt,
-  converttopsbt,
-  createpsbt,
-  decodepsbt,
-  descriptorprocesspsbt,
-  finalizepsbt,
-  joinpsbts,
-  utxoupdatepsbt,
-} from './rawtransactions/psbt-methods.ts';
-import { getrawtransaction, gettxoutproof, verifytxoutproof } from './rawtransactions/raw-transaction-methods.ts';
-import {
-  combinerawtransaction,
-  createrawtransaction,
-  signrawtransactionwithkey,
-} from './rawtransactions/sign-methods.ts';
-import {
-  createmultisig,
-  deriveaddresses,
-  getdescriptorinfo,
-  signmessagewithprivkey,
-  verifymessage,
-} from './util/descriptor-methods.ts';
-import { estimatefee, estimaterawfee, estimatesmartfee } from './util/fee-methods.ts';
-import { getblockfilter, getindexinfo } from './util/index-methods.ts';
-import { getlistingmetadata, uptime, validateaddress } from './util/util-methods.ts';
-import { listaddressgroupings, simulaterawtransaction } from './wallet/wallet-analysis-methods.ts';
-import {
-  getreceivedbyaddress,
-  getreceivedbylabel,
-  listlockunspent,
-  listreceivedbyaddress,
-  listreceivedbylabel,
-  listunspent,
-  lockunspent,
-} from './wallet/wallet-coin-methods.ts';
-import {
-  backupwallet,
-  createwallet,
-  encryptwallet,
-  listwalletdir,
-  loadwallet,
-  restorewallet,
-  setwalletflag,
-  unloadwallet,
-  walletlock,
-  walletpassphrase,
-  walletpassphrasechange,
-} from './wallet/wallet-control-methods.ts';
-import { exportwatchonlywallet, importprunedfunds, removeprunedfunds } from './wallet/wallet-copy-methods.ts';
-import {
-  createwalletdescriptor,
-  getaddressinfo,
-  importdescriptors,
-  listdescriptors,
-} from './wallet/wallet-descriptor-methods.ts';
-import { addhdkey, derivehdkey, gethdkeys } from './wallet/wallet-hd-methods.ts';
-import {
-  abandontransaction,
-  abortrescan,
-  gettransaction,
-  listsinceblock,
-  listtransactions,
-  rescanblockchain,
-} from './wallet/wallet-history-methods.ts';
-import {
-  getaddressesbylabel,
-  getbalance,
-  getbalances,
-  getnewaddress,
-  getrawchangeaddress,
-  getwalletinfo,
-  keypoolrefill,
-  listlabels,
-  listwallets,
-  setlabel,
-} from './wallet/wallet-methods.ts';
-import {
-  fundrawtransaction,
-  signmessage,
-  signrawtransactionwithwallet,
-  walletcreatefundedpsbt,
-  walletprocesspsbt,
-} from './wallet/wallet-psbt-methods.ts';
-import { bumpfee, psbtbumpfee, send, sendall, sendmany, sendtoaddress } from './wallet/wallet-send-methods.ts';
+import * as keyMethods from './control/key-methods.ts';
+import * as mempoolImportMethods from './mempool/mempool-import-methods.ts';
+import * as mempoolMethods from './mempool/mempool-methods.ts';
+import * as miningMethods from './mining/mining-methods.ts';
+import * as nodeMethods from './mining/node-methods.ts';
+import * as templateMethods from './mining/template-methods.ts';
+import * as networkMethods from './network/network-methods.ts';
+import * as broadcastMethods from './rawtransactions/broadcast-methods.ts';
+import * as decodeMethods from './rawtransactions/decode-methods.ts';
+import * as psbtMethods from './rawtransactions/psbt-methods.ts';
+import * as rawTransactionMethods from './rawtransactions/raw-transaction-methods.ts';
+import * as signMethods from './rawtransactions/sign-methods.ts';
+import * as descriptorMethods from './util/descriptor-methods.ts';
+import * as feeMethods from './util/fee-methods.ts';
+import * as indexMethods from './util/index-methods.ts';
+import * as utilMethods from './util/util-methods.ts';
+import * as walletAnalysisMethods from './wallet/wallet-analysis-methods.ts';
+import * as walletCoinMethods from './wallet/wallet-coin-methods.ts';
+import * as walletControlMethods from './wallet/wallet-control-methods.ts';
+import * as walletCopyMethods from './wallet/wallet-copy-methods.ts';
+import * as walletDescriptorMethods from './wallet/wallet-descriptor-methods.ts';
+import * as walletHdMethods from './wallet/wallet-hd-methods.ts';
+import * as walletHistoryMethods from './wallet/wallet-history-methods.ts';
+import * as walletMethods from './wallet/wallet-methods.ts';
+import * as walletPsbtMethods from './wallet/wallet-psbt-methods.ts';
+import * as walletSendMethods from './wallet/wallet-send-methods.ts';
 
-/** All methods by topic. One that is not listed is an unused export, which the checks report. */
-const METHODS: readonly RpcMethod[] = [
-  ...[
-    getbestblockhash,
-    getblock,
-    getblockcount,
-    getblockhash,
-    getblockheader,
-    getblockstats,
-    getchaintxstats,
-    getdifficulty,
-    gettxout,
-    gettxoutsetinfo,
-  ],
-  ...[getchaintips, invalidateblock, preciousblock, reconsiderblock],
-  ...[getdeploymentinfo],
-  ...[scantxoutset],
-  ...[getblockfilter, getindexinfo],
-  ...[verifychain],
-  ...[waitforblock, waitforblockheight, waitfornewblock],
-  ...[estimatefee, estimaterawfee, estimatesmartfee],
-  ...[
-    getmempoolancestors,
-    getmempoolcluster,
-    getmempooldescendants,
-    getmempoolentry,
-    getprioritisedtransactions,
-    getrawmempool,
-    gettxspendingprevout,
-    prioritisetransaction,
-    savemempool,
-  ],
-  ...[getaddressbalance, getaddressdeltas, getaddressmempool, getaddresstxids, getaddressutxos],
-  ...[getrawtransaction, gettxoutproof, verifytxoutproof],
-  ...[sendrawtransaction, submitpackage, testmempoolaccept],
-  ...[decoderawtransaction, decodescript],
-  ...[combinerawtransaction, createrawtransaction, signrawtransactionwithkey],
-  ...[
-    analyzepsbt,
-    combinepsbt,
-    converttopsbt,
-    createpsbt,
-    decodepsbt,
-    descriptorprocesspsbt,
-    finalizepsbt,
-    joinpsbts,
-    utxoupdatepsbt,
-  ],
-  ...[createmultisig, deriveaddresses, getdescriptorinfo, signmessagewithprivkey, verifymessage],
-  ...[generateblock, generatetoaddress, generatetodescriptor, setmocktime, submitblock, submitheader],
-  ...[getblocktemplate],
-  ...[
-    addnode,
-    clearbanned,
-    disconnectnode,
-    getaddednodeinfo,
-    getaddrmaninfo,
-    getblockfrompeer,
-    getconnectioncount,
-    getnettotals,
-    getnetworkinfo,
-    getnodeaddresses,
-    getpeerinfo,
-    listbanned,
-    ping,
-    setban,
-    setnetworkactive,
-  ],
-  ...[getblockchaininfo, getmempoolinfo, getmininginfo, getnetworkhashps],
-  ...[getchainstates, getmemoryinfo, getrpcinfo, logging, pruneblockchain, stop, syncwithvalidationinterfacequeue],
-  ...[createapikey, getapikey, listapikeys, revokeapikey, rotateapikey, setapikey],
-  ...[getlistingmetadata, uptime, validateaddress],
-  ...[devdoublespend, devflood, devpay, devreorg],
-  ...[
-    getaddressesbylabel,
-    getbalance,
-    getbalances,
-    getnewaddress,
-    getrawchangeaddress,
-    getwalletinfo,
-    keypoolrefill,
-    listlabels,
-    listwallets,
-    setlabel,
-  ],
-  ...[
-    getreceivedbyaddress,
-    getreceivedbylabel,
-    listlockunspent,
-    listreceivedbyaddress,
-    listreceivedbylabel,
-    listunspent,
-    lockunspent,
-  ],
-  ...[
-    backupwallet,
-    createwallet,
-    encryptwallet,
-    listwalletdir,
-    loadwallet,
-    restorewallet,
-    setwalletflag,
-    unloadwallet,
-    walletlock,
-    walletpassphrase,
-    walletpassphrasechange,
-  ],
-  ...[createwalletdescriptor, getaddressinfo, importdescriptors, listdescriptors],
-  ...[abandontransaction, abortrescan, gettransaction, listsinceblock, listtransactions, rescanblockchain],
-  ...[fundrawtransaction, signmessage, signrawtransactionwithwallet, walletcreatefundedpsbt, walletprocesspsbt],
-  ...[bumpfee, psbtbumpfee, send, sendall, sendmany, sendtoaddress],
-  ...[getdescriptoractivity, scanblocks],
-  ...[importmempool],
-  ...[listaddressgroupings, simulaterawtransaction],
-  ...[exportwatchonlywallet, importprunedfunds, removeprunedfunds],
-  ...[addhdkey, derivehdkey, gethdkeys],
+/** The modules whose exported methods are served, by topic. */
+const MODULES: readonly object[] = [
+  blockchainMethods,
+  chainControlMethods,
+  deploymentMethods,
+  scanMethods,
+  indexMethods,
+  verifyMethods,
+  waitMethods,
+  feeMethods,
+  mempoolMethods,
+  addressMethods,
+  rawTransactionMethods,
+  broadcastMethods,
+  decodeMethods,
+  signMethods,
+  psbtMethods,
+  descriptorMethods,
+  miningMethods,
+  templateMethods,
+  networkMethods,
+  nodeMethods,
+  controlMethods,
+  keyMethods,
+  utilMethods,
+  devMethods,
+  walletMethods,
+  walletCoinMethods,
+  walletControlMethods,
+  walletDescriptorMethods,
+  walletHistoryMethods,
+  walletPsbtMethods,
+  walletSendMethods,
+  blockScanMethods,
+  mempoolImportMethods,
+  walletAnalysisMethods,
+  walletCopyMethods,
+  walletHdMethods,
 ];
 
+const METHODS = MODULES.flatMap((module) => Object.values(module).filter(isMethod));
+
 /** All methods by name. */
-export const RPC_METHODS: ReadonlyMap<string, RpcMethod> = new Map(
+export const RPC_METHODS: RpcMethods = new Map(
   [...METHODS, ...helpMethods(() => RPC_METHODS)].map((method) => [method.name, method]),
 );
+
+function isMethod(exported: unknown): exported is RpcMethod {
+  return typeof exported === 'object' && exported !== null && 'runsOn' in exported && 'invoke' in exported;
+}

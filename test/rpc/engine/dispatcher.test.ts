@@ -3,6 +3,7 @@ import type { ReadService } from '../../../src/queries/read-service.ts';
 import type { RpcContext } from '../../../src/rpc/engine/context.ts';
 import { RpcDispatcher } from '../../../src/rpc/engine/dispatcher.ts';
 import { readCall } from '../../../src/rpc/engine/protocol.ts';
+import { RPC_METHODS } from '../../../src/rpc/methods/methods.ts';
 
 /** Runs a call whose read ends with `error`; returns what was logged. */
 async function loggedOf(error: unknown, signal: AbortSignal): Promise<string[]> {
@@ -12,7 +13,7 @@ async function loggedOf(error: unknown, signal: AbortSignal): Promise<string[]> 
   const ctx = { log, metrics: { rpc: () => {} }, mempool: { mirror: null }, queries } as unknown as RpcContext;
   const queueSlot = { releaseDuring: <T>(wait: () => Promise<T>) => wait() };
   const call = readCall({ method: 'getblockcount' });
-  const result = new RpcDispatcher(ctx).run(call, { call: null, wallet: null, signal, queueSlot });
+  const result = new RpcDispatcher(ctx, RPC_METHODS).run(call, { call: null, wallet: null, signal, queueSlot });
   expect(await result.catch((failure: unknown) => failure)).toMatchObject({ rpcCode: -32603 });
   return logged;
 }

@@ -7,6 +7,7 @@ import { concatBytes } from '../../../util/bytes.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { jobBody, jobText } from '../../engine/job-result.ts';
 import { member, type RpcValue } from '../../engine/json.ts';
+import { mempoolSlotsOf, txidsTouching } from '../../engine/mempool-parts.ts';
 import { JsonText, type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import {
   array,
@@ -21,9 +22,7 @@ import {
 import { rpcFail } from '../../engine/rpc-error.ts';
 import type { FilterScan } from '../../engine/rpc-state.ts';
 import { anyOf, arr, bool, coinAmount, hashStr, int, maybe, nil, obj, str } from '../../engine/schema.ts';
-import { mempoolSlotsOf } from '../rawtransactions/spent-outputs.ts';
 import { outputScript } from '../schemas.ts';
-import { txidsTouching } from './packed-scripts.ts';
 import { SCAN_OBJECTS } from './scan-objects.ts';
 import { type FilterMatches, readActivity, type ScanActivity } from './scan-steps.ts';
 

@@ -11,9 +11,9 @@ import type { HeaderRecord } from '../../../storage/header-store.ts';
 import { concatBytes, equalBytes } from '../../../util/bytes.ts';
 import { coreScript } from '../../../views/core/core-script.ts';
 import { parseJson, type RpcValue } from '../../engine/json.ts';
+import { packScripts, unpackScripts } from '../../engine/mempool-parts.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { findBlock } from './blockchain-methods.ts';
-import { packScripts, unpackScripts } from './packed-scripts.ts';
 import { scannedScripts } from './scan-objects.ts';
 
 /** Result of the step `filters` as JSON: block hashes in display order, and the last scanned height. */

@@ -9,6 +9,7 @@ import { availableCoins } from '../../../wallet/read/available-coins.ts';
 import { scriptsBehind, solvedScript } from '../../../wallet/read/solved-script.ts';
 import type { WalletView } from '../../../wallet/read/wallet-view.ts';
 import type { ReceivedCoin } from '../../../wallet/store/wallet-reads.ts';
+import { checkLabel, readWallet, WATCH_ONLY_NOTE, walletName } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { isObject, member, type RpcObject, type RpcValue } from '../../engine/json.ts';
 import { nodeMethod, walletMethod } from '../../engine/method.ts';
@@ -27,7 +28,6 @@ import {
 } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { bool, coinAmount, int, noted } from '../../engine/schema.ts';
-import { checkLabel, readWallet, WATCH_ONLY_NOTE, walletName } from './wallet-access.ts';
 import { addressList, scriptsOf } from './wallet-methods.ts';
 import { amountSchema, outpointsSchema } from './wallet-option-schemas.ts';
 import { lockedCoins, receivedByAddress, receivedByLabel, unspentCoins } from './wallet-schemas.ts';

@@ -1,10 +1,10 @@
 import { fail } from '../../../http/errors.ts';
+import { checkWalletAllowed, maySeeWallet, walletName, walletOf } from '../../engine/call-wallet.ts';
 import { example } from '../../engine/example.ts';
 import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import { flagParam, largeInteger, optional, secret, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, bool, maybe, nil, obj, str } from '../../engine/schema.ts';
-import { checkWalletAllowed, maySeeWallet, walletName, walletOf } from './wallet-access.ts';
 import { createdWallet, namedWallet } from './wallet-schemas.ts';
 
 const FLAGS = ['avoid_reuse', 'key_origin_metadata', 'last_hardened_xpub_cached', 'disable_private_keys', 'blank'];

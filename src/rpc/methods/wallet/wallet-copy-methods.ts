@@ -1,6 +1,7 @@
 import type { Txid } from '../../../primitives/hash.ts';
 import { transactionBytes, txidOf } from '../../../primitives/transaction.ts';
 import { equalBytes } from '../../../util/bytes.ts';
+import { walletName } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { nodeMethod } from '../../engine/method.ts';
 import { hashParam, hex, textParam } from '../../engine/params.ts';
@@ -8,7 +9,6 @@ import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { hexStr, nil, obj, str } from '../../engine/schema.ts';
 import { decodeProof } from '../rawtransactions/raw-transaction-methods.ts';
 import { readTransactionHex } from '../rawtransactions/transaction-hex.ts';
-import { walletName } from './wallet-access.ts';
 
 export const importprunedfunds = nodeMethod({
   name: 'importprunedfunds',

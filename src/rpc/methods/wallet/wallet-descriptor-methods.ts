@@ -4,13 +4,13 @@ import { describeKnown, describeScript, originOf, pathText } from '../../../view
 import { WalletTxViews } from '../../../views/core/wallet-tx.ts';
 import type { DescriptorImport } from '../../../wallet/import-descriptors.ts';
 import { solvedBy } from '../../../wallet/read/solved-script.ts';
+import { readWallet, walletName, walletOf } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { isObject, member, NumberText, type RpcValue, typeName } from '../../engine/json.ts';
 import { nodeMethod } from '../../engine/method.ts';
 import { array, checkMembers, flagParam, optional, options, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, int, maybe, num, obj, str, tuple } from '../../engine/schema.ts';
-import { readWallet, walletName, walletOf } from './wallet-access.ts';
 import { addressInfo, importOutcomes, listedDescriptors } from './wallet-schemas.ts';
 
 const NO_SEED = '0'.repeat(40);

@@ -1,10 +1,10 @@
+import { walletName } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, type RpcObject } from '../../engine/json.ts';
 import { nodeMethod } from '../../engine/method.ts';
 import { checkMembers, optional, options, textParam } from '../../engine/params.ts';
 import { orFail } from '../../engine/rpc-error.ts';
 import { arr, bool, maybe, obj, str } from '../../engine/schema.ts';
-import { walletName } from './wallet-access.ts';
 
 function asksForPrivate(given: RpcObject): boolean {
   return member(given, 'private') === true;

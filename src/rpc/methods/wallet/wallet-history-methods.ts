@@ -10,12 +10,12 @@ import type { HeaderRecord } from '../../../storage/header-store.ts';
 import { coreTx } from '../../../views/core/core-tx.ts';
 import { WalletTxViews } from '../../../views/core/wallet-tx.ts';
 import type { WalletTxRecord } from '../../../wallet/store/wallet-tx-store.ts';
+import { checkLabel, readWallet, WATCH_ONLY_NOTE, walletName } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { type MainThreadEnv, nodeMethod, walletMethod } from '../../engine/method.ts';
 import { flagParam, hashParam, integerParam, optional, readHashValue, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { bool, int, nil, obj } from '../../engine/schema.ts';
-import { checkLabel, readWallet, WATCH_ONLY_NOTE, walletName } from './wallet-access.ts';
 import { lastProcessedBlock } from './wallet-methods.ts';
 import { listedTxs, transactionOfWallet, txsSinceBlock } from './wallet-schemas.ts';
 

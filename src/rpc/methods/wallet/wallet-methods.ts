@@ -4,12 +4,19 @@ import { hashToHex } from '../../../primitives/hash.ts';
 import { parseAddress } from '../../../script/address.ts';
 import { balancesOf } from '../../../wallet/read/balances.ts';
 import type { WalletView } from '../../../wallet/read/wallet-view.ts';
+import {
+  avoidReuseOf,
+  checkLabel,
+  readWallet,
+  visibleWallets,
+  WATCH_ONLY_NOTE,
+  walletName,
+} from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { nodeMethod } from '../../engine/method.ts';
 import { array, flagParam, integerParam, optional, readString, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, coinAmount, nil, str } from '../../engine/schema.ts';
-import { avoidReuseOf, checkLabel, readWallet, visibleWallets, WATCH_ONLY_NOTE, walletName } from './wallet-access.ts';
 import { addressesByLabel, walletBalances, walletInfo } from './wallet-schemas.ts';
 
 /** Returns the last block that the wallet has processed. */

@@ -5,6 +5,7 @@ import { parseAddress } from '../../../script/address.ts';
 import { SIGHASH_DEFAULT, sighashFromName } from '../../../script/sighash-type.ts';
 import { scriptType } from '../../../script/templates.ts';
 import { SigningData } from '../../../wallet/keys/signing-data.ts';
+import { walletName } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, type RpcObject, type RpcValue } from '../../engine/json.ts';
 import { nodeMethod } from '../../engine/method.ts';
@@ -17,7 +18,6 @@ import { PROCESSED_PSBT, SIGNED } from '../rawtransactions/psbt-schemas.ts';
 import { SIGHASH_NOTE } from '../rawtransactions/sign-methods.ts';
 import { signedView } from '../rawtransactions/signed-view.ts';
 import { readTransactionHex } from '../rawtransactions/transaction-hex.ts';
-import { walletName } from './wallet-access.ts';
 import { fundOptions, inputsSchema, psbtOptions } from './wallet-option-schemas.ts';
 import { fundedPsbt, fundedTx } from './wallet-schemas.ts';
 import {

@@ -2,6 +2,7 @@ import { coins } from '../../../http/core-number.ts';
 import type { Txid } from '../../../primitives/hash.ts';
 import type { FinishedView } from '../../../wallet/spend/send.ts';
 import { ORDINARY_SPEND, type SpendRequest } from '../../../wallet/spend/spend-request.ts';
+import { avoidReuseOf, walletName, walletOf } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, NumberText, type RpcObject, type RpcValue } from '../../engine/json.ts';
 import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
@@ -22,7 +23,6 @@ import {
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, hashStr, obj, type Schema, str } from '../../engine/schema.ts';
 import { makeTransaction, outputsParam, readOutputs, VERSION_NOTE } from '../rawtransactions/make-transaction.ts';
-import { avoidReuseOf, walletName, walletOf } from './wallet-access.ts';
 import {
   amountSchema,
   amountsSchema,

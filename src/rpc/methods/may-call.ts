@@ -1,6 +1,6 @@
 import type { Principal } from '../../http/principal.ts';
 import { hasScope, type Scope } from '../../http/scopes.ts';
-import { RPC_METHODS } from '../methods/methods.ts';
+import { RPC_METHODS } from './methods.ts';
 
 const SCOPES: ReadonlySet<Scope> = new Set([...RPC_METHODS.values()].map(({ scope }) => scope));
 

@@ -1,9 +1,9 @@
-import { fail } from '../../../http/errors.ts';
-import type { LoadedWallet } from '../../../queries/wallet-readers.ts';
-import { WalletView } from '../../../wallet/read/wallet-view.ts';
-import type { WalletState } from '../../../wallet/wallet-state.ts';
-import type { MainThreadEnv } from '../../engine/method.ts';
-import { rpcFail } from '../../engine/rpc-error.ts';
+import { fail } from '../../http/errors.ts';
+import type { LoadedWallet } from '../../queries/wallet-readers.ts';
+import { WalletView } from '../../wallet/read/wallet-view.ts';
+import type { WalletState } from '../../wallet/wallet-state.ts';
+import type { MainThreadEnv } from './method.ts';
+import { rpcFail } from './rpc-error.ts';
 
 /** Whether the caller may use a wallet with this name, loaded or not. */
 export function maySeeWallet({ call }: Pick<MainThreadEnv, 'call'>, name: string): boolean {
