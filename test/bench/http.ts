@@ -18,7 +18,7 @@ interface Target {
   readonly server: ServerProcess;
 }
 
-/** Measurements of one row on one target, one number a round. */
+/** Measurements of one row on one target, one value per round. */
 interface Series {
   readonly perSecond: number[];
   readonly processorUs: number[];
@@ -26,8 +26,8 @@ interface Series {
 }
 
 /**
- * Requests of every kind to a node, beside a bare Bun.serve and a bare Elysia that answer the same bytes, and with
- * `--base DIR` beside the node of another checkout. All run in turns; servers share one core, the client has another.
+ * Sends requests of every kind to a node, to a bare Bun.serve and a bare Elysia that return the same bytes, and with
+ * `--base DIR` to the node of another checkout, in alternation. The servers share one core, and the client has another.
  */
 export async function benchHttp(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
@@ -88,7 +88,7 @@ interface Readiness {
   readonly checks: Readonly<Record<string, { readonly status: string }>>;
 }
 
-/** Records the node's reply to the row, for the bare servers to repeat. */
+/** Records the node's reply to the row, which the bare servers repeat. */
 async function record(row: Row, port: number): Promise<RecordedReply> {
   const { name, method, path, pattern, status, authorizations, headers, body } = row;
   const [authorization] = authorizations;
@@ -126,7 +126,7 @@ async function measure(
   }
   for (let round = 0; round < rounds; round++)
     for (let i = 0; i < targets.length; i++) {
-      // Each round begins with another one, so that none always follows the same.
+      // Each round begins with another target, so that their order has no effect.
       const { name, server } = targets[(i + round) % targets.length]!;
       const before = processorTime(server.pid);
       const { requests, seconds, latencies } = await runLoad(server.port, wire, CONNECTIONS, ms);
@@ -166,8 +166,8 @@ function report(measured: readonly (readonly [Row, ReadonlyMap<string, Series>])
 }
 
 /**
- * Processor time of the node against that of the base, in percent: of the least of all rounds, and round by round, as
- * median and quartiles.
+ * Returns the processor time of the node relative to the base, percent: of the minimum over all rounds, and the median
+ * and quartiles of the rounds.
  */
 function comparison(node: Series, base: Series): string[] {
   const ratios = roundRatios(node, base);
@@ -178,7 +178,7 @@ function comparison(node: Series, base: Series): string[] {
   ];
 }
 
-/** Both servers of one round met the same load of the machine, so that their ratio says more than either time. */
+/** Returns the ratio of each round, sorted. Both servers of one round meet the same load of the machine. */
 function roundRatios(node: Series, base: Series): number[] {
   return node.processorUs.map((us, round) => us / base.processorUs[round]!).toSorted((a, b) => a - b);
 }
