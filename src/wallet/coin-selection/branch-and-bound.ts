@@ -1,4 +1,5 @@
 import { type Amount, MAX_MONEY } from '../../primitives/amount.ts';
+import type { Steps } from '../../util/slices.ts';
 import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type SelectionOutcome, selectionOf } from './selection.ts';
 import { lookaheads, searchSets, sortedByAmount, wasteOf } from './tree-search.ts';
 import type { OutputGroup } from './wallet-coin.ts';
@@ -7,20 +8,24 @@ import type { OutputGroup } from './wallet-coin.ts';
  * Branch and bound. Returns the groups that pay `target` without change, exceed it by at most `costOfChange`, and waste
  * the least. All amounts must be positive.
  */
-export function selectBranchAndBound(
+export function* selectBranchAndBound(
   pool: readonly OutputGroup[],
   target: Amount,
   costOfChange: Amount,
   maxWeight: number,
-): SelectionOutcome {
-  const groups = sortedByAmount(pool, wasteOf);
+): Steps<SelectionOutcome> {
+  const groups = yield* sortedByAmount(pool, wasteOf);
+  yield;
   const amounts = groups.map(({ amount }) => Number(amount));
+  yield;
   const weights = groups.map(({ weight }) => weight);
   const wastes = groups.map((group) => Number(wasteOf(group)));
+  yield;
   const { after, total } = lookaheads(amounts);
   const least = Number(target);
   const most = Number(target + costOfChange);
   if (groups.length === 0 || total < least) return NO_SELECTION;
+  yield;
 
   const feerateIsHigh = wastes[0]! > 0;
   let amount = 0;
@@ -29,7 +34,7 @@ export function selectBranchAndBound(
   let best: readonly number[] = [];
   let bestWaste = Number(MAX_MONEY);
   let tooHeavy = false;
-  const search = searchSets(
+  const search = yield* searchSets(
     amounts,
     (last, selected) => {
       amount += amounts[last]!;

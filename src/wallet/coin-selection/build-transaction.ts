@@ -156,10 +156,14 @@ function* buildOnce(request: BuildRequest): Steps<BuildOutcome> {
     outputs.splice(changePosition, 0, { scriptPubKey, value: changeAmount });
   }
 
+  yield;
   const ordered = orderedCoins(selection, presetInputs, random);
+  yield;
   const { inputs, locktime } = makeInputs(ordered, request);
+  yield;
   const measured = maxTxWeight(measuredInputs(ordered, request), outputs);
   if (measured === null) return failed('Missing solving data for estimating transaction size');
+  yield;
   const feeNeeded = feeForSize(feerate, vsizeOfWeight(measured)) + totalBumpFees(selection);
   const adjusted = settleFee(outputs, selectedValue(selection), feeNeeded, changePosition, request);
   if (!adjusted.ok) return adjusted;
@@ -227,11 +231,13 @@ function* shortfall(
 /** Returns the preset inputs in the order of the request, then the others in random order. */
 function orderedCoins({ coins }: Selection, presetInputs: readonly PresetInput[], random: RandomBelow): PricedCoin[] {
   const positions = new Map(presetInputs.map(({ outpoint, position }) => [outpointKey(outpoint), position]));
-  const position = ({ outpoint }: PricedCoin) => positions.get(outpointKey(outpoint)) ?? Number.POSITIVE_INFINITY;
-  return shuffled(coins, random).sort((a, b) => {
-    const [left, right] = [position(a), position(b)];
-    return left === right ? 0 : left - right;
-  });
+  // Looked up once for each coin, not in each comparison.
+  const placed = shuffled(coins, random).map((coin) => ({
+    coin,
+    position: positions.get(outpointKey(coin.outpoint)) ?? Number.POSITIVE_INFINITY,
+  }));
+  placed.sort((a, b) => (a.position === b.position ? 0 : a.position - b.position));
+  return placed.map(({ coin }) => coin);
 }
 
 function makeInputs(

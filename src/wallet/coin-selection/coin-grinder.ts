@@ -1,4 +1,5 @@
 import { type Amount, MAX_MONEY } from '../../primitives/amount.ts';
+import type { Steps } from '../../util/slices.ts';
 import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type SelectionOutcome, selectionOf } from './selection.ts';
 import { lookaheads, searchSets, sortedByAmount } from './tree-search.ts';
 import type { OutputGroup } from './wallet-coin.ts';
@@ -7,18 +8,21 @@ import type { OutputGroup } from './wallet-coin.ts';
  * CoinGrinder. Returns the lightest set of groups that pays `target` and leaves `changeTarget` for change; among
  * equally light ones, that with the smallest amount. All amounts must be positive.
  */
-export function selectCoinGrinder(
+export function* selectCoinGrinder(
   pool: readonly OutputGroup[],
   target: Amount,
   changeTarget: Amount,
   maxWeight: number,
-): SelectionOutcome {
-  const groups = sortedByAmount(pool, ({ weight }) => weight);
+): Steps<SelectionOutcome> {
+  const groups = yield* sortedByAmount(pool, ({ weight }) => weight);
+  yield;
   const amounts = groups.map(({ amount }) => Number(amount));
+  yield;
   const weights = groups.map(({ weight }) => weight);
   const { after, total } = lookaheads(amounts);
   const least = Number(target + changeTarget);
   if (groups.length === 0 || total < least) return NO_SELECTION;
+  yield;
 
   const minTailWeight = new Array<number>(groups.length);
   let minWeight = 0x7fff_ffff;
@@ -34,7 +38,7 @@ export function selectCoinGrinder(
   let bestWeight = maxWeight;
   let bestAmount = Number(MAX_MONEY);
   let tooHeavy = false;
-  const search = searchSets(
+  const search = yield* searchSets(
     amounts,
     (last, selected) => {
       amount += amounts[last]!;

@@ -27,7 +27,9 @@ export function* selectKnapsack(
   const applicable: OutputGroup[] = [];
   let totalLower = 0n;
   const withChange = target + changeTarget;
-  for (const group of shuffled(pool, random)) {
+  const order = shuffled(pool, random);
+  yield;
+  for (const group of order) {
     if (group.weight > maxWeight) tooHeavy = true;
     else if (group.amount === target) return { ok: true, value: found([group]) };
     else if (group.amount < withChange) {
@@ -46,8 +48,7 @@ export function* selectKnapsack(
     return tooHeavy ? MAX_WEIGHT_EXCEEDED : NO_SELECTION;
   }
 
-  yield;
-  const groups = sortedByAmount(applicable, wasteOf);
+  const groups = yield* sortedByAmount(applicable, wasteOf);
   yield;
   let best = yield* bestSubset(groups, totalLower, target, random, maxWeight);
   if (best.amount !== target && totalLower >= withChange)
@@ -80,6 +81,7 @@ function* bestSubset(
 ): Steps<Subset> {
   const count = groups.length;
   const amounts = Float64Array.from(groups, ({ amount }) => Number(amount));
+  yield;
   const weights = Float64Array.from(groups, ({ weight }) => weight);
   const heaviest = weights.reduce((max, weight) => Math.max(max, weight), 0);
   const wanted = Number(target);

@@ -55,22 +55,28 @@ export function* groupOutputs(
   coins: readonly AvailableCoin[],
   filters: readonly EligibilityFilter[],
   options: GroupingOptions,
-): Steps<{ eligible(filter: EligibilityFilter): EligibleGroups; readonly discarded: readonly OutputGroup[] }> {
+): Steps<{ eligible(filter: EligibilityFilter): Steps<EligibleGroups>; readonly discarded: readonly OutputGroup[] }> {
   const candidates = yield* options.avoidPartialSpends ? groupsByScript(coins, options) : singleGroups(coins, options);
   yield;
   const accepts = ({ group, partial }: Candidate, filter: EligibilityFilter) =>
     isEligible(group, filter) && (!partial || filter.includePartialGroups);
+  const discarded: OutputGroup[] = [];
+  for (const candidate of candidates) {
+    if (!filters.some((filter) => accepts(candidate, filter))) discarded.push(candidate.group);
+    yield;
+  }
   return {
-    eligible: (filter) => poolsOf(candidates.filter((candidate) => accepts(candidate, filter))),
-    discarded: candidates
-      .filter((candidate) => !filters.some((filter) => accepts(candidate, filter)))
-      .map(({ group }) => group),
+    eligible: (filter) => poolsOf(candidates, (candidate) => accepts(candidate, filter)),
+    discarded,
   };
 }
 
-function poolsOf(candidates: readonly Candidate[]): EligibleGroups {
+function* poolsOf(candidates: readonly Candidate[], accepts: (candidate: Candidate) => boolean): Steps<EligibleGroups> {
   const found = new Map<CoinType, GroupPool>();
-  for (const { group, type, pool } of candidates) {
+  for (const candidate of candidates) {
+    yield;
+    if (!accepts(candidate)) continue;
+    const { group, type, pool } = candidate;
     let ofType = found.get(type);
     if (!ofType) found.set(type, (ofType = { positive: [], mixed: [] }));
     if (pool !== 'mixed' && group.amount > 0n) ofType.positive.push(group);

@@ -143,6 +143,7 @@ function* selectAutomatically(
   const coins = shuffle ? shuffled(available, params.random) : available;
   const filters = eligibilityFilters(params);
   const { eligible, discarded } = yield* groupOutputs(coins, filters, params);
+  yield;
 
   const ancestors = Math.max(1, params.limits.ancestors);
   const descendants = Math.max(1, params.limits.descendants);
@@ -163,7 +164,7 @@ function* selectAutomatically(
   let firstError = '';
   for (const [i, filter] of filters.entries()) {
     yield;
-    const groups = eligible(filter);
+    const groups = yield* eligible(filter);
     if (groups.all.mixed.length === 0 && groups.all.positive.length === 0) continue;
     const unconfirmed = filter.ownDepth === 0 || filter.foreignDepth === 0;
     if (params.txVersion === TRUC_VERSION && unconfirmed) maxTxWeight = Math.min(maxTxWeight, TRUC_CHILD_MAX_WEIGHT);
@@ -203,7 +204,8 @@ function* chooseSelection(
   if (maxWeight <= 0) return failed('Maximum transaction weight is less than transaction weight without inputs');
   const outcomes: SelectionOutcome[] = [];
   // Without change, recipients who pay the fee would receive more than requested.
-  if (!params.subtractFeeOutputs) outcomes.push(selectBranchAndBound(positive, target, params.costOfChange, maxWeight));
+  if (!params.subtractFeeOutputs)
+    outcomes.push(yield* selectBranchAndBound(positive, target, params.costOfChange, maxWeight));
   yield;
   // The other algorithms may create change.
   maxWeight -= params.changeOutputSize * WITNESS_SCALE_FACTOR;
@@ -212,9 +214,9 @@ function* chooseSelection(
   outcomes.push(yield* selectKnapsack(mixed, target, minChangeTarget, random, maxWeight));
   yield;
   if (feerates.effective > HIGH_FEERATE_FACTOR * feerates.longTerm)
-    outcomes.push(selectCoinGrinder(positive, target, minChangeTarget, maxWeight));
+    outcomes.push(yield* selectCoinGrinder(positive, target, minChangeTarget, maxWeight));
   yield;
-  outcomes.push(selectSingleRandomDraw(positive, target, changeFee, random, maxWeight));
+  outcomes.push(yield* selectSingleRandomDraw(positive, target, changeFee, random, maxWeight));
 
   const selections: Selection[] = [];
   let firstError = '';
@@ -224,13 +226,14 @@ function* chooseSelection(
   }
   if (selections.length === 0) return failed(firstError);
   yield;
-  const judged: Selection[] = [];
+  const priced: Selection[] = [];
   for (const selection of selections) {
+    yield;
     const discount = bumpFeeDiscount(selection, params);
     if (discount === null) return failed(BUMP_FEES_UNKNOWN);
-    judged.push(withWaste({ ...selection, bumpFeeDiscount: discount }, params));
+    priced.push(withWaste({ ...selection, bumpFeeDiscount: discount }, params));
   }
-  return { ok: true, value: leastWaste(judged)! };
+  return { ok: true, value: leastWaste(priced)! };
 }
 
 export const BUMP_FEES_UNKNOWN =

@@ -1,20 +1,21 @@
 import type { Amount } from '../../primitives/amount.ts';
 import { type RandomBelow, shuffled } from '../../util/random.ts';
+import type { Steps } from '../../util/slices.ts';
 import { CHANGE_LOWER } from './change-target.ts';
 import { MAX_WEIGHT_EXCEEDED, NO_SELECTION, type SelectionOutcome, selectionOf } from './selection.ts';
 import type { OutputGroup } from './wallet-coin.ts';
 
 /**
  * Single random draw. Adds random groups until they pay `target` and leave viable change. If they become too heavy, the
- * least valuable ones are removed. All amounts must be positive.
+ * least valuable ones are removed. All amounts must be positive. A step adds a group.
  */
-export function selectSingleRandomDraw(
+export function* selectSingleRandomDraw(
   pool: readonly OutputGroup[],
   target: Amount,
   changeFee: Amount,
   random: RandomBelow,
   maxWeight: number,
-): SelectionOutcome {
+): Steps<SelectionOutcome> {
   const wanted = target + CHANGE_LOWER + changeFee;
   // Largest first, since the least valuable are removed.
   const drawn: OutputGroup[] = [];
@@ -22,6 +23,7 @@ export function selectSingleRandomDraw(
   let weight = 0;
   let tooHeavy = false;
   for (const group of shuffled(pool, random)) {
+    yield;
     insertSorted(drawn, group);
     amount += group.amount;
     weight += group.weight;

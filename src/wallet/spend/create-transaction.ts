@@ -99,8 +99,11 @@ export function* createTransactionSteps(wallet: Wallet, request: SpendRequest): 
   const { tx, maxWeight } = built.value;
   const spent = tx.inputs.map(({ prevout }) => prevout);
   // A block that was connected in between may spend a chosen coin.
-  if (spent.some((outpoint) => !named.has(outpointKey(outpoint)) && wallet.isSpent(outpoint)))
-    return { ok: false, error: 'A coin was spent while the transaction was made; please try again' };
+  for (const outpoint of spent) {
+    yield;
+    if (!named.has(outpointKey(outpoint)) && wallet.isSpent(outpoint))
+      return { ok: false, error: 'A coin was spent while the transaction was made; please try again' };
+  }
   const outputs = yield* findOutputs(wallet, tx);
   const paid = tx.outputs.reduce((sum, { value }) => sum + value, built.value.fee);
   const available = outputs.reduce((sum, output) => sum + (output?.value ?? 0n), 0n);

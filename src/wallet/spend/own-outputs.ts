@@ -17,6 +17,7 @@ export function* ensureOwnOutputs(wallet: Wallet, outputs: readonly Pick<TxOutpu
   /** Keys derived so far, by descriptor; null where the wallet has no key of it. */
   const derived = new Map<number, DescriptorCache | null>();
   for (const { scriptPubKey } of outputs) {
+    yield;
     const records = wallet.scripts.scriptRecords(scriptPubKey);
     if (records.length === 0) continue;
     // Read again for each output: the wallet may be locked between two steps.
@@ -36,6 +37,5 @@ export function* ensureOwnOutputs(wallet: Wallet, outputs: readonly Pick<TxOutpu
       );
       walletFail('wallet', `Error: ${wallet.integrity.warnings[0]}`);
     }
-    yield;
   }
 }

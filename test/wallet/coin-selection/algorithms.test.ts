@@ -33,6 +33,9 @@ import {
   walletCoin,
 } from './coin-fixture.ts';
 
+const branchAndBound = (...args: Parameters<typeof selectBranchAndBound>) => runSteps(selectBranchAndBound(...args));
+const coinGrinder = (...args: Parameters<typeof selectCoinGrinder>) => runSteps(selectCoinGrinder(...args));
+const randomDraw = (...args: Parameters<typeof selectSingleRandomDraw>) => runSteps(selectSingleRandomDraw(...args));
 const priceCoin = (coin: WalletCoin, feerates: CoinFeerates) => runSteps(priceCoins([coin], feerates))[0]!;
 
 const MAX_WEIGHT = 400_000;
@@ -62,7 +65,7 @@ describe('branch and bound', () => {
       const pool = (...values: bigint[]) => values.map((value) => effectiveGroup(value, feerate));
       const three = pool(CENT, 3n * CENT, 5n * CENT);
       const select = (groups: OutputGroup[], target: bigint, maxWeight = MAX_WEIGHT) =>
-        selectBranchAndBound(groups, target, costOfChange, maxWeight);
+        branchAndBound(groups, target, costOfChange, maxWeight);
       const expectFound = (outcome: SelectionOutcome, values: bigint[], tries: number) => {
         expect(amounts(outcome, feerate)).toEqual(values);
         expect(outcome.ok && outcome.value.evaluated).toBe(tries);
@@ -106,7 +109,7 @@ describe('branch and bound', () => {
     const { costOfChange } = changeCosts(feerate);
     const near = (count: number) =>
       repeat(count, (i) => effectiveGroup(CENT + BigInt(i) + (i < 8 ? 0n : costOfChange), feerate));
-    const select = (count: number) => selectBranchAndBound(near(count), 8n * CENT, costOfChange, MAX_WEIGHT);
+    const select = (count: number) => branchAndBound(near(count), 8n * CENT, costOfChange, MAX_WEIGHT);
     const smallest = repeat(8, (i) => CENT + BigInt(i));
     for (const [count, tries] of [
       [17, 51_765],
@@ -119,7 +122,7 @@ describe('branch and bound', () => {
     expect(select(19).ok).toBe(false);
 
     const early = repeat(19, (i) => effectiveGroup(100_000n + BigInt(i), feerate));
-    const outcome = selectBranchAndBound(early, 800_000n, costOfChange, MAX_WEIGHT);
+    const outcome = branchAndBound(early, 800_000n, costOfChange, MAX_WEIGHT);
     expect(outcome.ok && outcome.value).toMatchObject({ completed: false, evaluated: 100_000 });
     expect(outcome.ok && outcome.value.coins.length).toBe(8);
   });
@@ -127,7 +130,7 @@ describe('branch and bound', () => {
   test('branch and bound takes many inputs at low feerates and few at high ones', () => {
     const values = [2n, 3n, 5n, 10n].map((cents) => cents * CENT);
     const at = (feerate: bigint, heavy: boolean, target: bigint) =>
-      selectBranchAndBound(
+      branchAndBound(
         [
           ...values.map((value) => effectiveGroup(value, feerate)),
           ...(heavy ? [6n, 7n].map((cents) => effectiveGroup(cents * CENT, feerate, 500)) : []),
@@ -150,13 +153,140 @@ describe('branch and bound', () => {
         // While fees are low, a set that pays a little too much is not tried with more coins.
         const costOfChange = rate > 10_000n ? 5n : 0n;
         const groups = list.map((value) => effectiveGroup(value, rate));
-        const outcome = selectBranchAndBound(groups, target, costOfChange, MAX_WEIGHT);
+        const outcome = branchAndBound(groups, target, costOfChange, MAX_WEIGHT);
         const least = leastWasteOf(groups, target, costOfChange);
         if (!outcome.ok) return least === null;
         const selected = outcome.value;
         const waste = selected.coins.reduce((sum, coin) => sum + coin.fee - coin.longTermFee, 0n);
         return waste + selectedEffectiveValue(selected) - target === least;
       }),
+    );
+  });
+});
+
+describe('a search in steps', () => {
+  /** Tries of one step. */
+  const STEP = 1000;
+
+  /** Core's SelectCoinsBnB without steps, which skips equal amounts one by one. */
+  function plainBranchAndBound(pool: readonly OutputGroup[], target: bigint, costOfChange: bigint, maxWeight: number) {
+    const waste = ({ fee, longTermFee }: OutputGroup) => fee - longTermFee;
+    const groups = pool.toSorted((a, b) => Number(b.amount - a.amount || waste(a) - waste(b)));
+    let available = groups.reduce((sum, { amount }) => sum + amount, 0n);
+    if (groups.length === 0 || available < target) return { best: null, tries: 0 };
+    const isHigh = waste(groups[0]!) > 0n;
+    const behind = groups.map(({ amount }) => (available -= amount));
+    const selected: number[] = [];
+    let [amount, weight, spent, best, bestWaste] = [0n, 0, 0n, null as bigint[] | null, 21n * 10n ** 14n];
+    const drop = () => {
+      const { amount: dropped, weight: lost, ...rest } = groups[selected.pop()!]!;
+      amount -= dropped;
+      weight -= lost;
+      spent -= rest.fee - rest.longTermFee;
+    };
+    let next = 0;
+    for (let tries = 1; ; tries++) {
+      const group = groups[next]!;
+      amount += group.amount;
+      weight += group.weight;
+      spent += waste(group);
+      selected.push(next++);
+      let [cut, shift] = [false, false];
+      if (amount + behind[next - 1]! < target) cut = true;
+      else if (weight > maxWeight || amount > target + costOfChange || (isHigh && spent > bestWaste)) shift = true;
+      else if (amount >= target) {
+        shift = true;
+        if (spent + amount - target <= bestWaste) {
+          best = selected.map((i) => groups[i]!.amount);
+          bestWaste = spent + amount - target;
+        }
+      }
+      if (tries >= 100_000) return { best, tries };
+      if (next === groups.length) cut = true;
+      if (cut) {
+        drop();
+        shift = true;
+      }
+      while (shift) {
+        if (selected.length === 0) return { best, tries };
+        next = selected.at(-1)! + 1;
+        drop();
+        shift = false;
+        while (next < groups.length && groups[next - 1]!.amount === groups[next]!.amount) {
+          if (next >= groups.length - 1) {
+            shift = true;
+            break;
+          }
+          next++;
+        }
+      }
+    }
+  }
+
+  const cases = fc.record({
+    feerate: fc.constantFrom(1000n, 30_000n),
+    values: fc.array(fc.bigInt(1n, 1_000_000n), { minLength: 1, maxLength: 40, size: 'max' }),
+    copies: fc.integer({ min: 1, max: 3 }),
+    percent: fc.bigInt(1n, 100n),
+    costOfChange: fc.bigInt(0n, 3n),
+    inputs: fc.integer({ min: 1, max: 60 }),
+  });
+
+  const poolOf = ({ feerate, values, copies, percent }: typeof cases extends fc.Arbitrary<infer T> ? T : never) => ({
+    groups: values.flatMap((value) => repeat(copies, () => effectiveGroup(value, feerate))),
+    target: (values.reduce((sum, value) => sum + value, 0n) * BigInt(copies) * percent + 99n) / 100n,
+  });
+
+  test('branch and bound finds the same set in as many tries as without steps', () => {
+    let long = 0;
+    fc.assert(
+      fc.property(cases, (given) => {
+        const { groups, target } = poolOf(given);
+        const { costOfChange, inputs } = given;
+        const maxWeight = inputs * 4 * P2WPKH_VSIZE;
+        const { best, tries } = plainBranchAndBound(groups, target, costOfChange, maxWeight);
+        let steps = 0;
+        const outcome = runSteps(selectBranchAndBound(groups, target, costOfChange, maxWeight), () => steps++);
+        if (tries >= STEP) long++;
+        expect(steps).toBeGreaterThanOrEqual(Math.floor(tries / STEP));
+        expect(outcome.ok).toBe(best !== null);
+        if (!outcome.ok) return;
+        expect(outcome.value.evaluated).toBe(tries);
+        expect(outcome.value.coins.map(({ effectiveValue }) => effectiveValue)).toEqual(best!);
+      }),
+      { numRuns: 60 },
+    );
+    // Otherwise the property would say nothing about the steps.
+    expect(long).toBeGreaterThan(10);
+  });
+
+  test('searches that run in turns find what each finds alone', () => {
+    fc.assert(
+      fc.property(cases, cases, (one, other) => {
+        const searches = [one, other].flatMap((given) => {
+          const { groups, target } = poolOf(given);
+          const { costOfChange, inputs } = given;
+          const maxWeight = inputs * 4 * P2WPKH_VSIZE;
+          return [
+            () => selectBranchAndBound(groups, target, costOfChange, maxWeight),
+            () => selectCoinGrinder(groups, target, costOfChange, maxWeight),
+            () => selectSingleRandomDraw(groups, target, costOfChange, seededRandom(7), maxWeight),
+            () => selectKnapsack(groups, target, costOfChange, seededRandom(8), maxWeight),
+          ];
+        });
+        const alone = searches.map((search) => runSteps(search()));
+        const running = new Map(searches.map((search, i) => [i, search()]));
+        const found: SelectionOutcome[] = [];
+        while (running.size > 0)
+          for (const [i, steps] of running) {
+            const { done, value } = steps.next();
+            if (!done) continue;
+            found[i] = value;
+            running.delete(i);
+          }
+        expect(found).toEqual(alone);
+      }),
+      { numRuns: 20 },
     );
   });
 });
@@ -179,7 +309,7 @@ describe('CoinGrinder', () => {
   const values = (outcome: SelectionOutcome) =>
     outcome.ok ? outcome.value.coins.map(({ output }) => output.value).sort((a, b) => (a < b ? -1 : 1)) : null;
   const select = (groups: OutputGroup[], target: bigint, maxWeight: number) =>
-    selectCoinGrinder(groups, target, CENT, maxWeight);
+    coinGrinder(groups, target, CENT, maxWeight);
 
   test('CoinGrinder finds nothing with too little money or too much weight', () => {
     const pool = repeat(10, () => [group(COIN), group(2n * COIN)]).flat();
@@ -243,10 +373,10 @@ describe('CoinGrinder', () => {
 
   test('CoinGrinder gives up after 100,000 tries', () => {
     const pool = (count: number) => repeat(count, (i) => valueGroup(COIN + BigInt(i), 0n, 96 + i, 2000n));
-    const outcome = selectCoinGrinder(pool(18), 8n * COIN, 0n, 3200);
+    const outcome = coinGrinder(pool(18), 8n * COIN, 0n, 3200);
     expect(values(outcome)).toEqual(repeat(8, (i) => COIN + BigInt(i)));
     expect(outcome.ok && outcome.value.evaluated).toBe(87_525);
-    expect(selectCoinGrinder(pool(19), 8n * COIN, 0n, 3200).ok).toBe(false);
+    expect(coinGrinder(pool(19), 8n * COIN, 0n, 3200).ok).toBe(false);
   });
 });
 
@@ -258,7 +388,7 @@ describe('single random draw', () => {
       const pool = [1n, 3n, 5n].map((cents) => effectiveGroup(cents * CENT, feerate));
       const least = 50_000n + changeFee;
       const select = (groups: OutputGroup[], target: bigint, maxWeight = MAX_WEIGHT) =>
-        selectSingleRandomDraw(groups, target, changeFee, random, maxWeight);
+        randomDraw(groups, target, changeFee, random, maxWeight);
       const expectPaid = (groups: OutputGroup[], target: bigint, maxWeight = MAX_WEIGHT) => {
         const outcome = select(groups, target, maxWeight);
         if (!outcome.ok) throw new Error(`no selection: ${outcome.error}`);
