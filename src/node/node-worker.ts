@@ -1,4 +1,5 @@
 import { changeBytes } from '../mempool/changes.ts';
+import { transferredBuffers } from '../util/ascii-text.ts';
 import { systemClock } from '../util/clock.ts';
 import { refillReserve, reserveDescriptors } from '../util/descriptors.ts';
 import { stderrLog } from '../util/log.ts';
@@ -35,7 +36,7 @@ let node: Node | null = null;
 const calls = new Map<number, AbortController>();
 let background: Promise<unknown> = Promise.resolve();
 
-const send = (message: FromNode): void => self.postMessage(message);
+const send = (message: FromNode, transfer: ArrayBuffer[] = []): void => self.postMessage(message, transfer);
 
 function fail(error: unknown): void {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
@@ -97,7 +98,7 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
         const result = await node.call(data.name, data.args, ending.signal);
         // The main thread must know which wallets are loaded before it receives the result.
         if (node.changesWallets(data.name)) send({ type: 'status', status: node.status(), counters: node.counters() });
-        send({ type: 'reply', id: data.id, result });
+        send({ type: 'reply', id: data.id, result }, transferredBuffers(result));
       } catch (error) {
         send({ type: 'reply', id: data.id, error: error instanceof Error ? error.message : String(error) });
       } finally {

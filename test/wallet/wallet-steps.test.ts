@@ -4,6 +4,7 @@ import { regtest } from '../../src/params/regtest.ts';
 import type { ParsedTransaction } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
 import type { Outpoint } from '../../src/primitives/outpoint.ts';
+import { joined } from '../../src/rpc/engine/reply-body.ts';
 import { addressOf } from '../../src/script/address.ts';
 import { encodeWif } from '../../src/script/wif.ts';
 import { runSteps } from '../../src/util/slices.ts';
@@ -201,11 +202,60 @@ test('PSBTs are decoded and encoded one input or output per step', () => {
   const outputs = Array.from({ length: 50 }, () => ({ value: 1n, scriptPubKey: Uint8Array.of(0x51) }));
   const psbt = createPsbt({ version: 2, locktime: 0, inputs, outputs }, 2);
   const encoded = countSteps(encodePsbtBase64Steps(psbt));
-  expect(encoded.result).toBe(encodePsbtBase64(psbt));
+  const text = joined(encoded.result.pieces);
+  expect(text).toBe(encodePsbtBase64(psbt));
   expect(encoded.steps).toBeGreaterThanOrEqual(250);
-  const decoded = countSteps(decodePsbtBase64Steps(encoded.result));
-  expect(decoded.result).toEqual(decodePsbtBase64(encoded.result));
+  const decoded = countSteps(decodePsbtBase64Steps(text));
+  expect(decoded.result).toEqual(decodePsbtBase64(text));
   expect(decoded.steps).toBeGreaterThanOrEqual(250);
+});
+
+describe('long PSBTs', () => {
+  const output = { value: 1n, scriptPubKey: new Uint8Array(10_000).fill(0x51) };
+  const psbtOf = (outputs: number, more: number) =>
+    createPsbt(
+      {
+        version: 2,
+        locktime: 0,
+        inputs: [emptyInput(outside(0))],
+        outputs: [
+          ...Array.from({ length: outputs }, () => output),
+          { value: 1n, scriptPubKey: new Uint8Array(more).fill(0x52) },
+        ],
+      },
+      2,
+    );
+
+  // The lengths of the text modulo four, and of its pieces modulo three, all occur.
+  test.each([0, 1, 2, 3, 4, 5])('a long PSBT is encoded in pieces that join to the same text, with %p bytes more', (more) => {
+    const psbt = psbtOf(350, more);
+    const encoded = runSteps(encodePsbtBase64Steps(psbt));
+    expect(encoded.pieces.length).toBe(4);
+    const text = joined(encoded.pieces);
+    expect(Bun.hash(text)).toBe(Bun.hash(encodePsbtBase64(psbt)));
+    expect(encodePsbtBase64(decodePsbtBase64(text)) === text).toBe(true);
+  });
+
+  test('a long PSBT is decoded in steps of a megabyte, and rejected unless all of it is canonical Base64', () => {
+    const text = encodePsbtBase64(psbtOf(350, 0));
+    const { steps } = countSteps(decodePsbtBase64Steps(text));
+    expect(steps).toBeGreaterThanOrEqual(350 + Math.floor(text.length / 2 ** 20));
+    const STEP = 2 ** 20;
+    const replaced = (at: number, by: string) => text.slice(0, at) + by + text.slice(at + by.length);
+    for (const wrong of [
+      replaced(100, ' '),
+      replaced(STEP - 2, '=='),
+      replaced(STEP - 1, '='),
+      replaced(STEP, '\n'),
+      replaced(2 * STEP + 5, '-'),
+      text.slice(0, STEP - 1),
+      text.slice(0, STEP + 1),
+      `${text}A`,
+      `${text} `,
+      `${text}====`,
+    ])
+      expect(() => decodePsbtBase64(wrong)).toThrow('invalid base64');
+  });
 });
 
 describe('stored texts', () => {

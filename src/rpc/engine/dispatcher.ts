@@ -14,7 +14,6 @@ import type { RpcValue } from './json.ts';
 import type { QueueSlot } from './key-queue.ts';
 import { mempoolSlotsOf, txidsTouching } from './mempool-parts.ts';
 import {
-  JsonText,
   type MainThreadEnv,
   type RpcMethod,
   type RpcMethods,
@@ -24,6 +23,7 @@ import {
 } from './method.ts';
 import type { RpcCall } from './protocol.ts';
 import type { JsonPieces } from './reply-body.ts';
+import { resultPieces } from './result-pieces.ts';
 import { asRpcError, RpcError } from './rpc-error.ts';
 import { RpcState } from './rpc-state.ts';
 
@@ -125,7 +125,7 @@ export class RpcDispatcher {
     if (method.runsOn === 'main') {
       const value = await method.invoke(main, args);
       caller.onResult?.(value);
-      return jsonOf(value);
+      return resultPieces(value);
     }
     if (method.runsOn === 'wallet') await walletSynced(main);
     const wallet = method.runsOn === 'wallet' ? walletOf(main) : null;
@@ -133,7 +133,7 @@ export class RpcDispatcher {
       wallet ? withWallet(env, wallet, work) : work(env);
     try {
       return await this.#service.readShort(
-        (env) => inside(env, (on) => jsonOf(method.invoke(on, args))),
+        (env) => inside(env, (on) => resultPieces(method.invoke(on, args))),
         caller.signal,
       );
     } catch (error) {
@@ -161,8 +161,4 @@ export class RpcDispatcher {
     if (!signal.aborted || error !== signal.reason) this.#ctx.log.error('JSON-RPC call failed', { method, error });
     return new RpcError(RPC_ERROR.internal, 'Internal error');
   }
-}
-
-function jsonOf(value: unknown): JsonPieces {
-  return value instanceof JsonText ? value.pieces : [JSON.stringify(value ?? null)];
 }

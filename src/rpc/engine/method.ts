@@ -5,6 +5,7 @@ import type { Outpoint } from '../../primitives/outpoint.ts';
 import type { ReadEnv } from '../../queries/read-env.ts';
 import type { ReadSettings } from '../../queries/read-settings.ts';
 import type { WalletEnv } from '../../queries/wallet-env.ts';
+import type { AsciiText } from '../../util/ascii-text.ts';
 import { RPC_ERROR } from '../../util/rpc-error-codes.ts';
 import type { RpcContext } from './context.ts';
 import { type Example, example } from './example.ts';
@@ -59,6 +60,15 @@ export class JsonText {
 
   constructor(...pieces: JsonPieces) {
     this.pieces = pieces;
+  }
+}
+
+/** A long ASCII text as a member of a result, which is sent in pieces. */
+export class LongText {
+  readonly text: AsciiText;
+
+  constructor(text: AsciiText) {
+    this.text = text;
   }
 }
 

@@ -34,6 +34,8 @@ import {
 } from './read-fields.ts';
 
 const XPUB_SIZE = 78;
+/** Characters that one step decodes; four of them are three bytes. */
+const BASE64_STEP = 1 << 20;
 
 /** Core's words for what readers of other objects throw. */
 const STREAM_ERRORS: Readonly<Record<string, string>> = {
@@ -49,18 +51,38 @@ export function decodePsbtBase64(text: string): Psbt {
   return runSteps(decodePsbtBase64Steps(text));
 }
 
-/** Decodes in steps. */
+/** Decodes in steps of a megabyte of text, then of one input or output. */
 export function* decodePsbtBase64Steps(text: string): Steps<Psbt> {
+  return yield* decodePsbtSteps(yield* base64BytesSteps(text));
+}
+
+/** Throws DecodeError on anything but canonical Base64. */
+function* base64BytesSteps(text: string): Steps<Uint8Array> {
+  const bytes = new Uint8Array(Math.ceil(text.length / 4) * 3);
+  let length = 0;
+  for (let at = 0; at < text.length; at += BASE64_STEP) {
+    const part = text.slice(at, at + BASE64_STEP);
+    const decoded = base64Bytes(part);
+    const isLast = at + BASE64_STEP >= text.length;
+    // Padding ends a text.
+    if (!isLast && decoded.length !== (BASE64_STEP / 4) * 3) throw new DecodeError('invalid base64');
+    bytes.set(decoded, length);
+    length += decoded.length;
+    yield;
+  }
+  return bytes.subarray(0, length);
+}
+
+function base64Bytes(text: string): Uint8Array {
   let bytes: Uint8Array;
   try {
     bytes = Uint8Array.fromBase64(text, { lastChunkHandling: 'strict' });
   } catch {
     throw new DecodeError('invalid base64');
   }
-  // The decoder accepts blanks, but Core does not.
+  // The decoder skips whitespace, which Core rejects.
   if (bytes.toBase64() !== text) throw new DecodeError('invalid base64');
-  yield;
-  return yield* decodePsbtSteps(bytes);
+  return bytes;
 }
 
 /** Decodes in steps of one input or output. Throws DecodeError with Core's words. The result refers to `bytes`. */

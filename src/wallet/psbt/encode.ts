@@ -1,5 +1,6 @@
 import { writeCompactSize, writeVarBytes, writeVector } from '../../primitives/compact-size.ts';
 import { encodeOutput, encodeTransaction, encodeWitness, type Transaction } from '../../primitives/transaction.ts';
+import { type AsciiText, asciiBytes } from '../../util/ascii-text.ts';
 import { assert } from '../../util/assert.ts';
 import { ByteWriter, concatBytes } from '../../util/bytes.ts';
 import { runSteps, type Steps } from '../../util/slices.ts';
@@ -20,30 +21,30 @@ import {
 import { unsignedTx } from './unsigned-tx.ts';
 
 const SEPARATOR = 0;
-/** Bytes per step of Base64 encoding. */
+/** Bytes that are encoded as one piece of text. */
 const BASE64_PIECE = 1_000_000;
 
 export function encodePsbtBase64(psbt: Psbt): string {
   return encodePsbt(psbt).toBase64();
 }
 
-/** Encodes in steps. */
-export function* encodePsbtBase64Steps(psbt: Psbt): Steps<string> {
-  const parts: string[] = [];
+/** Encodes in steps of one input or output. The text may have a hundred megabytes, and is never joined. */
+export function* encodePsbtBase64Steps(psbt: Psbt): Steps<AsciiText> {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
   let w = new ByteWriter(1024);
   for (const _ of encodeInto(psbt, () => w)) {
     const bytes = w.finish();
     if (bytes.length >= BASE64_PIECE) {
       // Three bytes become four characters.
       const whole = bytes.length - (bytes.length % 3);
-      parts.push(bytes.subarray(0, whole).toBase64());
+      pieces.push(asciiBytes(bytes.subarray(0, whole).toBase64()));
       w = new ByteWriter(BASE64_PIECE);
       w.bytes(bytes.subarray(whole));
     }
     yield;
   }
-  parts.push(w.finish().toBase64());
-  return parts.join('');
+  pieces.push(asciiBytes(w.finish().toBase64()));
+  return { pieces };
 }
 
 /** Returns the canonical bytes, with fields in Core's order. */

@@ -1,6 +1,7 @@
 import { parseTransaction, weightOf } from '../../primitives/block.ts';
 import type { Txid } from '../../primitives/hash.ts';
 import type { Transaction, TxOutput } from '../../primitives/transaction.ts';
+import type { AsciiText } from '../../util/ascii-text.ts';
 import type { RpcErrorName } from '../../util/rpc-error-codes.ts';
 import type { Steps } from '../../util/slices.ts';
 import { type BumpDraft, bumpOutcome, draftBump } from '../coin-selection/fee-bump.ts';
@@ -38,7 +39,7 @@ export interface BumpOptions {
 
 export interface BumpView {
   readonly txid: string | null;
-  readonly psbt: string | null;
+  readonly psbt: AsciiText | null;
   /** Satoshis. */
   readonly oldFee: number;
   readonly newFee: number;

@@ -1,5 +1,6 @@
 import { hashToHex } from '../../primitives/hash.ts';
 import { type Transaction, transactionBytes, txidOf } from '../../primitives/transaction.ts';
+import type { AsciiText } from '../../util/ascii-text.ts';
 import { shuffled } from '../../util/random.ts';
 import type { Steps } from '../../util/slices.ts';
 import { FEE_REASON_TEXTS } from '../coin-selection/feerates.ts';
@@ -86,7 +87,7 @@ export interface FinishOptions {
 }
 
 export interface FinishedView {
-  readonly psbt: string | null;
+  readonly psbt: AsciiText | null;
   readonly txid: string | null;
   /** Signed transaction, where it is not sent. */
   readonly raw: Uint8Array | null;
@@ -138,7 +139,7 @@ export async function sendPayment(
 
 /** Result of walletcreatefundedpsbt. */
 export interface FundedPsbtView extends Omit<FundedView, 'raw'> {
-  readonly psbt: string;
+  readonly psbt: AsciiText;
 }
 
 export function* createFundedPsbt(

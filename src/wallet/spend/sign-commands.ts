@@ -1,4 +1,5 @@
 import { type TxOutput, transactionBytes, transactionFromBytes } from '../../primitives/transaction.ts';
+import type { AsciiText } from '../../util/ascii-text.ts';
 import { DecodeError } from '../../util/bytes.ts';
 import type { Steps } from '../../util/slices.ts';
 import { signMessage } from '../keys/signed-message.ts';
@@ -15,7 +16,7 @@ import { ensureOwnOutputs } from './own-outputs.ts';
 import { findOutputs, signingData, signingDataSteps } from './spendable.ts';
 
 export interface ProcessedPsbtView {
-  readonly psbt: string;
+  readonly psbt: AsciiText;
   readonly complete: boolean;
   /** The transaction, where it is complete. */
   readonly raw: Uint8Array | null;

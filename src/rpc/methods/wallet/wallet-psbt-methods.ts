@@ -8,7 +8,7 @@ import { SigningData } from '../../../wallet/keys/signing-data.ts';
 import { walletName } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, type RpcObject, type RpcValue } from '../../engine/json.ts';
-import { nodeMethod } from '../../engine/method.ts';
+import { LongText, nodeMethod } from '../../engine/method.ts';
 import { array, flagParam, integerParam, largeInteger, optional, options, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { hexStr, type Schema, str } from '../../engine/schema.ts';
@@ -132,7 +132,7 @@ export const walletcreatefundedpsbt = nodeMethod({
     const made = orFail(
       await env.ctx.node().callUntil(env.signal, 'walletCreatePsbt', name, request, psbtVersion as 0 | 2, derivations),
     );
-    return { psbt: made.psbt, fee: coins(made.fee), changepos: made.changePosition };
+    return { psbt: new LongText(made.psbt), fee: coins(made.fee), changepos: made.changePosition };
   },
 });
 
@@ -156,7 +156,7 @@ export const walletprocesspsbt = nodeMethod({
   async run(env, psbt, sign, sighash, derivations, finalize) {
     const fill = { sign, derivations, sighashType: hashTypeOf(sighash), finalize };
     const made = orFail(await env.ctx.node().callUntil(env.signal, 'walletProcessPsbt', walletName(env), psbt, fill));
-    return { psbt: made.psbt, complete: made.complete, ...(made.raw && { hex: made.raw.toHex() }) };
+    return { psbt: new LongText(made.psbt), complete: made.complete, ...(made.raw && { hex: made.raw.toHex() }) };
   },
 });
 

@@ -5,7 +5,7 @@ import { ORDINARY_SPEND, type SpendRequest } from '../../../wallet/spend/spend-r
 import { avoidReuseOf, walletName, walletOf } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, NumberText, type RpcObject, type RpcValue } from '../../engine/json.ts';
-import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
+import { LongText, type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import {
   any,
   array,
@@ -265,7 +265,7 @@ function finishOf(merged: RpcObject) {
 
 function sentView({ psbt, txid, raw, complete }: FinishedView) {
   return {
-    ...(psbt !== null && { psbt }),
+    ...(psbt !== null && { psbt: new LongText(psbt) }),
     ...(txid !== null && { txid }),
     ...(raw !== null && { hex: raw.toHex() }),
     complete,
@@ -390,7 +390,7 @@ async function bump(env: MainThreadEnv, txid: Txid, given: RpcObject, asPsbt: bo
   const made = orFail(await env.ctx.node().call('walletBump', name, txid, wanted));
   return {
     ...(made.txid !== null && { txid: made.txid }),
-    ...(made.psbt !== null && { psbt: made.psbt }),
+    ...(made.psbt !== null && { psbt: new LongText(made.psbt) }),
     origfee: coins(made.oldFee),
     fee: coins(made.newFee),
     errors: [],
