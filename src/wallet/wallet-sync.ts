@@ -155,7 +155,8 @@ export class WalletSync {
     const { store, chain, ledger, signal } = this.#deps;
     for (;;) {
       signal.throwIfAborted();
-      const from = this.#rewind();
+      const from = this.#heightOnChain() ?? (await this.#rewind());
+      signal.throwIfAborted();
       const target = chain.tip;
       if (from === target.height) {
         this.#live = true;
@@ -175,31 +176,54 @@ export class WalletSync {
     }
   }
 
-  /** Disconnects blocks that have left the chain; returns the height of the last processed block then. */
-  #rewind(): number {
-    const { store, chain, ledger } = this.#deps;
+  /** Returns the height of the last processed block, or null where it has left the chain. */
+  #heightOnChain(): number | null {
+    const { store, chain } = this.#deps;
     const cursor = store.cursor();
     const entry = cursor && chain.get(cursor.hash);
-    const fork = entry ? forkPoint(entry, chain.tip) : this.#lastKnownBlock();
-    if (fork !== null && fork === entry) return fork.height;
-    store.writeRelaxed(() => {
-      ledger.disconnectAbove(fork?.height ?? -1);
-      if (fork) store.setCursor(fork);
-    });
-    return fork?.height ?? -1;
+    if (!entry || store.meta('disconnecting') !== null) return null;
+    return forkPoint(entry, chain.tip) === entry ? entry.height : null;
+  }
+
+  /** Disconnects blocks that have left the chain; returns the height of the last processed block then. */
+  async #rewind(): Promise<number> {
+    const { store, chain, ledger, signal } = this.#deps;
+    for (;;) {
+      const cursor = store.cursor();
+      const entry = cursor && chain.get(cursor.hash);
+      const fork = entry ? forkPoint(entry, chain.tip) : await this.#lastKnownBlock();
+      signal.throwIfAborted();
+      const interrupted = store.meta('disconnecting') ?? Number.POSITIVE_INFINITY;
+      const above = Math.min(fork?.height ?? -1, interrupted);
+      // Together: a cursor that moved alone would hide what is still connected above it.
+      store.writeRelaxed(() => {
+        store.setMeta('disconnecting', above);
+        if (fork) store.setCursor(fork);
+      });
+      await this.#inSlices(null, signal, ledger.disconnectSteps(above));
+      store.writeRelaxed(() => store.setMeta('disconnecting', null));
+      // A chain that knows no block of the wallet is scanned from its first block.
+      if (fork === null) return -1;
+      const height = this.#heightOnChain();
+      if (height !== null) return height;
+    }
   }
 
   /**
    * Returns the last block with a wallet transaction that is still in the chain, where the chain has lost the last
    * processed block.
    */
-  #lastKnownBlock(): ChainEntry | null {
-    const { store, chain } = this.#deps;
-    for (const hash of store.txs.blockHashes()) {
-      const entry = chain.get(hash);
-      if (entry && chain.tip.ancestor(entry.height) === entry) return entry;
+  #lastKnownBlock(): Promise<ChainEntry | null> {
+    const { store, chain, signal } = this.#deps;
+    function* find(): Steps<ChainEntry | null> {
+      for (const hash of store.txs.blockHashes()) {
+        const entry = chain.get(hash);
+        if (entry && chain.tip.ancestor(entry.height) === entry) return entry;
+        yield;
+      }
+      return null;
     }
-    return null;
+    return runInSlices(find(), { signal });
   }
 
   /**

@@ -18,6 +18,7 @@ import { ADDRESS_TYPES, type AddressType, ownDescriptor } from './scripts/own-de
 import { WalletScripts } from './scripts/wallet-scripts.ts';
 import { SpentCode, TxStateCode } from './store/wallet-schema.ts';
 import { WalletStore } from './store/wallet-store.ts';
+import type { WalletTxRecord } from './store/wallet-tx-store.ts';
 import { KeyVault } from './vault/key-vault.ts';
 import { scryptCostOf } from './vault/passphrase-key.ts';
 import type { WalletChain, WalletFees, WalletMempool } from './wallet-chain.ts';
@@ -61,6 +62,8 @@ const MAX_KEYPOOL = 100_000;
 /** Times at which the overwriting of unencrypted keys is tried again while a reader needs them: 30 s in all. */
 const TRUNCATE_RETRY_MS = 20;
 const MAX_TRUNCATE_ATTEMPTS = 1500;
+/** Time in which transactions are submitted again before other work runs, milliseconds. */
+const RESUBMIT_SLICE_MS = 5;
 /** Calls that may wait for those before them. */
 const MAX_WAITING = 200;
 
@@ -378,13 +381,28 @@ export class Wallet {
   /** Submits unconfirmed transactions of the wallet to the mempool again. */
   async resubmitTransactions(): Promise<void> {
     const { txs } = this.store;
-    for (const { id, txid, coinbase } of txs.unconfirmed()) {
+    const waiting = await this.inSlices(this.#unsubmitted());
+    let until = performance.now() + RESUBMIT_SLICE_MS;
+    for (const { id, txid } of waiting) {
       if (this.signal.aborted) return;
       // It may have been abandoned or removed while another one was submitted.
-      if (txs.byTxid(txid)?.state !== TxStateCode.INACTIVE || coinbase || txs.mempoolConflicts(id).length > 0) continue;
+      if (txs.byTxid(txid)?.state !== TxStateCode.INACTIVE || txs.mempoolConflicts(id).length > 0) continue;
       const { status } = await this.deps.mempool.broadcast(txs.raw(id));
       this.deps.log.debug('wallet transaction submitted again', { txid: hashToHex(txid), status });
+      if (performance.now() < until) continue;
+      await sleep(0, this.signal);
+      until = performance.now() + RESUBMIT_SLICE_MS;
     }
+  }
+
+  /** Returns the transactions that are neither in a block nor in the mempool. */
+  *#unsubmitted(): Steps<Pick<WalletTxRecord, 'id' | 'txid'>[]> {
+    const found: Pick<WalletTxRecord, 'id' | 'txid'>[] = [];
+    for (const { id, txid, state, coinbase } of this.store.txs.unconfirmed()) {
+      if (state === TxStateCode.INACTIVE && !coinbase) found.push({ id, txid });
+      yield;
+    }
+    return found;
   }
 
   /** Copies the wallet's file into an empty file, or without private keys into an empty wallet. */

@@ -108,7 +108,7 @@ class World implements Disposable {
   /** The user abandons a transaction outside of the mempool. */
   #abandon(): void {
     const { wallet } = this.fixture;
-    const loose = wallet.store.txs.unconfirmed().filter(({ state, coinbase }) => state === INACTIVE && !coinbase);
+    const loose = [...wallet.store.txs.unconfirmed()].filter(({ state, coinbase }) => state === INACTIVE && !coinbase);
     if (loose.length > 0) wallet.abandonTransaction(this.#random.pick(loose).txid);
   }
 

@@ -166,3 +166,97 @@ describe('scripts with a very long history', () => {
     expect(behind.found.txs).toHaveLength(20);
   });
 });
+
+describe('a wallet whose blocks have left the chain', () => {
+  /** A wallet with many payments, a spend and a coinbase in three blocks, and a chain without these blocks. */
+  class Abandoned extends Behind {
+    readonly before: string;
+
+    constructor() {
+      super(300);
+      const { it } = this;
+      const { chain } = it;
+      const scripts = [it.script(), it.script()] as const;
+      it.reopen();
+      const coinbase = parsed({
+        version: 2,
+        locktime: 0,
+        inputs: [
+          {
+            prevout: { txid: new Uint8Array(32) as Txid, vout: 0xffff_ffff },
+            scriptSig: Uint8Array.of(0x51, 0x51),
+            sequence: 0,
+            witness: [],
+          },
+        ],
+        outputs: [{ value: 5000n, scriptPubKey: scripts[0] }],
+      });
+      chain.tip = chain.make(chain.tip, [coinbase]);
+      chain.tip = chain.make(chain.tip, [pay({ txid: coinbase.txid, vout: 0 }, [scripts[1]], 4000)]);
+      this.before = join(it.dir, 'before');
+    }
+
+    /** Follows the chain, and gives it another branch, which has some of the payments. */
+    async leaveChain(): Promise<void> {
+      const { it } = this;
+      const { chain } = it;
+      await it.wallet.sync.catchUp();
+      const [first] = [chain.tip.ancestor(1)!];
+      const some = chain.bodies.get(first)!.txs.slice(0, 50);
+      let branch = chain.tip.ancestor(0)!;
+      for (let i = 0; i < 8; i++) branch = chain.make(branch, i === 2 ? some : []);
+      chain.tip = branch;
+      copyWallet(it.path, this.before);
+    }
+
+    /** Opens the wallet as it was when its blocks left. */
+    openBefore(name: string): void {
+      const path = join(this.it.dir, name);
+      copyWallet(this.before, path);
+      this.it.wallet.close();
+      this.it.wallet = Wallet.open(path, 'w', this.it.deps);
+    }
+  }
+
+  test('disconnects them in slices, with the result of a single step, also after stops in the middle', async () => {
+    using gone = new Abandoned();
+    const { it } = gone;
+    await gone.leaveChain();
+    expect(gone.found.txs.filter(({ state }) => state === CONFIRMED).length).toBeGreaterThan(300);
+
+    gone.openBefore('whole');
+    it.wallet.store.write(() => it.wallet.ledger.disconnectAbove(0));
+    const disconnected = gone.found;
+    await it.wallet.sync.catchUp();
+    const whole = gone.found;
+    expect(disconnected.txs.filter(({ state }) => state === CONFIRMED)).toEqual([]);
+    expect(whole.txs.filter(({ state }) => state === CONFIRMED)).toHaveLength(50);
+
+    clockRuns(1);
+    gone.openBefore('sliced');
+    const { ledger } = it.wallet;
+    const steps = spyOn(ledger, 'disconnectSteps');
+    let turns = 0;
+    let done = false;
+    const following = it.wallet.sync.catchUp().finally(() => (done = true));
+    for (; !done; turns++) await turn();
+    await following;
+    expect(steps.mock.calls).toEqual([[0]]);
+    // A step takes one of the slice's 6 ms.
+    expect(turns).toBeGreaterThan(300 / 7);
+    expect(gone.found).toEqual(whole);
+
+    for (const stopAfter of [1, 5, 20, 45, 60]) {
+      gone.openBefore(`stopped after ${stopAfter}`);
+      const cut = it.wallet.sync.catchUp();
+      cut.catch(() => {});
+      for (let i = 0; i < stopAfter; i++) await turn();
+      const { path } = it.wallet.store;
+      it.wallet.close();
+      it.wallet = Wallet.open(path, 'w', it.deps);
+      await it.wallet.sync.catchUp();
+      expect(gone.found).toEqual(whole);
+      expect(it.wallet.store.meta('disconnecting')).toBeNull();
+    }
+  });
+});

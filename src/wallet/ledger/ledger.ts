@@ -123,11 +123,18 @@ export class Ledger {
 
   /** Applies the disconnection of all blocks above a height. */
   disconnectAbove(height: number): void {
+    runSteps(this.disconnectSteps(height));
+  }
+
+  /**
+   * Applies the disconnection of all blocks above a height, one transaction in each step. After an interruption the same
+   * steps complete it.
+   */
+  *disconnectSteps(height: number): Steps<void> {
     const { txs } = this.#store;
-    const moved = txs.aboveHeight(height);
-    for (const { id, coinbase } of moved)
+    for (let moved = txs.highestAbove(height); moved; moved = txs.highestAbove(height)) {
+      const { id, coinbase } = moved;
       txs.setState(id, coinbase ? TxStateCode.ABANDONED : TxStateCode.INACTIVE, null);
-    for (const { id, coinbase } of moved) {
       this.refreshInputs(parseTransaction(txs.raw(id)).tx);
       if (coinbase)
         this.#cascade(id, (tx) => {
@@ -135,6 +142,7 @@ export class Ledger {
           txs.setState(tx.id, TxStateCode.ABANDONED, null);
           return true;
         });
+      yield;
     }
   }
 

@@ -17,6 +17,8 @@ export interface WalletMeta {
   unscannedFrom: number | null;
   /** Hex txid of a transaction that is being added or removed in steps; the next start completes that. */
   unfinished: { readonly txid: string; readonly remove: boolean } | null;
+  /** Height above which transactions are being disconnected in steps; the next start completes that. Null where none are. */
+  disconnecting: number | null;
   /** By descriptor id: addresses before `to` that were skipped and are not in the address book yet. */
   unnamed: Readonly<Record<number, { readonly from: number; readonly to: number }>> | null;
   /** By descriptor id: first index of the scripts that were not looked up in the chain yet. */

@@ -50,6 +50,7 @@ export interface StoredWalletCoin {
 /** Read in about a millisecond. */
 const WATCHED_PAGE = 1000;
 const REMOVED_PAGE = 250;
+const UNCONFIRMED_PAGE = 250;
 
 interface TxRow {
   id: number;
@@ -356,30 +357,47 @@ export class WalletTxStore extends WalletTxReads {
     this.#db.query('DELETE FROM mempool_conflicts WHERE tx = ?').run(tx);
   }
 
-  /** Transactions that are confirmed or conflicted above a height, in order. */
-  aboveHeight(height: number): WalletTxRecord[] {
-    return this.#db
-      .query<TxRow, [number]>(`SELECT ${TX_COLUMNS} FROM txs WHERE height > ? ORDER BY id`)
-      .all(height)
-      .map(txRecord);
+  /** Returns the highest transaction that is confirmed or conflicted above a height; null where there is none. */
+  highestAbove(height: number): WalletTxRecord | null {
+    const row = this.#db
+      .query<TxRow, [number]>(`SELECT ${TX_COLUMNS} FROM txs WHERE height > ? ORDER BY height DESC LIMIT 1`)
+      .get(height);
+    return row && txRecord(row);
   }
 
-  /** Blocks with transactions of the wallet, the highest first. */
-  blockHashes(): Uint8Array[] {
-    return this.#db
-      .query<{ hash: Uint8Array }, []>(
-        'SELECT DISTINCT height, block_hash AS hash FROM txs WHERE height IS NOT NULL AND state = 2 ORDER BY height DESC',
-      )
-      .all()
-      .map(({ hash }) => hash);
+  /** Yields the blocks with transactions of the wallet, the highest first, each read on demand. */
+  *blockHashes(): Generator<Uint8Array, void> {
+    const below = this.#db.query<{ height: number; hash: Uint8Array }, [number]>(
+      'SELECT height, block_hash AS hash FROM txs WHERE height < ? AND state = 2 ORDER BY height DESC LIMIT 1',
+    );
+    for (let height = Number.MAX_SAFE_INTEGER; ; ) {
+      const row = below.get(height);
+      if (!row) return;
+      yield row.hash;
+      height = row.height;
+    }
   }
 
-  /** Transactions that are neither confirmed nor conflicted, in order. */
-  unconfirmed(): WalletTxRecord[] {
-    return this.#db
-      .query<TxRow, []>(`SELECT ${TX_COLUMNS} FROM txs WHERE state NOT IN (2, 3) ORDER BY id`)
-      .all()
-      .map(txRecord);
+  /**
+   * Yields the transactions that are neither confirmed nor conflicted, in order, up to the newest of the first page. They
+   * are read in pages, so their states may change in between.
+   */
+  *unconfirmed(): Generator<WalletTxRecord, void> {
+    const ofState = (state: number) =>
+      `SELECT * FROM (SELECT id FROM txs WHERE state NOT IN (2, 3) AND state = ${state} AND id > ?1 AND id <= ?2
+         ORDER BY id LIMIT ${UNCONFIRMED_PAGE})`;
+    const page = this.#db.query<TxRow, [number, number]>(
+      `SELECT ${TX_COLUMNS} FROM txs WHERE id IN (
+         ${[TxStateCode.INACTIVE, TxStateCode.MEMPOOL, TxStateCode.ABANDONED].map(ofState).join(' UNION ALL ')}
+       ) ORDER BY id LIMIT ${UNCONFIRMED_PAGE}`,
+    );
+    const newest = this.#db.query<{ id: number | null }, []>('SELECT max(id) AS id FROM txs').get()?.id ?? 0;
+    for (let after = 0; ; ) {
+      const rows = page.all(after, newest);
+      for (const row of rows) yield txRecord(row);
+      if (rows.length < UNCONFIRMED_PAGE) return;
+      after = rows.at(-1)!.id;
+    }
   }
 
   /** Returns the newest time up to a limit. */
