@@ -1,7 +1,7 @@
 import type { ParsedTransaction } from '../../../src/primitives/block.ts';
-import { addresses, type Case, coins, confirm, manyKeys, NAME, PASSPHRASE, payTo, wallet } from './world.ts';
+import { addresses, type Case, coins, confirm, inactive, manyKeys, NAME, PASSPHRASE, payTo, wallet } from './world.ts';
 
-/** Calls that load, scan and copy wallets. */
+/** Calls that load, copy and encrypt wallets. */
 export const FILE_CASES: readonly Case[] = [
   {
     call: 'importprunedfunds',
@@ -27,29 +27,10 @@ export const FILE_CASES: readonly Case[] = [
     run: ({ act }, txid) => act('walletRemovePruned', NAME, txid),
   },
   {
-    call: 'rescanblockchain',
-    input: '20,000 transactions',
-    prepare: (world) => coins(world, 20_000, 1),
-    run: ({ act }) => act('walletRescan', NAME, 0, null),
-  },
-  {
     call: 'encryptwallet',
     input: '50,000 transactions',
     prepare: (world) => coins(world, 50_000, 1),
     run: ({ act }) => act('walletEncrypt', NAME, PASSPHRASE.slice(), 'bench'),
-  },
-  {
-    call: 'a block',
-    input: 'a payment to the last of 20,000 addresses that were derived ahead',
-    prepare: async (world) => {
-      await wallet(world);
-      const loaded = world.manager.wallet(NAME);
-      const source = loaded.scripts.activeDescriptor('bech32', false)!;
-      loaded.store.write(() => loaded.scripts.reserve(source, 20_000));
-      await loaded.filler.fillReserved(AbortSignal.timeout(300_000));
-      return source.expand(19_999, loaded.vault.available())!.scripts[0];
-    },
-    run: async (world, script: Uint8Array) => confirm(world, [payTo(1, [script])]),
   },
   {
     call: 'loadwallet',
@@ -70,6 +51,45 @@ export const FILE_CASES: readonly Case[] = [
     run: ({ act }) => act('walletLoad', NAME, false),
   },
   {
+    call: 'loadwallet',
+    input: '100,000 transactions, encrypted',
+    prepare: async (world) => {
+      await coins(world, 100_000, 1);
+      await world.act('walletEncrypt', NAME, PASSPHRASE.slice(), 'bench');
+      await world.act('walletUnload', NAME, false);
+    },
+    run: ({ act }) => act('walletLoad', NAME, false),
+  },
+  {
+    call: 'loadwallet',
+    input: '100,000 transactions in no block',
+    limit: 60,
+    prepare: async (world) => {
+      await wallet(world);
+      const scripts = await addresses(world, 300);
+      inactive(
+        world,
+        Array.from({ length: 100_000 }, (_, i) => payTo(i, [scripts[i % 300]!])),
+      );
+      await world.act('walletUnload', NAME, false);
+    },
+    run: ({ act }) => act('walletLoad', NAME, false),
+  },
+  {
+    call: 'loadwallet',
+    input: '100,000 transactions of blocks that have left the chain',
+    limit: 60,
+    prepare: async (world) => {
+      await coins(world, 100_000, 1);
+      await world.act('walletUnload', NAME, false);
+      const { chain } = world;
+      const { height } = chain.tip;
+      chain.tip = chain.tip.ancestor(0)!;
+      for (let i = 0; i <= height; i++) chain.tip = chain.make(chain.tip, []);
+    },
+    run: ({ act }) => act('walletLoad', NAME, false),
+  },
+  {
     call: 'unloadwallet',
     input: '20,000 transactions',
     prepare: (world) => coins(world, 20_000, 1),
@@ -83,8 +103,14 @@ export const FILE_CASES: readonly Case[] = [
   },
   {
     call: 'exportwatchonlywallet',
-    input: '20,000 transactions',
-    prepare: (world) => coins(world, 20_000, 1),
+    input: '100,000 transactions',
+    prepare: (world) => coins(world, 100_000, 1),
+    run: ({ act }) => act('walletExportWatchOnly', NAME, 'copy'),
+  },
+  {
+    call: 'exportwatchonlywallet',
+    input: '5,000 descriptors',
+    prepare: (world) => manyKeys(world, 5000),
     run: ({ act }) => act('walletExportWatchOnly', NAME, 'copy'),
   },
 ];

@@ -1,7 +1,5 @@
 import { dlopen } from 'bun:ffi';
 
-/** Time limit of a call, milliseconds. Its longest block of the thread has been seen by then. */
-const LONGEST_MS = 20_000;
 const CLOCK_THREAD_CPUTIME_ID = 3;
 const libc = dlopen('libc.so.6', { clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } });
 const timespec = new BigInt64Array(2);
@@ -20,8 +18,8 @@ export interface Hold {
   readonly result: unknown;
 }
 
-/** Measures the longest time for which the thread runs without yielding. */
-export async function longestHold(work: (signal: AbortSignal) => Promise<unknown>): Promise<Hold> {
+/** Measures the longest time for which the thread runs without yielding. Gives up after `limit` seconds. */
+export async function longestHold(limit: number, work: (signal: AbortSignal) => Promise<unknown>): Promise<Hold> {
   let [longest, last, done] = [0, performance.now(), false];
   let [most, worked] = [0, workedMs()];
   const note = () => {
@@ -40,7 +38,7 @@ export async function longestHold(work: (signal: AbortSignal) => Promise<unknown
   last = performance.now();
   worked = workedMs();
   setImmediate(look);
-  const ending = AbortSignal.timeout(LONGEST_MS);
+  const ending = AbortSignal.timeout(limit * 1000);
   const result = await Promise.race([
     work(ending).catch((error) => error),
     new Promise((resolve) => ending.addEventListener('abort', () => resolve('given up'), { once: true })),

@@ -6,7 +6,6 @@ import {
   manyKeys,
   NAME,
   PASSPHRASE,
-  type World,
   wallet,
   watching,
   xpubOf,
@@ -71,12 +70,13 @@ export const KEY_CASES: readonly Case[] = [
   {
     call: 'importdescriptors',
     input: 'tree of 8,192 keys',
-    prepare: watching,
-    run: ({ act }: World) => {
+    prepare: async (world) => {
+      await watching(world);
       const tree = (from: number, count: number): string =>
         count === 1 ? `pk(${keyHex(from)})` : `{${tree(from, count / 2)},${tree(from + count / 2, count / 2)}}`;
-      return act('walletImport', NAME, [importOf(`tr(${keyHex(0)},${tree(0, 8192)})`)]);
+      return [importOf(`tr(${keyHex(0)},${tree(0, 8192)})`)];
     },
+    run: ({ act }, requests) => act('walletImport', NAME, requests),
   },
   {
     call: 'importdescriptors',

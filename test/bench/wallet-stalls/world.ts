@@ -30,6 +30,8 @@ export interface World {
 export interface Case {
   readonly call: string;
   readonly input: string;
+  /** The call is given up after this time, seconds; 20 where absent. */
+  readonly limit?: number;
   /** Called first, outside of the measurement. The call gets its result. */
   prepare?(world: World): Promise<unknown> | unknown;
   run(world: World, prepared: never): Promise<unknown>;
@@ -100,10 +102,15 @@ export async function addresses({ act }: World, count: number, type = 'bech32'):
   return scripts;
 }
 
-/** Adds this number of coins on a few hundred addresses to the wallet, and returns them. */
-export async function coins(world: World, count: number, perTx = 500, type = 'bech32'): Promise<Outpoint[]> {
+/** Adds this number of coins on a few hundred addresses, or on one, to the wallet, and returns them. */
+export async function coins(
+  world: World,
+  count: number,
+  perTx = 500,
+  { type = 'bech32', scripts: spread = 300 }: { readonly type?: string; readonly scripts?: number } = {},
+): Promise<Outpoint[]> {
   await wallet(world);
-  const scripts = await addresses(world, 300, type);
+  const scripts = await addresses(world, spread, type);
   const txs = Array.from({ length: Math.ceil(count / perTx) }, (_, tx) =>
     payTo(
       tx,
@@ -113,6 +120,25 @@ export async function coins(world: World, count: number, perTx = 500, type = 'be
   confirm(world, txs);
   for (let i = 0; i < 6; i++) confirm(world, []);
   return txs.flatMap(({ txid }) => Array.from({ length: perTx }, (_, vout) => ({ txid, vout }))).slice(0, count);
+}
+
+/** Adds transactions to the wallet that are neither in a block nor in the mempool. */
+export function inactive({ manager }: World, txs: readonly ParsedTransaction[]): void {
+  const { store, ledger, sync } = manager.wallet(NAME);
+  store.write(() => {
+    for (const tx of txs) ledger.addTransaction(tx, { in: 'nothing' });
+  });
+  for (const tx of txs) sync.watchTransaction(tx);
+}
+
+/** A transaction that spends coins and pays a script once for each amount. */
+export function payFrom(
+  inputs: readonly Outpoint[],
+  script: Uint8Array,
+  values: readonly bigint[] = [1000n],
+): ParsedTransaction {
+  const outputs = values.map((value) => ({ value, scriptPubKey: script }));
+  return parsed({ version: 2, locktime: 0, inputs: inputs.map(emptyInput), outputs });
 }
 
 export const spend = (value: bigint, more: object = {}) => ({
