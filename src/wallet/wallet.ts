@@ -308,11 +308,15 @@ export class Wallet {
     });
   }
 
-  abandonTransaction(txid: Uint8Array): void {
-    if (this.store.txs.byTxid(txid) === null) walletFail('invalidAddressOrKey', 'Invalid or non-wallet transaction id');
-    const abandoned: Uint8Array[] = [];
-    if (!this.store.write(() => this.ledger.abandonTransaction(txid, (each) => abandoned.push(each))))
-      walletFail('invalidAddressOrKey', 'Transaction not eligible for abandonment');
+  /**
+   * Abandons a transaction and its descendants in slices. Throws WalletError where it is unknown, confirmed, conflicted or
+   * in the mempool.
+   */
+  async abandonTransaction(txid: Uint8Array): Promise<void> {
+    const { store, ledger, signal } = this;
+    if (store.txs.byTxid(txid) === null) walletFail('invalidAddressOrKey', 'Invalid or non-wallet transaction id');
+    const abandoned = await runInSlices(ledger.abandonSteps(txid), { signal, around: (slice) => store.write(slice) });
+    if (abandoned === null) walletFail('invalidAddressOrKey', 'Transaction not eligible for abandonment');
     this.deps.mempool.abandoned(this.name, abandoned);
   }
 

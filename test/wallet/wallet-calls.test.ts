@@ -143,6 +143,78 @@ describe('calls with many inputs', () => {
   });
 });
 
+describe('abandontransaction', () => {
+  /** A tree of inactive transactions, each with two children, of which one has the two parents of its level. */
+  function family(it: Fixture, levels: number) {
+    const pay = (prevouts: readonly Outpoint[], script: Uint8Array) =>
+      parsed({
+        ...it.unsigned(prevouts),
+        outputs: [0, 1].map((i) => ({ value: BigInt(1000 - i), scriptPubKey: script })),
+      });
+    const script = it.script();
+    const [root] = [pay([it.coins[0]!], script)];
+    const all = [root!];
+    let level = [root!];
+    for (let i = 0; i < levels; i++) {
+      const [first, last] = [level[0]!, level.at(-1)!];
+      level = [
+        pay([{ txid: first.txid, vout: 0 }], script),
+        pay(
+          [
+            { txid: last.txid, vout: 1 },
+            { txid: first.txid, vout: 1 },
+          ],
+          script,
+        ),
+      ];
+      all.push(...level);
+    }
+    return all;
+  }
+
+  const statesOf = ({ wallet }: Fixture, txs: readonly { txid: Uint8Array }[]) =>
+    txs.map(({ txid }) => wallet.store.txs.byTxid(txid)!.state);
+
+  test('abandontransaction abandons descendants in slices, and a stop in between leaves no inactive child of an abandoned parent', async () => {
+    for (const turns of [1, 3, 8, 11, 14, null]) {
+      using it = new Fixture(3);
+      const txs = family(it, 40);
+      const { store, ledger } = it.wallet;
+      // A child may have been seen before its parent.
+      store.write(() => {
+        for (const tx of txs.toReversed()) ledger.addTransaction(tx, { in: 'nothing' });
+      });
+      const reported: string[] = [];
+      it.deps.mempool.abandoned = (_, txids) => void reported.push(...txids.map((txid) => txid.toHex()));
+      stepsTakeAMillisecond();
+      const abandoning = it.act.walletAbandon(NAME, txs[0]!.txid, never) as Promise<unknown>;
+      abandoning.catch(() => {});
+      if (turns === null) {
+        expect(await turnsOf(abandoning)).toBeGreaterThanOrEqual((2 * txs.length) / 8 - 1);
+        expect(await abandoning).toBeNull();
+        expect(new Set(statesOf(it, txs))).toEqual(new Set([4]));
+        // Each parent comes before its children.
+        expect(reported).toHaveLength(txs.length);
+        const at = new Map(reported.map((txid, i) => [txid, i]));
+        for (const { tx, txid } of txs)
+          for (const { prevout } of tx.inputs)
+            expect(at.get(txid.toHex())!).toBeGreaterThan(at.get(prevout.txid.toHex()) ?? -1);
+        continue;
+      }
+      for (let i = 0; i < turns; i++) await new Promise(setImmediate);
+      spyOn(performance, 'now').mockRestore();
+      it.reopen();
+      const states = new Map(txs.map(({ txid }, i) => [txid.toHex(), statesOf(it, txs)[i]!]));
+      for (const { tx, txid } of txs)
+        for (const { prevout } of tx.inputs)
+          if (states.get(prevout.txid.toHex()) === 4) expect(states.get(txid.toHex())).toBe(4);
+      // The call can be made again.
+      expect(await it.act.walletAbandon(NAME, txs[0]!.txid, never)).toBeNull();
+      expect(new Set(statesOf(it, txs))).toEqual(new Set([4]));
+    }
+  });
+});
+
 describe('parallel calls', () => {
   test('parallel calls never choose the same coins or the same change address', async () => {
     using it = new Fixture(30);

@@ -89,7 +89,7 @@ test('a transaction that is abandoned while others are resubmitted is not submit
   });
   it.deps.mempool.broadcast = async (raw) => {
     handedIn.push(raw);
-    if (handedIn.length === 1) it.wallet.abandonTransaction(second.txid);
+    if (handedIn.length === 1) await it.wallet.abandonTransaction(second.txid);
     return { status: 'accepted' } as BroadcastResult;
   };
   await it.wallet.resubmitTransactions();

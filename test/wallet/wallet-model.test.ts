@@ -5,6 +5,7 @@ import { type ParsedTransaction, parseTransaction } from '../../src/primitives/b
 import type { Txid } from '../../src/primitives/hash.ts';
 import { NULL_VOUT } from '../../src/primitives/outpoint.ts';
 import type { Transaction } from '../../src/primitives/transaction.ts';
+import { runSteps } from '../../src/util/slices.ts';
 import { balancesOf } from '../../src/wallet/read/balances.ts';
 import { WalletView } from '../../src/wallet/read/wallet-view.ts';
 import { Random } from '../fuzz/random.ts';
@@ -109,7 +110,9 @@ class World implements Disposable {
   #abandon(): void {
     const { wallet } = this.fixture;
     const loose = [...wallet.store.txs.unconfirmed()].filter(({ state, coinbase }) => state === INACTIVE && !coinbase);
-    if (loose.length > 0) wallet.abandonTransaction(this.#random.pick(loose).txid);
+    if (loose.length === 0) return;
+    const { txid } = this.#random.pick(loose);
+    wallet.store.write(() => runSteps(wallet.ledger.abandonSteps(txid)));
   }
 
   /** A payment of ours that the mempool does not take. */

@@ -1,11 +1,16 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import type { ChainEntry } from '../../src/chain/chain-entry.ts';
 import type { ParsedTransaction } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
 import type { Outpoint } from '../../src/primitives/outpoint.ts';
+import { addressOf } from '../../src/script/address.ts';
 import { runSteps } from '../../src/util/slices.ts';
+import { addChecksum } from '../../src/wallet/descriptor/checksum.ts';
+import { importDescriptors } from '../../src/wallet/import-descriptors.ts';
+import { ExtendedPrivateKey, formatExtendedPublicKey } from '../../src/wallet/keys/extended-key.ts';
 import { balancesOf } from '../../src/wallet/read/balances.ts';
 import { WalletView } from '../../src/wallet/read/wallet-view.ts';
+import { PlainChainReads } from './plain-chain-reads.ts';
 import { parsed, WalletFixture } from './wallet-fixture.ts';
 
 const FOREIGN = Uint8Array.of(0x51);
@@ -70,6 +75,48 @@ describe('a wallet on the chain', () => {
     expect(source.record).toMatchObject({ rangeEnd: 1301, filled: 1301 });
     for (let index = 0; index <= 700; index++) expect(isNamed(index)).toBe(true);
     expect(isNamed(701)).toBe(false);
+    expect(wallet.store.meta('unnamed')).toEqual({});
+  });
+
+  test('a payment to a descriptor with hundreds of keys derives and names nothing at once but what it pays', async () => {
+    using it = new WalletFixture({ blank: true, disablePrivateKeys: true }, 6);
+    const index = new PlainChainReads(it.chain);
+    it.deps.chain.reads = () => index.reads;
+    const { wallet } = it;
+    const xpub = (seed: number) =>
+      formatExtendedPublicKey(
+        ExtendedPrivateKey.fromSeed(new Uint8Array(32).fill(seed)).neuter(),
+        it.deps.params.bip32,
+      );
+    const keys = Array.from({ length: 250 }, (_, i) => `${xpub(i % 5)}/${i}/*`).join(',');
+    const internal = 'a34b99f22c790c4e36b2b3c2c35a36db06226e41c692fc82b8b56ac1c540c5bd';
+    const desc = addChecksum(`tr(${internal},multi_a(1,${keys}))`);
+    const [outcome] = await importDescriptors(wallet, [{ timestamp: 'now', desc, active: true, range: 5 }]);
+    expect(outcome!.error).toBeNull();
+    const source = wallet.scripts.activeDescriptor('bech32m', false)!;
+    const scriptAt = (at: number) => source.expand(at, wallet.vault.available())!.scripts[0]!;
+    const isNamed = (at: number) => wallet.store.reads.bookEntry(scriptAt(at)) !== null;
+    const [paid, next] = [scriptAt(3), scriptAt(4)];
+
+    const expand = spyOn(source, 'expand');
+    connect(it, [pay(outside(1), paid)]);
+    // Only the descriptor of the paid script itself is made at once.
+    expect(expand.mock.calls.map(([at]) => at)).toEqual([3]);
+    expand.mockRestore();
+    expect(trusted(it)).toBe(1000);
+    expect(source.record).toMatchObject({ nextIndex: 4, rangeEnd: 10, filled: 6 });
+    expect([0, 1, 2, 3, 4].map(isNamed)).toEqual([false, false, false, true, false]);
+
+    // The keys of the next address are derived in steps, and found in memory then.
+    let steps = 0;
+    runSteps(wallet.scripts.deriveNextSteps('bech32m', false), () => steps++);
+    expect(steps).toBeGreaterThan(10);
+    expect(wallet.scripts.peekNextScript('bech32m', false)).toEqual(next);
+    expect(wallet.newAddress('bech32m', '')).toBe(addressOf(next, it.deps.params.address)!);
+
+    wallet.store.writeRelaxed(() => runSteps(wallet.scripts.fillSteps(() => {})));
+    expect(source.record).toMatchObject({ nextIndex: 5, rangeEnd: 10, filled: 10 });
+    expect([0, 1, 2, 3, 4, 5].map(isNamed)).toEqual([true, true, true, true, true, false]);
     expect(wallet.store.meta('unnamed')).toEqual({});
   });
 
@@ -140,10 +187,10 @@ describe('a wallet on the chain', () => {
     store.write(() => ledger.addTransaction(spend, { in: 'nothing' }));
     it.wallet.sync.watchTransaction(spend);
     expect(trusted(it)).toBe(0);
-    expect(store.write(() => ledger.abandonTransaction(spend.txid))).toBe(true);
+    expect(store.write(() => runSteps(ledger.abandonSteps(spend.txid)))).toEqual([spend.txid]);
     expect(trusted(it)).toBe(4000);
     connect(it, [spend]);
     expect(trusted(it)).toBe(0);
-    expect(store.write(() => ledger.abandonTransaction(spend.txid))).toBe(false);
+    expect(store.write(() => runSteps(ledger.abandonSteps(spend.txid)))).toBeNull();
   });
 });

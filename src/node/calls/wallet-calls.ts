@@ -121,8 +121,14 @@ export function walletCalls(manager: WalletManager | null): CallTable<WalletCall
       return null;
     }),
 
-    walletNewAddress: on((wallet, type, label) => wallet.newAddress(addressType(type), label)),
-    walletNewChangeAddress: alone((wallet, type) => wallet.newChangeAddress(addressType(type)).address),
+    walletNewAddress: on(async (wallet, type, label) => {
+      await wallet.inSlices(wallet.scripts.deriveNextSteps(addressType(type), false));
+      return wallet.newAddress(addressType(type), label);
+    }),
+    walletNewChangeAddress: alone(async (wallet, type) => {
+      await wallet.inSlices(wallet.scripts.deriveNextSteps(addressType(type), true));
+      return wallet.newChangeAddress(addressType(type)).address;
+    }),
     walletRefillKeypool: on(async (wallet, size, signal) => {
       await wallet.refillKeypool(size, signal);
       return null;
@@ -135,7 +141,10 @@ export function walletCalls(manager: WalletManager | null): CallTable<WalletCall
       wallet.store.write(() => wallet.store.setLabel(parsed.script, parsed.address, label, purpose));
       return null;
     }),
-    walletSolve: on((wallet, script) => wallet.store.write(() => wallet.scripts.solvedText(script))),
+    walletSolve: on(async (wallet, script) => {
+      await wallet.inSlices(wallet.scripts.deriveScriptSteps(script));
+      return wallet.store.write(() => wallet.scripts.solvedText(script));
+    }),
 
     walletPrivateDescriptors: on((wallet, signal) => wallet.inSlices(privateDescriptors(wallet), signal)),
     walletImport: on(importDescriptors),
@@ -191,8 +200,8 @@ export function walletCalls(manager: WalletManager | null): CallTable<WalletCall
       await removePrunedFunds(wallet, txid);
       return null;
     }),
-    walletAbandon: on((wallet, txid) => {
-      wallet.abandonTransaction(txid);
+    walletAbandon: alone(async (wallet, txid) => {
+      await wallet.abandonTransaction(txid);
       return null;
     }),
   };

@@ -187,21 +187,52 @@ export class Ledger {
   }
 
   /**
-   * Abandons a transaction and its descendants; `onEach` is called with each txid. Returns false where it is confirmed,
-   * conflicted or in the mempool.
+   * Abandons a transaction and its descendants in steps, each whole. A transaction comes after its descendants, so that
+   * an interruption leaves none inactive whose parent is abandoned. Returns the txids of the abandoned ones, parents
+   * first; null where the transaction is confirmed, conflicted or in the mempool.
    */
-  abandonTransaction(txid: Uint8Array, onEach?: (txid: Uint8Array) => void): boolean {
+  *abandonSteps(txid: Uint8Array): Steps<readonly Uint8Array[] | null> {
     const { txs } = this.#store;
     const known = txs.byTxid(txid);
-    if (!known || known.state === TxStateCode.CONFIRMED || known.state === TxStateCode.CONFLICTED) return false;
-    if (known.state === TxStateCode.MEMPOOL) return false;
-    this.#cascade(known.id, ({ id, state, txid: each }) => {
-      if (state !== TxStateCode.INACTIVE) return false;
+    if (!known || known.state === TxStateCode.CONFIRMED || known.state === TxStateCode.CONFLICTED) return null;
+    if (known.state === TxStateCode.MEMPOOL) return null;
+    const abandoned: Uint8Array[] = [];
+    for (const id of yield* this.#inactiveDescendants(known.id)) {
+      // A block or the mempool may have the transaction by now.
+      const record = txs.findById(id);
+      if (record?.state !== TxStateCode.INACTIVE) continue;
       txs.setState(id, TxStateCode.ABANDONED, null);
-      onEach?.(each);
-      return true;
-    });
-    return true;
+      this.refreshInputs(parseTransaction(txs.raw(id)).tx);
+      abandoned.push(record.txid);
+      yield;
+    }
+    return abandoned.reverse();
+  }
+
+  /** Returns a transaction and the descendants that are inactive as well, each after its own descendants. */
+  *#inactiveDescendants(first: number): Steps<number[]> {
+    const { txs } = this.#store;
+    const found: number[] = [];
+    const done = new Set<number>();
+    const todo = [{ id: first, expanded: false }];
+    for (let next = todo.pop(); next; next = todo.pop()) {
+      const { id, expanded } = next;
+      if (expanded) {
+        found.push(id);
+        continue;
+      }
+      if (done.has(id)) continue;
+      done.add(id);
+      yield;
+      const record = txs.findById(id);
+      if (record?.state !== TxStateCode.INACTIVE) continue;
+      todo.push({ id, expanded: true });
+      const { outputs } = parseTransaction(txs.raw(id)).tx;
+      for (let vout = 0; vout < outputs.length; vout++)
+        for (const spender of txs.spenders({ txid: record.txid as Txid, vout }))
+          todo.push({ id: spender, expanded: false });
+    }
+    return found;
   }
 
   /** Adds the outputs of a wallet transaction that pay the wallet, also those of scripts imported since. */

@@ -139,7 +139,7 @@ export class WalletScripts implements ScriptOwner {
       if (solved === null) this.#solve(owned, script, position);
       const { nextIndex, active, internal } = owned.record;
       if (position < nextIndex) continue;
-      if (active !== null && internal === false) this.#nameSkipped(owned, nextIndex, position);
+      if (active !== null && internal === false) this.#nameSkipped(owned, nextIndex, { last: position, script });
       owned.update({ nextIndex: position + 1 });
       this.topUp(owned);
     }
@@ -149,6 +149,26 @@ export class WalletScripts implements ScriptOwner {
   peekNextScript(type: string, internal: boolean): Uint8Array | null {
     const owned = this.activeDescriptor(type, internal);
     return owned?.expand(owned.record.nextIndex, this.#vault.available())?.scripts[0] ?? null;
+  }
+
+  /**
+   * Derives the keys of the next address of a type in steps, where it has many keys: `peekNextScript` and `newAddress`
+   * then find them in memory.
+   */
+  *deriveNextSteps(type: string, internal: boolean): Steps<void> {
+    const owned = this.activeDescriptor(type, internal);
+    if (owned) yield* this.#deriveSteps(owned, owned.record.nextIndex);
+  }
+
+  /** Derives the keys of a script in steps, for `solvedText`. */
+  *deriveScriptSteps(script: Uint8Array): Steps<void> {
+    const [record] = this.scriptRecords(script);
+    if (record) yield* this.#deriveSteps(this.descriptorById(record.descriptor), record.position);
+  }
+
+  /** Derives the keys of an index in steps, where they are too many for one step. */
+  *#deriveSteps(owned: OwnedDescriptor, index: number): Steps<void> {
+    if (owned.descriptor.keyCount > FILL_STEP_KEYS) yield* owned.deriveSteps(index, this.#vault.available());
   }
 
   /** Returns a new address of a type. Throws WalletError where there is none. */
@@ -187,7 +207,7 @@ export class WalletScripts implements ScriptOwner {
     this.reserve(owned);
     // A fully derived range stays so; the range of a new wallet is filled step by step.
     if (filled < rangeEnd) return;
-    const most = Math.max(1, Math.floor(TOP_UP_KEYS / Math.max(owned.descriptor.keyCount, 1)));
+    const most = Math.floor(TOP_UP_KEYS / Math.max(owned.descriptor.keyCount, 1));
     this.#fill(owned, Math.min(owned.record.rangeEnd, filled + most));
     if (owned.record.filled < owned.record.rangeEnd) this.onDeferred();
   }
@@ -207,7 +227,7 @@ export class WalletScripts implements ScriptOwner {
         const owned = this.#descriptors.get(id);
         if (!owned || owned.record.filled >= owned.record.rangeEnd) break;
         const { filled } = owned.record;
-        if (owned.descriptor.keyCount > FILL_STEP_KEYS) yield* owned.deriveSteps(filled, this.#vault.available());
+        yield* this.#deriveSteps(owned, filled);
         // Another caller may have filled the index.
         if (this.#descriptors.get(id) !== owned || owned.record.filled !== filled) continue;
         if (!this.#fillStep(owned, onFilled)) break;
@@ -332,13 +352,22 @@ export class WalletScripts implements ScriptOwner {
     return solved;
   }
 
-  /** Adds skipped addresses to the address book: the first ones at once, the others in steps. */
-  #nameSkipped(owned: OwnedDescriptor, first: number, last: number): void {
-    const now = Math.min(last, first + NAMES_AT_ONCE - 1);
+  /** Adds skipped addresses to the address book: the first ones and the paid one at once, the others in steps. */
+  #nameSkipped(
+    owned: OwnedDescriptor,
+    first: number,
+    paid: { readonly last: number; readonly script: Uint8Array },
+  ): void {
+    const { last, script } = paid;
+    const { keyCount } = owned.descriptor;
+    const atOnce = Math.min(NAMES_AT_ONCE, Math.floor(TOP_UP_KEYS / Math.max(keyCount, 1)));
+    const now = Math.min(last, first + atOnce - 1);
     for (let index = first; index <= now; index++) this.#name(owned, index);
     if (now === last) return;
-    // The address that was paid gets its entry at once.
-    this.#name(owned, last);
+    // A descriptor of many keys has one script at an index, which need not be derived again.
+    if (atOnce === 0) this.#nameScript(script);
+    else this.#name(owned, last);
+    if (now + 1 === last) return;
     const unnamed = { ...this.#store.meta('unnamed') };
     const from = unnamed[owned.id]?.from ?? now + 1;
     this.#store.setMeta('unnamed', { ...unnamed, [owned.id]: { from, to: last } });
@@ -352,10 +381,12 @@ export class WalletScripts implements ScriptOwner {
       if (!first) return;
       const [id, { from, to }] = first;
       const owned = this.#descriptors.get(Number(id));
-      const end = Math.min(from + NAMES_AT_ONCE, to);
+      const manyKeys = (owned?.descriptor.keyCount ?? 0) > FILL_STEP_KEYS;
+      const end = Math.min(from + (manyKeys ? 1 : NAMES_AT_ONCE), to);
       for (let index = from; owned && index < end; index++) {
+        yield* this.#deriveSteps(owned, index);
         this.#name(owned, index);
-        if ((index - from) % NAMES_A_STEP === NAMES_A_STEP - 1) yield;
+        if (manyKeys || (index - from) % NAMES_A_STEP === NAMES_A_STEP - 1) yield;
       }
       const unnamed = { ...this.#store.meta('unnamed') };
       // Another payment may have skipped more in between.
@@ -369,7 +400,11 @@ export class WalletScripts implements ScriptOwner {
   /** Adds an address that was skipped or paid without having been given out to the address book. */
   #name(owned: OwnedDescriptor, index: number): void {
     const script = owned.expand(index, this.#vault.available())?.scripts[0];
-    const address = script && addressOf(script, this.#encoding.address);
+    if (script) this.#nameScript(script);
+  }
+
+  #nameScript(script: Uint8Array): void {
+    const address = addressOf(script, this.#encoding.address);
     if (!address || this.#store.reads.bookEntry(script) !== null) return;
     this.#store.setLabel(script, address, '', 'receive');
   }

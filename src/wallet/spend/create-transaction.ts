@@ -65,6 +65,7 @@ export function* createTransactionSteps(wallet: Wallet, request: SpendRequest): 
   const named = new Set(last.keys());
   const { tip } = chain;
   const coins = request.addInputs ? yield* spendableCoins(wallet, request, feerate, named) : [];
+  if (!request.changeScript) yield* wallet.scripts.deriveNextSteps(changeType(wallet, request), true);
   const built = yield* buildTransactionSteps({
     recipients: request.recipients,
     presetInputs: presets,
@@ -112,6 +113,7 @@ export function* createTransactionSteps(wallet: Wallet, request: SpendRequest): 
     return { ok: false, error: wallet.integrity.warnings[0]! };
   }
   if (!mempool.hasRoom(spent, maxWeight)) return { ok: false, error: 'too many unconfirmed transactions in cluster' };
+  if (!request.changeScript) yield* wallet.scripts.deriveNextSteps(changeType(wallet, request), true);
   keepChange(wallet, request, built.value);
   return built;
 }

@@ -176,6 +176,12 @@ export class WalletTxReads {
     return txRecord(this.#byId.get(id)!);
   }
 
+  /** Returns null where it was removed. */
+  findById(id: number): WalletTxRecord | null {
+    const row = this.#byId.get(id);
+    return row && txRecord(row);
+  }
+
   /** Returns the transaction that follows an id in the order; null after the last. */
   nextTransaction(id: number): WalletTxRecord | null {
     const row = this.#next.get(id);
