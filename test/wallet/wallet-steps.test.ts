@@ -227,14 +227,17 @@ describe('long PSBTs', () => {
     );
 
   // The lengths of the text modulo four, and of its pieces modulo three, all occur.
-  test.each([0, 1, 2, 3, 4, 5])('a long PSBT is encoded in pieces that join to the same text, with %p bytes more', (more) => {
-    const psbt = psbtOf(350, more);
-    const encoded = runSteps(encodePsbtBase64Steps(psbt));
-    expect(encoded.pieces.length).toBe(4);
-    const text = joined(encoded.pieces);
-    expect(Bun.hash(text)).toBe(Bun.hash(encodePsbtBase64(psbt)));
-    expect(encodePsbtBase64(decodePsbtBase64(text)) === text).toBe(true);
-  });
+  test.each([0, 1, 2, 3, 4, 5])(
+    'a long PSBT is encoded in pieces that join to the same text, with %p bytes more',
+    (more) => {
+      const psbt = psbtOf(350, more);
+      const encoded = runSteps(encodePsbtBase64Steps(psbt));
+      expect(encoded.pieces.length).toBe(4);
+      const text = joined(encoded.pieces);
+      expect(Bun.hash(text)).toBe(Bun.hash(encodePsbtBase64(psbt)));
+      expect(encodePsbtBase64(decodePsbtBase64(text)) === text).toBe(true);
+    },
+  );
 
   test('a long PSBT is decoded in steps of a megabyte, and rejected unless all of it is canonical Base64', () => {
     const text = encodePsbtBase64(psbtOf(350, 0));
