@@ -24,6 +24,13 @@ interface Login {
   readonly principal: Principal;
 }
 
+/** An unknown user is compared with this login, so that the time does not reveal which users exist. */
+const UNKNOWN_USER: Login = {
+  salt: '0123456789abcdef',
+  hash: new Uint8Array(32),
+  principal: ANONYMOUS,
+};
+
 /** HTTP Basic for clients of Bitcoin Core: the cookie of this start, and the users of `rpcauth` lines. */
 export class BasicAuth {
   readonly #logins = new Map<string, Login>();
@@ -103,10 +110,3 @@ export function readBasic(credentials: string): BasicCredentials {
   const colon = text.indexOf(':');
   return { user: text.slice(0, Math.max(colon, 0)), password: text.slice(colon + 1) };
 }
-
-/** An unknown user is compared with this login, so that the time does not reveal which users exist. */
-const UNKNOWN_USER: Login = {
-  salt: '0123456789abcdef',
-  hash: new Uint8Array(32),
-  principal: ANONYMOUS,
-};

@@ -49,6 +49,8 @@ export class KeyFollowers {
   }
 }
 
+export const WALLETS_CHANGED = 'the wallets of the key have changed';
+
 function refusalOf(
   standing: CallerStanding,
   { principal, scope }: Pick<Follower, 'principal' | 'scope'>,
@@ -59,8 +61,6 @@ function refusalOf(
     return new ApiError('insufficient_scope', `this needs the scope ${scope}`, { required: scope });
   return narrowsWallets(principal, standing) ? new ApiError('insufficient_scope', WALLETS_CHANGED) : null;
 }
-
-export const WALLETS_CHANGED = 'the wallets of the key have changed';
 
 /** Whether a wallet that was allowed before is not allowed now. */
 export function narrowsWallets({ wallets: before }: Principal, { wallets: now }: Principal): boolean {

@@ -1,3 +1,6 @@
+/** Position of the number that `readInteger` found. */
+let integerStart = 0;
+
 /**
  * Parses a DER signature as leniently as consensus: lengths may be overlong, numbers padded or negative, and bytes may
  * follow. Writes r and s, 32 bytes each, to `out`; numbers that do not fit become zeros, which no key verifies. Returns
@@ -23,9 +26,6 @@ export function parseDerLax(input: Uint8Array, out: Uint8Array): boolean {
   if (!copyInteger(input, rStart, r, out, 0) || !copyInteger(input, sStart, s, out, 32)) out.fill(0, 0, 64);
   return true;
 }
-
-/** Position of the number that `readInteger` found. */
-let integerStart = 0;
 
 /** Returns the position after the integer at `pos`, or -1. */
 function readInteger(input: Uint8Array, at: number): number {

@@ -138,6 +138,8 @@ function* withBody(entry: LogEntry, matcher: Matcher): Generator<Promise<void>, 
   return `${text.slice(0, -2)},"${isBlock ? 'block' : 'tx'}":${body}}}`;
 }
 
+const ONLY_CONFIRMATIONS: ReadonlySet<string> = new Set(['confirmation']);
+
 function* blockMessages(entry: LogEntry, subscription: Subscription, matcher: Matcher): Generator<DerivedStep> {
   const { watches } = subscription;
   const { hash } = headOf(entry.text);
@@ -161,8 +163,6 @@ function* blockMessages(entry: LogEntry, subscription: Subscription, matcher: Ma
   }
 }
 
-const ONLY_CONFIRMATIONS: ReadonlySet<string> = new Set(['confirmation']);
-
 function* matchMessages(
   matches: BlockMatches,
   state: TxState,
@@ -183,6 +183,13 @@ function* unconfirmedMessages(entry: LogEntry, subscription: Subscription, match
   const state: TxState = { phase: added ? 'mempool' : 'removed', place: null };
   yield* txMessages(touches, state, { threshold: 0, confirmations: 0, block: null, reverted: !added }, subscription);
 }
+
+/** Numbers of messages within one event, ordered by threshold, transaction, input or output, and kind of message. */
+const NUMBER = { address: 1, addressConfirmation: 2, outpoint: 3, txid: 4 } as const;
+const SLOT_SPAN = 4;
+/** A transaction has fewer than 2^19 inputs and outputs. */
+const TX_SPAN = 2 ** 21;
+const THRESHOLD_SPAN = TX_SPAN * 2 ** 16;
 
 /** Yields the messages of one transaction in the order of their places. */
 function* txMessages(
@@ -211,13 +218,6 @@ function* txMessages(
   for (const { number, make } of found.sort((a, b) => a.number - b.number))
     yield { ...make(), within: watchPlace(number) };
 }
-
-/** Numbers of messages within one event, ordered by threshold, transaction, input or output, and kind of message. */
-const NUMBER = { address: 1, addressConfirmation: 2, outpoint: 3, txid: 4 } as const;
-const SLOT_SPAN = 4;
-/** A transaction has fewer than 2^19 inputs and outputs. */
-const TX_SPAN = 2 ** 21;
-const THRESHOLD_SPAN = TX_SPAN * 2 ** 16;
 
 function addressTransaction(
   { txid, index }: TxTouches,

@@ -36,6 +36,10 @@ type PendingUpdate = { readonly lastSeq: number } | { readonly change: NumberedC
 /** Rows per query; some are large. */
 const PAGE = 32;
 const TURN_MS = 1;
+/** Limit of the entries scanned for one page. */
+const MAX_SCAN = 10_000;
+const COMPACT_AT = 10_000;
+const RETRY_MS = 1000;
 
 /**
  * All events in one order: events of the chain, which are rows of the database, and events of the mempool, which exist
@@ -339,8 +343,3 @@ export class EventLog {
     for (const listener of [...this.#listeners]) listener();
   }
 }
-
-/** Limit of the entries scanned for one page. */
-const MAX_SCAN = 10_000;
-const COMPACT_AT = 10_000;
-const RETRY_MS = 1000;

@@ -18,12 +18,12 @@ export function quoted(watchId: string | null): string {
 export const UNCONFIRMED =
   '{"confirmed":false,"blockHash":null,"blockHeight":null,"blockIndex":null,"blockTime":null,"confirmations":0}';
 
+const HEAD = 1000;
+const HASH = /"hash":"([0-9a-f]{64})"/;
+const TIME = /"time":(\d+)/;
+
 /** Hash, height and time of an event, without parsing the lists it may carry. */
 export function headOf(text: string): { hash: string; time: number } {
   const head = text.slice(0, HEAD);
   return { hash: HASH.exec(head)?.[1] ?? '', time: Number(TIME.exec(head)?.[1] ?? 0) };
 }
-
-const HEAD = 1000;
-const HASH = /"hash":"([0-9a-f]{64})"/;
-const TIME = /"time":(\d+)/;

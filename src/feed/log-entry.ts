@@ -70,13 +70,13 @@ function withCursor(data: string, cursor: string): string {
   return Buffer.from(`{"cursor":"${cursor}",${data.slice(1)}`).toString();
 }
 
+const CURSOR = '"data":{"cursor":"';
+
 /** The cursor of an event. Followed by a place it is that of what is derived there. */
 export function cursorIn({ text }: Pick<LogEntry, 'text'>): string {
   const start = text.indexOf(CURSOR) + CURSOR.length;
   return text.slice(start, text.indexOf('"', start));
 }
-
-const CURSOR = '"data":{"cursor":"';
 
 /** The entry that is delivered. */
 export function entryOf({ seq, type, data, raw, spent, feeRate, reason }: KeptEntry): LogEntry {

@@ -24,6 +24,10 @@ export interface MempoolFeedOptions {
   onApplied(bytes: number): void;
 }
 
+const LONGEST_WAIT_MS = 1000;
+/** Bytes after which the node gets an acknowledgement: a small part of the limit of unacknowledged bytes. */
+const ACKNOWLEDGE_BYTES = 1 << 18;
+
 /**
  * Applies node updates to the mirror of the mempool in slices, and passes them on in the same order. While the changes of
  * a block are applied, the mirror still names the previous block.
@@ -107,7 +111,3 @@ export class MempoolFeed {
     return seen;
   }
 }
-
-const LONGEST_WAIT_MS = 1000;
-/** Bytes after which the node gets an acknowledgement: a small part of the limit of unacknowledged bytes. */
-const ACKNOWLEDGE_BYTES = 1 << 18;

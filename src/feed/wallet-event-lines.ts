@@ -138,6 +138,8 @@ function linesOfBlock(
   return lines;
 }
 
+const MAX_CONFLICTS = 2 ** 19;
+
 /** Returns the transactions that conflict with the block, and their descendants. */
 function withDescendants(reads: WalletReads, first: ReadonlyMap<number, TxBlock>): ReadonlyMap<number, TxBlock> {
   const found = new Map(first);
@@ -155,6 +157,15 @@ function withDescendants(reads: WalletReads, first: ReadonlyMap<number, TxBlock>
   return found;
 }
 
+const STATE_OF: Readonly<Record<WalletPhase, number>> = {
+  mempool: TxStateCode.MEMPOOL,
+  confirmed: TxStateCode.CONFIRMED,
+  reverted: TxStateCode.INACTIVE,
+  conflicted: TxStateCode.CONFLICTED,
+  removed: TxStateCode.INACTIVE,
+  abandoned: TxStateCode.ABANDONED,
+};
+
 /** Returns the record of a transaction with its state at the time of the event. */
 function standing(record: WalletTxRecord, phase: WalletPhase, block: TxBlock | null): WalletTxRecord {
   const state = record.coinbase && phase === 'reverted' ? TxStateCode.ABANDONED : STATE_OF[phase];
@@ -169,19 +180,13 @@ function standing(record: WalletTxRecord, phase: WalletPhase, block: TxBlock | n
   };
 }
 
-const STATE_OF: Readonly<Record<WalletPhase, number>> = {
-  mempool: TxStateCode.MEMPOOL,
-  confirmed: TxStateCode.CONFIRMED,
-  reverted: TxStateCode.INACTIVE,
-  conflicted: TxStateCode.CONFLICTED,
-  removed: TxStateCode.INACTIVE,
-  abandoned: TxStateCode.ABANDONED,
-};
-
 interface Line {
   readonly within: string;
   readonly text: string;
 }
+
+/** Below every number of confirmations, so that receipts of conflicting transactions are included. */
+const ANY_DEPTH = Number.MIN_SAFE_INTEGER;
 
 /** Formats messages about transactions of one wallet. */
 class WalletEventFormatter {
@@ -222,11 +227,6 @@ class WalletEventFormatter {
     return { amount: credit - tx.debit - fee, fee };
   }
 }
-
-/** Below every number of confirmations, so that receipts of conflicting transactions are included. */
-const ANY_DEPTH = Number.MIN_SAFE_INTEGER;
-
-const MAX_CONFLICTS = 2 ** 19;
 
 /** Sorts the lines by place, which is also the order among several wallets. */
 function inOrder(lines: readonly Line[]): string {

@@ -1,3 +1,5 @@
+const COMPACT_AT = 1000;
+
 /** Slots in order of arrival. Each has a number, and numbers only increase. */
 export class Arrivals {
   #numbers: number[] = [];
@@ -50,5 +52,3 @@ export class Arrivals {
     return low;
   }
 }
-
-const COMPACT_AT = 1000;

@@ -84,6 +84,7 @@ export interface Prioritised {
 const SAVE_INTERVAL_MS = 5 * 60 * 1000;
 const REPORT_INTERVAL_MS = 10_000;
 const MAX_TIP_AGE_SECONDS = 3 * 3600;
+const FAILED = { kind: 'transaction', reason: 'transaction failed' } as const;
 
 /**
  * The mempool as a part of the node: follows the chain, accepts transactions from clients and peers, numbers its
@@ -368,8 +369,6 @@ export class MempoolService implements ChainFollower {
     this.#deps.log.error('saving the mempool failed', { error });
   }
 }
-
-const FAILED = { kind: 'transaction', reason: 'transaction failed' } as const;
 
 /** Returns a rejection if a transaction burns more than allowed in one output. */
 function checkBurn({ tx }: ParsedTransaction, maxBurn: number): Extract<AcceptResult, { status: 'rejected' }> | null {

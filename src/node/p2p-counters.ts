@@ -37,6 +37,12 @@ export function p2pCounters(
   };
 }
 
+const MESSAGE_REASONS: readonly (readonly [RegExp, string])[] = [
+  [/^malformed \w+$/, 'malformed message'],
+  [/^\w+ after verack$/, 'option after verack'],
+  [/^\w+ without the service$/, 'requested without the service'],
+];
+
 /**
  * Reasons as labels: `words_like_these`. Details, such as which message was malformed, are dropped to bound the number
  * of labels.
@@ -50,9 +56,3 @@ function byReason(counts: ReadonlyMap<string, number>): Record<string, number> {
   }
   return labels;
 }
-
-const MESSAGE_REASONS: readonly (readonly [RegExp, string])[] = [
-  [/^malformed \w+$/, 'malformed message'],
-  [/^\w+ after verack$/, 'option after verack'],
-  [/^\w+ without the service$/, 'requested without the service'],
-];

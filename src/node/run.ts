@@ -29,6 +29,9 @@ import { type SyncDisplay, SyncReport } from './sync-report.ts';
 import { checkTlsFiles } from './tls-files.ts';
 import { Watchdog } from './watchdog.ts';
 
+/** Enough for a thread, a wallet's files, and the cookie. */
+const FRONT_RESERVE = 24;
+
 /**
  * The running program: the listener first, so that liveness is answered whatever follows, then the node on its thread.
  * Resolves after a clean stop, when the signal aborts. Throws OperatorError where it cannot start or go on.
@@ -93,8 +96,6 @@ interface Surroundings {
 }
 
 const REPORT_MS = 1000;
-/** Enough for a thread, a wallet's files, and the cookie. */
-const FRONT_RESERVE = 24;
 
 interface Listening {
   readonly params: ReturnType<typeof paramsFor>;

@@ -45,6 +45,12 @@ export type PeerManagerDeps = Omit<PeerContext, 'peers' | 'misbehaving'> & {
   readonly every?: (ms: number, act: () => void, signal: AbortSignal) => void;
 };
 
+/**
+ * Maximum number of blocks of one commit whose transactions are processed; after initial block download there are
+ * rarely more.
+ */
+const MAX_BLOCKS_PER_COMMIT = 100;
+
 /** The peer-to-peer protocol logic (Core's PeerManager). */
 export class PeerManager implements PeerLogic {
   /** Clock offsets of outbound peers. */
@@ -279,9 +285,3 @@ function repeat(ms: number, act: () => void, signal: AbortSignal): void {
   const timer = setInterval(act, ms);
   signal.addEventListener('abort', () => clearInterval(timer), { once: true });
 }
-
-/**
- * Maximum number of blocks of one commit whose transactions are processed; after initial block download there are
- * rarely more.
- */
-const MAX_BLOCKS_PER_COMMIT = 100;

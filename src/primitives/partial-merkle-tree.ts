@@ -56,6 +56,8 @@ export function partialMerkleTree(txids: Uint8Array, isMatch: (index: number) =>
   return { transactionCount: count, hashes, flags };
 }
 
+const NO_HASH = new Uint8Array(32);
+
 /** Returns the root of a partial merkle tree and the transactions that it proves; null if it is malformed. */
 export function provenTransactions({ transactionCount, hashes, flags }: PartialMerkleTree): ProvenTransactions | null {
   if (transactionCount === 0 || transactionCount > MAX_TRANSACTIONS) return null;
@@ -91,5 +93,3 @@ export function provenTransactions({ transactionCount, hashes, flags }: PartialM
   const allUsed = (bitsUsed + 7) >> 3 === flags.length && hashesUsed === hashes.length;
   return bad || !allUsed ? null : { root, matches };
 }
-
-const NO_HASH = new Uint8Array(32);

@@ -37,6 +37,7 @@ const SCAN = 200;
 /** Types of events that others are derived from. */
 const CAUSES = ['newBlock', 'blockDisconnected', 'newTransaction', 'transactionRemoved', 'walletAbandoned'];
 const DERIVED = ['addressTransaction', 'confirmation', 'walletTransaction'];
+const UNBOUNDED: Room = { items: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
 
 /**
  * Reads the events behind a position, up to a page. A client that resumes behind a number gets an event together with
@@ -92,8 +93,6 @@ interface Room {
   readonly items: number;
   readonly bytes: number;
 }
-
-const UNBOUNDED: Room = { items: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
 
 /**
  * Returns an event and its derived events behind a position, as far as they are requested: as many as fit, but at least

@@ -10,6 +10,8 @@ export function restRoutes(ctx: RestContext): AnyElysia {
   return app;
 }
 
+const NONE = {};
+
 /**
  * Adds one route. Elysia derives from a handler's parameters which parts of a request it reads, so only existing parts
  * are named.
@@ -29,5 +31,3 @@ function addRoute(app: AnyElysia, endpoint: Endpoint, ctx: RestContext): void {
   else if (query) app.route(method, path, ({ query, request }) => serve({ params: NONE, query, request }), hook);
   else app.route(method, path, ({ request }) => serve({ params: NONE, query: NONE, request }), hook);
 }
-
-const NONE = {};

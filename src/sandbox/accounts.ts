@@ -44,6 +44,9 @@ export function sandboxAccounts(): SandboxAccounts {
   return cached;
 }
 
+/** The point of BIP-341 without a known discrete logarithm: such an output can only be spent by script. */
+const UNSPENDABLE_KEY = Uint8Array.fromHex('50929b74c1a04954b78b4b6035e97a5e078a5a0f28ec96d547bfee9ace803ac0');
+
 function makeAccounts(): SandboxAccounts {
   const signing = new SigningData();
   let keys = 0;
@@ -84,9 +87,6 @@ function makeAccounts(): SandboxAccounts {
   ];
   return { accounts, signing };
 }
-
-/** The point of BIP-341 without a known discrete logarithm: such an output can only be spent by script. */
-const UNSPENDABLE_KEY = Uint8Array.fromHex('50929b74c1a04954b78b4b6035e97a5e078a5a0f28ec96d547bfee9ace803ac0');
 
 /** Returns the addresses that receive payments in the sandbox; P2PK has none. */
 export function sandboxAddresses(params: NetworkParams): SandboxAddress[] {

@@ -52,6 +52,8 @@ export async function startSandbox(options: SandboxOptions): Promise<void> {
   }
 }
 
+const NOTHING: Awaited<ReturnType<SandboxChain['ripe']>> = { transactions: [], fees: 0n };
+
 async function run({ chain, params, interval, signal, log, clock = systemClock, wait = sleep }: SandboxOptions) {
   const start = chain.tip();
   if (start.height < SEED_BLOCKS) log.info('sandbox: mining the first blocks', { count: SEED_BLOCKS - start.height });
@@ -82,8 +84,6 @@ async function run({ chain, params, interval, signal, log, clock = systemClock, 
     refused = !ok;
   }
 }
-
-const NOTHING: Awaited<ReturnType<SandboxChain['ripe']>> = { transactions: [], fees: 0n };
 
 /** Returns the payments that follow a block. The same block and coins give the same payments. */
 export function sandboxPayments(chain: SandboxChain, tip: SandboxTip): readonly Transaction[] {

@@ -126,12 +126,13 @@ export function opcodeName(opcode: number): string {
   return NAMES[opcode]!;
 }
 
+const DISABLED = new Uint8Array(256);
+
 /** Whether an opcode is disabled: it fails a script even if it is not executed (CVE-2010-5137). */
 export function isDisabledOpcode(opcode: number): boolean {
   return DISABLED[opcode] === 1;
 }
 
-const DISABLED = new Uint8Array(256);
 for (const opcode of [
   Op.OP_CAT,
   Op.OP_SUBSTR,

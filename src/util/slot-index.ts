@@ -1,3 +1,5 @@
+const INITIAL_POSITIONS = 1024;
+
 /**
  * A hash index of table slots by a fixed-width key that the table stores: 8 bytes for each entry, and nothing for the
  * garbage collector to trace. The caller must not add a key twice.
@@ -98,5 +100,3 @@ export class SlotIndex {
     this.#positions = positions;
   }
 }
-
-const INITIAL_POSITIONS = 1024;

@@ -38,6 +38,12 @@ export interface WalletMemory {
 /** Above this number of connected blocks wallets read the index instead of the blocks. */
 const MAX_BODIES = 8;
 const RESUBMIT_MS = 24 * 60 * 60 * 1000;
+/** Names that one error message lists. */
+const SHOWN_NAMES = 20;
+const UNENCRYPTED =
+  'The private keys of this wallet are not encrypted: set a passphrase with encryptwallet, or unload the wallet where the node needs none.';
+
+const PLAIN = { disablePrivateKeys: false, blank: false, avoidReuse: false };
 
 /** The wallets of a node; passes changes of the chain and the mempool on to those that are loaded. */
 export class WalletManager {
@@ -395,10 +401,3 @@ export class WalletManager {
     this.#deps.log.error(what, { wallet: wallet.name, error });
   }
 }
-
-/** Names that one error message lists. */
-const SHOWN_NAMES = 20;
-
-const UNENCRYPTED =
-  'The private keys of this wallet are not encrypted: set a passphrase with encryptwallet, or unload the wallet where the node needs none.';
-const PLAIN = { disablePrivateKeys: false, blank: false, avoidReuse: false };

@@ -26,6 +26,15 @@ export interface DeliveryOptions {
   readonly stopped: AbortSignal;
 }
 
+const FROM_MEMPOOL = [
+  'newTransaction',
+  'mempoolUpdate',
+  'transactionRemoved',
+  'addressTransaction',
+  'confirmation',
+  'walletTransaction',
+];
+
 /** Delivers the events that each connection lacks, in time slices and in rounds over all connections. */
 export class Delivery {
   readonly #options: DeliveryOptions;
@@ -218,15 +227,6 @@ export class Delivery {
 export function closeBehind(connection: WsConnection, code: number, events: EventLog): void {
   if (!connection.closed) connection.close(code, `resume after ${events.cursorAt(connection)}`);
 }
-
-const FROM_MEMPOOL = [
-  'newTransaction',
-  'mempoolUpdate',
-  'transactionRemoved',
-  'addressTransaction',
-  'confirmation',
-  'walletTransaction',
-];
 
 function isReady({ blocked, closed, waiting }: WsConnection): boolean {
   return !blocked && !closed && !waiting;

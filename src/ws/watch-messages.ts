@@ -54,6 +54,13 @@ export async function unwatch(data: Data, connection: WsConnection, context: Mes
   return { reply: 'ack', data: { count: before - own.size, total: own.size } };
 }
 
+const LISTS: readonly (readonly [string, WatchKind])[] = [
+  ['addresses', 'address'],
+  ['scripts', 'script'],
+  ['txids', 'tx'],
+  ['outpoints', 'outpoint'],
+];
+
 /** Returns the distinct items of a message. It yields between slices, since parsing an address takes microseconds. */
 async function readItems(data: Data, context: MessageContext): Promise<WatchItem[]> {
   const given = thresholdList(data.confirmations);
@@ -71,13 +78,6 @@ async function readItems(data: Data, context: MessageContext): Promise<WatchItem
   }
   return [...items.values()];
 }
-
-const LISTS: readonly (readonly [string, WatchKind])[] = [
-  ['addresses', 'address'],
-  ['scripts', 'script'],
-  ['txids', 'tx'],
-  ['outpoints', 'outpoint'],
-];
 
 function targetOf(name: string, kind: WatchKind, text: string, { params }: MessageContext): WatchTarget {
   try {

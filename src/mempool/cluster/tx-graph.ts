@@ -19,6 +19,10 @@ interface Staging {
   readonly freed: number[];
 }
 
+const INITIAL = 256;
+/** Stands for the cluster of a single transaction; the object is created only on request. */
+const SINGLETON: Cluster = { slots: [], chunks: [], oversized: false };
+
 /**
  * The dependency graph of the mempool's transactions with their clusters and linearizations (Core's TxGraph). Each
  * transaction has a slot. Changes can be staged, inspected and then committed or reverted.
@@ -387,10 +391,6 @@ export class TxGraph {
     return [...seen].sort((a, b) => a - b);
   }
 }
-
-const INITIAL = 256;
-/** Stands for the cluster of a single transaction; the object is created only on request. */
-const SINGLETON: Cluster = { slots: [], chunks: [], oversized: false };
 
 function listAt(lists: Map<number, SlotChunk[]>, key: number): SlotChunk[] {
   const list = lists.get(key) ?? [];

@@ -20,6 +20,11 @@ import type { WalletManager } from '../../wallet/wallet-manager.ts';
 import { ensureShortText } from '../../wallet/wallet-text.ts';
 
 const WRONG_PASSPHRASE = 'Error: The wallet passphrase entered was incorrect.';
+/** Time limit for a wallet to catch up with the tip before it is read as it is. */
+const LONGEST_WAIT_MS = 10_000;
+/** Core's limit of an unlock, about three years. */
+const MAX_UNLOCK_S = 100_000_000;
+const NULL_HINT = 'passphrase entered is incorrect. It contains a null character (ie - a zero byte).';
 
 /** Returns the wallet calls of the RPC interface. All of them are refused where wallets are disabled. */
 export function walletCalls(manager: WalletManager | null): CallTable<WalletCalls> {
@@ -206,12 +211,6 @@ export function walletCalls(manager: WalletManager | null): CallTable<WalletCall
     }),
   };
 }
-
-/** Time limit for a wallet to catch up with the tip before it is read as it is. */
-const LONGEST_WAIT_MS = 10_000;
-/** Core's limit of an unlock, about three years. */
-const MAX_UNLOCK_S = 100_000_000;
-const NULL_HINT = 'passphrase entered is incorrect. It contains a null character (ie - a zero byte).';
 
 function addressType(type: string): AddressType {
   return isAddressType(type) ? type : walletFail('invalidAddressOrKey', `Unknown address type '${type}'`);

@@ -80,6 +80,9 @@ export function claimTxRelaySlot({ connections }: Pick<PeerContext, 'connections
   return false;
 }
 
+/** Blocks behind our tip within which a competing chain is accepted. */
+const NEAR_BLOCKS = 144n;
+
 /**
  * Core's GetAntiDoSWorkThreshold: chains of headers with less work are not stored, since they cost an attacker too
  * little.
@@ -90,6 +93,3 @@ export function antiDosWork({ chain, params }: Pick<PeerContext, 'chain' | 'para
   const near = tip.chainwork - lastWork * NEAR_BLOCKS;
   return near > params.consensus.minimumChainWork ? near : params.consensus.minimumChainWork;
 }
-
-/** Blocks behind our tip within which a competing chain is accepted. */
-const NEAR_BLOCKS = 144n;

@@ -24,6 +24,7 @@ const MAX_FRESH = 10;
 /** Times before this are invalid (as in Core), Unix seconds. */
 const OLDEST_TIME = 100_000_000;
 const PENALTY = 2 * 60 * MINUTE;
+const ZERO_KEY = sipHashKey(0n, 0n);
 
 /** Relays addresses between peers. Rate limits keep peers from flooding us, or others through us. */
 export class AddrRelay {
@@ -169,8 +170,6 @@ export class AddrRelay {
     else state.queue[this.#ctx.random(MAX_ADDRESSES)] = address;
   }
 }
-
-const ZERO_KEY = sipHashKey(0n, 0n);
 
 function keyOf(address: PeerAddress): Uint8Array {
   const bytes = addressBytes(address.address);

@@ -42,6 +42,8 @@ export interface BlockEvents {
   extendedChain(peer: Peer, entry: ChainEntry): void;
 }
 
+const MISSING_PARENT: BlockRejection = { kind: 'missing-prev', reason: 'prev-blk-not-found' };
+
 /**
  * Downloads the blocks of the best chain from several peers. Requests are limited to a window above the last block that
  * the peer's chain and ours have in common.
@@ -312,8 +314,6 @@ export class BlockDownload {
     return { wanted, staller: null };
   }
 }
-
-const MISSING_PARENT: BlockRejection = { kind: 'missing-prev', reason: 'prev-blk-not-found' };
 
 /** Returns the last common block of the active chain and `best`, at least as high as the previously known one. */
 function lastCommon(chain: Chain, before: ChainEntry | null, best: ChainEntry): ChainEntry {

@@ -46,6 +46,7 @@ export interface PresyncResult {
 }
 
 const FAILURE: PresyncResult = { success: false, requestMore: false, headers: [] };
+const words = new Uint32Array(2);
 
 /**
  * Core's HeadersSyncState: protects memory against long chains of low-work headers, which are cheap to make. A long
@@ -202,8 +203,6 @@ export class HeadersPresync {
     this.#buffer = null;
   }
 }
-
-const words = new Uint32Array(2);
 
 /**
  * Caches the work of the last target: consecutive headers mostly have the same one, and dividing 256-bit numbers is

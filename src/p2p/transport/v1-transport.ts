@@ -11,6 +11,7 @@ const CHECKSUM_AT = SIZE_AT + 4;
 const CHECKSUM_SIZE = 4;
 /** Size of the v1 header: magic, message type, payload size and checksum. */
 export const V1_HEADER_SIZE = CHECKSUM_AT + CHECKSUM_SIZE;
+const digest = new Uint8Array(32);
 
 /**
  * The v1 protocol: a header with magic, message type, size and checksum, followed by the payload in plain text.
@@ -114,8 +115,6 @@ export class V1Transport implements Transport {
     return { kind: 'message', message: { type, payload, wireSize } };
   }
 }
-
-const digest = new Uint8Array(32);
 
 /** Known message types by their first four bytes, which distinguish most of them. */
 const KNOWN_TYPES = new Map<number, { readonly name: string; readonly bytes: Uint8Array }[]>();

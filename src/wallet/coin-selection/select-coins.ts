@@ -193,6 +193,9 @@ function* attemptSelection(
   return allowMixedTypes && groups.byType.size > 1 ? yield* chooseSelection(target, groups.all, params) : NO_SELECTION;
 }
 
+export const BUMP_FEES_UNKNOWN =
+  'Failed to calculate bump fees, because unconfirmed UTXOs depend on an enormous cluster of unconfirmed transactions.';
+
 /** Returns the selection with the least waste among those of all algorithms. */
 function* chooseSelection(
   target: Amount,
@@ -235,9 +238,6 @@ function* chooseSelection(
   }
   return { ok: true, value: leastWaste(priced)! };
 }
-
-export const BUMP_FEES_UNKNOWN =
-  'Failed to calculate bump fees, because unconfirmed UTXOs depend on an enormous cluster of unconfirmed transactions.';
 
 /** Returns the bump fees that coins with common ancestors would pay twice; null where they are unknown. */
 function bumpFeeDiscount({ coins }: Selection, { combinedBumpFee }: SelectionParams): Amount | null {

@@ -62,6 +62,9 @@ export function openWalletReader(path: string): Database {
   return openReadOnly(path, READER_CACHE_MIB);
 }
 
+/** An empty wallet in memory. */
+let expectedSchema: Database | null = null;
+
 /**
  * Throws OperatorError unless tables, indexes and triggers are those of this program: a foreign trigger or view could
  * change rows inside the wallet's own transactions.
@@ -76,9 +79,6 @@ function checkSchema(db: Database, path: string): void {
       `${path} has another structure than a wallet (${strange.split('\n')[0]}): something other than this program changed it; restore it from a backup`,
     );
 }
-
-/** An empty wallet in memory. */
-let expectedSchema: Database | null = null;
 
 /** Returns the statements of a file's schema, without indexes and statistics that SQLite creates. */
 function schemaOf(db: Database): ReadonlySet<string> {

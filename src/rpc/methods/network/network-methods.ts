@@ -122,6 +122,8 @@ function networkInfo({ ctx: { options, node }, settings: { relay } }: MainThread
   };
 }
 
+const SECONDS_IN_A_DAY = 86_400;
+
 export const getnettotals = nodeMethod({
   name: 'getnettotals',
   category: 'network',
@@ -158,8 +160,6 @@ export const getnettotals = nodeMethod({
     };
   },
 });
-
-const SECONDS_IN_A_DAY = 86_400;
 
 export const ping = nodeMethod({
   name: 'ping',

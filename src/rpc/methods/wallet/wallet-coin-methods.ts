@@ -114,6 +114,8 @@ export const listunspent = walletMethod({
     }),
 });
 
+const AMOUNTS = ['minimumAmount', 'maximumAmount', 'minimumSumAmount'];
+
 function coinFilter(query: RpcObject) {
   checkMembers(Object.fromEntries(Object.entries(query).filter(([key]) => !key.endsWith('Amount'))), {
     maximumCount: 'number',
@@ -134,8 +136,6 @@ function coinFilter(query: RpcObject) {
     includeImmature: member(query, 'include_immature_coinbase') === true,
   };
 }
-
-const AMOUNTS = ['minimumAmount', 'maximumAmount', 'minimumSumAmount'];
 
 /** Returns the sums over an unconfirmed transaction and its ancestors in the mempool. */
 function ancestry({ mempool }: WalletEnv, txid: Uint8Array) {
