@@ -88,7 +88,7 @@ export class PeerNetwork {
         slots: {
           extraFullRelay: () => connections.extraPeers('outbound-full-relay'),
           extraBlockRelay: () => connections.extraPeers('block-relay-only'),
-          isNotOnlyOfNetwork: ({ link }) => connections.fullOutboundOn(link.network) > 1,
+          isNotOnlyOfNetwork: ({ link }) => connections.table.fullOutboundOn(link.network) > 1,
         },
         observer: {
           established: (peer) => this.#came(peer, manager),
@@ -165,14 +165,14 @@ export class PeerNetwork {
     const withFacts = (service: NetService | null) => service && { ...service, services, time: unixSeconds(clock) };
     return {
       addresses: connections.addresses,
-      nonceOf: (link) => connections.nonceOf(link),
-      isOwnNonce: (nonce) => connections.isOwnNonce(nonce),
+      nonceOf: (link) => connections.nonces.nonceOf(link),
+      isOwnNonce: (nonce) => connections.nonces.isOwn(nonce),
       makeRoomForTransactionRelay: (link) => connections.makeRoomForTransactionRelay(link),
-      discourage: (link) => connections.discourage(link),
-      addrResponse: (link) => connections.addrResponse(link),
-      localAddressFor: (link, seenAt) => withFacts(connections.localAddressFor(link, seenAt)),
-      sawLocal: (service) => void connections.sawLocal(service),
-      uploadTargetReached: (historical) => connections.uploadTargetReached(historical),
+      discourage: (link) => connections.discouragement.discourage(link.service.address),
+      addrResponse: (link) => connections.addrResponses.responseFor(link),
+      localAddressFor: (link, seenAt) => withFacts(connections.local.forPeer(link, seenAt)),
+      sawLocal: (service) => void connections.local.seen(service),
+      uploadTargetReached: (historical) => connections.totals.upload.isReached(historical),
       allowExtraFullRelay: (allowed) => connections.allowExtraFullRelay(allowed),
       allowExtraBlockRelay: (allowed) => connections.allowExtraBlockRelay(allowed),
       isReachable: (address) => connections.routes.isReachable(address),

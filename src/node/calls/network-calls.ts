@@ -48,10 +48,10 @@ export function networkCalls(
         return null;
       }
       if (command === 'add')
-        return connections.addNode(text, v2 ?? undefined)
+        return connections.added.addNode(text, v2 ?? undefined)
           ? null
           : { refused: 'clientNodeAlreadyAdded', message: 'Error: Node already added' };
-      return connections.removeNode(text)
+      return connections.added.removeNode(text)
         ? null
         : {
             refused: 'clientNodeNotAdded',
@@ -59,12 +59,12 @@ export function networkCalls(
           };
     },
     addedNodes: () =>
-      connections.addedNodes().map(({ text, connected }) => ({
+      connections.added.states(connections.table).map(({ text, connected }) => ({
         text,
         connected: connected && { address: printService(connected.service), inbound: connected.inbound },
       })),
     disconnectPeer: (which) =>
-      connections.disconnect(which)
+      connections.table.disconnect(which)
         ? null
         : { refused: 'clientNodeNotConnected', message: 'Node not found in connected nodes' },
     ban(text, time, absolute) {
@@ -76,7 +76,7 @@ export function networkCalls(
       if (absolute && time < unixSeconds(clock))
         return { refused: 'invalidParameter', message: 'Error: Absolute timestamp is in the past' };
       bans.ban(subnet, time === 0 ? {} : absolute ? { until: time } : { seconds: time });
-      connections.disconnectSubnet(subnet);
+      connections.table.disconnectSubnet(subnet);
       return null;
     },
     unban(text) {
@@ -146,7 +146,7 @@ function networkView(network: PeerNetwork): NetworkView {
       reachable: (routes.networks as readonly string[]).includes(name),
       proxy: network.proxyOf(name),
     })),
-    localAddresses: connections.localAddresses().map(({ service, score }) => ({
+    localAddresses: connections.local.list().map(({ service, score }) => ({
       address: printAddress(service.address),
       port: service.port,
       score,

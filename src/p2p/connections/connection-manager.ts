@@ -1,47 +1,53 @@
 import { assert } from '../../util/assert.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
-import type { NetAddress, NetService, PeerAddress } from '../address/net-address.ts';
-import type { NetworkClass } from '../address/net-group.ts';
+import type { NetAddress } from '../address/net-address.ts';
 import { AddrResponseCache } from './addr-response-cache.ts';
-import type { BanList } from './ban-list.ts';
-import { type ConnectionCounts, countsOf, OwnNonces } from './connection-table.ts';
+import type { BanList, Discouragement } from './ban-list.ts';
+import { type ConnectionTable, OwnNonces } from './connection-table.ts';
 import type { OutboundType } from './dialer.ts';
-import type { LocalAddress } from './local-addresses.ts';
-import type { AddedNodeState } from './manual-connections.ts';
+import type { LocalAddresses } from './local-addresses.ts';
+import type { AddedNodes } from './manual-connections.ts';
 import type { NetDependencies, NetOptions, Slots } from './net-options.ts';
 import { NetState } from './net-state.ts';
 import type { NetTotals } from './net-totals.ts';
 import type { Routes } from './network-routes.ts';
 import type { PeerLink, PeerLogic } from './peer-link.ts';
 import { RunningNet } from './running-net.ts';
-import { isInSubnet, type Subnet } from './subnet.ts';
 
-/**
- * The connections to other nodes: accepts and opens them, keeps their number, and passes messages to the protocol
- * logic.
- */
+/** The connections to other nodes: their parts, and the operations that involve several parts. */
 export class ConnectionManager {
   readonly addresses: AddrManager;
+  /** Nodes that the operator has added. */
+  readonly added: AddedNodes;
+  /** Answers to `getaddr`. */
+  readonly addrResponses: AddrResponseCache;
   readonly bans: BanList;
-  readonly totals: NetTotals;
+  readonly discouragement: Discouragement;
+  readonly local: LocalAddresses;
+  readonly nonces: OwnNonces;
   readonly routes: Routes;
   readonly slots: Slots;
+  /** All connections, including those in the handshake. */
+  readonly table: ConnectionTable;
+  readonly totals: NetTotals;
   readonly #state: NetState;
-  readonly #nonces: OwnNonces;
-  readonly #addrResponses: AddrResponseCache;
   #running: RunningNet | null = null;
 
   constructor(options: NetOptions, deps: NetDependencies) {
     const state = new NetState(options, deps);
     this.#state = state;
     this.addresses = state.addresses;
+    this.added = state.added;
     this.bans = state.bans;
-    this.totals = state.totals;
+    this.discouragement = state.discouragement;
+    this.local = state.local;
     this.routes = state.routes;
     this.slots = state.slots;
-    this.#nonces = new OwnNonces(state.table);
+    this.table = state.table;
+    this.totals = state.totals;
+    this.nonces = new OwnNonces(state.table);
     const { timing, random } = state.deps;
-    this.#addrResponses = new AddrResponseCache(
+    this.addrResponses = new AddrResponseCache(
       state.addresses,
       ({ address }) => state.isBannedOrDiscouraged(address),
       timing.clock,
@@ -63,19 +69,6 @@ export class ConnectionManager {
     await running?.stop();
   }
 
-  /** Returns all connections, including those in the handshake. */
-  links(): PeerLink[] {
-    return this.#state.table.all();
-  }
-
-  link(id: number): PeerLink | null {
-    return this.#state.table.byId(id);
-  }
-
-  counts(): ConnectionCounts {
-    return countsOf(this.#state.table);
-  }
-
   /** Whether network activity is enabled. */
   get active(): boolean {
     return this.#state.active;
@@ -86,7 +79,7 @@ export class ConnectionManager {
     if (active === this.#state.active) return;
     this.#state.active = active;
     this.#state.deps.log.info(active ? 'network activated' : 'network deactivated');
-    if (!active) for (const connection of this.#state.table.all()) connection.disconnect('network inactive');
+    if (!active) for (const connection of this.table.all()) connection.disconnect('network inactive');
   }
 
   /** Opens a connection to an address or host name. Returns null if it fails or its type has no free slot. */
@@ -102,70 +95,8 @@ export class ConnectionManager {
     }
   }
 
-  /** Adds a node to be connected to permanently. Returns false if it is known. */
-  addNode(text: string, v2: boolean = this.#state.options.v2): boolean {
-    return this.#state.added.addNode({ text, v2 });
-  }
-
-  /** Removes an added node; an existing connection stays open. Returns false if it was not added. */
-  removeNode(text: string): boolean {
-    return this.#state.added.removeNode(text);
-  }
-
-  addedNodes(): AddedNodeState[] {
-    return this.#state.added.states(this.#state.table);
-  }
-
-  /** Disconnects a peer by id or by `link.name`. Returns whether it existed. */
-  disconnect(which: number | string, reason = 'requested by operator'): boolean {
-    const links = this.#state.table.all().filter(({ id, name }) => id === which || name === which);
-    links[0]?.disconnect(reason);
-    return links.length > 0;
-  }
-
-  /** Disconnects all peers of a subnet, as after a ban. Returns their number. */
-  disconnectSubnet(subnet: Subnet, reason = 'banned by operator'): number {
-    const links = this.#state.table.all().filter(({ service }) => isInSubnet(service.address, subnet));
-    for (const link of links) link.disconnect(reason);
-    return links.length;
-  }
-
-  /** Discourages the address of a misbehaving peer. The caller decides who is exempt, and disconnects. */
-  discourage({ service }: PeerLink): void {
-    this.#state.discouragement.discourage(service.address);
-  }
-
   isBannedOrDiscouraged(address: NetAddress): boolean {
     return this.#state.isBannedOrDiscouraged(address);
-  }
-
-  /** Returns the answer to `getaddr` for a peer. */
-  addrResponse(link: PeerLink): readonly PeerAddress[] {
-    return this.#addrResponses.responseFor(link);
-  }
-
-  localAddresses(): readonly LocalAddress[] {
-    return this.#state.local.list();
-  }
-
-  /** Returns our address to announce to a peer that sees us at `seenAs`, or null. */
-  localAddressFor(link: PeerLink, seenAs: NetService | null): NetService | null {
-    return this.#state.local.forPeer(link, seenAs);
-  }
-
-  /** Records that a peer sees us at an address. Returns whether the address was known. */
-  sawLocal(service: NetService): boolean {
-    return this.#state.local.seen(service);
-  }
-
-  /** Returns the nonce of our `version` message on a link. */
-  nonceOf(link: PeerLink): bigint {
-    return this.#nonces.nonceOf(link);
-  }
-
-  /** Returns whether a nonce is ours, so that the peer is ourselves. */
-  isOwnNonce(nonce: bigint): boolean {
-    return this.#nonces.isOwn(nonce);
   }
 
   /**
@@ -186,12 +117,7 @@ export class ConnectionManager {
   /** Returns the number of established peers of a type beyond its slots. */
   extraPeers(type: 'outbound-full-relay' | 'block-relay-only'): number {
     const slots = type === 'block-relay-only' ? this.slots.blockRelay : this.slots.fullRelay;
-    return Math.max(0, this.#state.table.countIf((link) => link.type === type && link.standing.established) - slots);
-  }
-
-  /** Returns the number of manual and full-relay connections on a network; the only one of a network is protected. */
-  fullOutboundOn(network: NetworkClass): number {
-    return this.#state.table.fullOutboundOn(network);
+    return Math.max(0, this.table.countIf((link) => link.type === type && link.standing.established) - slots);
   }
 
   /**
@@ -202,13 +128,8 @@ export class ConnectionManager {
     return this.#running?.acceptor.makeRoomForTransactionRelay(link) ?? true;
   }
 
-  /** Returns whether the daily upload target is reached. Historical blocks stop earlier. */
-  uploadTargetReached(historical: boolean): boolean {
-    return this.totals.upload.isReached(historical);
-  }
-
   #hasFreeSlotFor(type: OutboundType, { dialer, outbound }: RunningNet): boolean {
-    const used = this.#state.table.count(type) + dialer.pending(type);
+    const used = this.table.count(type) + dialer.pending(type);
     if (type === 'outbound-full-relay') return used < this.slots.fullRelay;
     if (type === 'block-relay-only') return used < this.slots.blockRelay;
     return outbound?.hasFreeSlot ?? true;

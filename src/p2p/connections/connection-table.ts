@@ -2,9 +2,17 @@ import { equalAddresses, equalServices, type NetAddress, type NetService } from 
 import { type NetworkClass, networkOf } from '../address/net-group.ts';
 import type { Connection } from './connection.ts';
 import type { ConnectionType, PeerLink } from './peer-link.ts';
+import { isInSubnet, type Subnet } from './subnet.ts';
 
 /** Whether the connection is a manual or full-relay outbound connection. */
 const isFullOutbound = ({ type }: Connection) => type === 'manual' || type === 'outbound-full-relay';
+
+interface ConnectionCounts {
+  readonly inbound: number;
+  readonly outbound: number;
+  readonly byType: ReadonlyMap<ConnectionType, number>;
+  readonly byNetwork: ReadonlyMap<NetworkClass, number>;
+}
 
 /** All open connections. Closed ones are excluded at once, even before the protocol logic is notified. */
 export class ConnectionTable {
@@ -55,31 +63,38 @@ export class ConnectionTable {
     return this.countIf((connection) => connection.name === name) > 0;
   }
 
-  /** Returns the number of manual and full-relay connections on a network. */
+  /** Disconnects a peer by id or by `link.name`. Returns whether it existed. */
+  disconnect(which: number | string, reason = 'requested by operator'): boolean {
+    const links = this.all().filter(({ id, name }) => id === which || name === which);
+    links[0]?.disconnect(reason);
+    return links.length > 0;
+  }
+
+  /** Disconnects all peers of a subnet, as after a ban. Returns their number. */
+  disconnectSubnet(subnet: Subnet, reason = 'banned by operator'): number {
+    const links = this.all().filter(({ service }) => isInSubnet(service.address, subnet));
+    for (const link of links) link.disconnect(reason);
+    return links.length;
+  }
+
+  counts(): ConnectionCounts {
+    const byType = new Map<ConnectionType, number>();
+    const byNetwork = new Map<NetworkClass, number>();
+    const links = this.all();
+    for (const { type, network } of links) {
+      byType.set(type, (byType.get(type) ?? 0) + 1);
+      byNetwork.set(network, (byNetwork.get(network) ?? 0) + 1);
+    }
+    const inbound = byType.get('inbound') ?? 0;
+    return { inbound, outbound: links.length - inbound, byType, byNetwork };
+  }
+
+  /** Returns the number of manual and full-relay connections on a network; the only one of a network is protected. */
   fullOutboundOn(network: NetworkClass): number {
     return this.countIf(
       (connection) => isFullOutbound(connection) && networkOf(connection.service.address) === network,
     );
   }
-}
-
-export interface ConnectionCounts {
-  readonly inbound: number;
-  readonly outbound: number;
-  readonly byType: ReadonlyMap<ConnectionType, number>;
-  readonly byNetwork: ReadonlyMap<NetworkClass, number>;
-}
-
-export function countsOf(table: ConnectionTable): ConnectionCounts {
-  const byType = new Map<ConnectionType, number>();
-  const byNetwork = new Map<NetworkClass, number>();
-  const links = table.all();
-  for (const { type, network } of links) {
-    byType.set(type, (byType.get(type) ?? 0) + 1);
-    byNetwork.set(network, (byNetwork.get(network) ?? 0) + 1);
-  }
-  const inbound = byType.get('inbound') ?? 0;
-  return { inbound, outbound: links.length - inbound, byType, byNetwork };
 }
 
 /** The nonces of our `version` messages per connection, by which a connection to ourselves is detected. */

@@ -23,18 +23,21 @@ export interface AddedNodeState extends AddedNode {
 /** Nodes that the operator wants to be connected to permanently (`addnode`). */
 export class AddedNodes {
   readonly #defaultPort: number;
+  readonly #defaultV2: boolean;
   #nodes: AddedNode[] = [];
 
-  constructor(defaultPort: number) {
+  constructor(defaultPort: number, defaultV2: boolean) {
     this.#defaultPort = defaultPort;
+    this.#defaultV2 = defaultV2;
   }
 
   get size(): number {
     return this.#nodes.length;
   }
 
-  /** Adds a node. Returns false if it is known or the list is full. */
-  addNode(node: AddedNode): boolean {
+  /** Adds a node, which is connected to permanently. Returns false if it is known or the list is full. */
+  addNode(text: string, v2: boolean = this.#defaultV2): boolean {
+    const node = { text, v2 };
     const service = this.#serviceOf(node);
     const isSame = (other: AddedNode) => {
       const known = this.#serviceOf(other);
@@ -45,7 +48,7 @@ export class AddedNodes {
     return true;
   }
 
-  /** Removes a node by the exact text it was added with. Returns whether it existed. */
+  /** Removes a node by the exact text it was added with; its connection stays open. Returns whether it existed. */
   removeNode(text: string): boolean {
     const before = this.#nodes.length;
     this.#nodes = this.#nodes.filter((node) => node.text !== text);

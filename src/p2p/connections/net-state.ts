@@ -54,7 +54,7 @@ export class NetState {
     this.totals = new NetTotals(timing.clock, options.maxUpload);
     this.routes = new Routes(options);
     this.slots = connectionSlots(options.maxConnections);
-    this.added = new AddedNodes(params.ports.p2p);
+    this.added = new AddedNodes(params.ports.p2p, options.v2);
     const port = listen?.port ?? params.ports.p2p;
     this.local = new LocalAddresses({ listening: listen !== null, port, discover }, this.routes, random);
     for (const service of options.externalAddresses) this.local.add(service, LOCAL_SCORES.manual);

@@ -20,16 +20,16 @@ describe('inbound connections', () => {
     const old = await inbound(port);
     old.send('version', new Uint8Array(100));
     await until(() => logic.links.length === 2);
-    await until(() => manager.links().every((link) => link.protocol !== 'detecting'));
+    await until(() => manager.table.all().every((link) => link.protocol !== 'detecting'));
     expect(transport.sessionId).not.toBeNull();
     expect(logic.links.map(({ type }) => type)).toEqual(['inbound', 'inbound']);
-    expect(manager.counts()).toEqual({
+    expect(manager.table.counts()).toEqual({
       inbound: 2,
       outbound: 0,
       byType: new Map([['inbound', 2]]),
       byNetwork: new Map([['unroutable', 2]]),
     });
-    expect(manager.link(0)?.localService).toEqual(service(`127.0.0.1:${port}`));
+    expect(manager.table.byId(0)?.localService).toEqual(service(`127.0.0.1:${port}`));
   });
 
   test('one listening setting covers IPv6 and IPv4', async () => {
@@ -39,7 +39,7 @@ describe('inbound connections', () => {
     (await both.inbound(port)).send('version', new Uint8Array(100));
     await until(() => both.logic.links.length === 1);
     expect(both.logic.links[0]!.service.address.network).toBe('ipv4');
-    const found = ({ manager }: typeof both) => manager.localAddresses().map(({ service }) => service.address.network);
+    const found = ({ manager }: typeof both) => manager.local.list().map(({ service }) => service.address.network);
     expect(found(both)).toEqual(['ipv4', 'ipv6']);
 
     const one = world({ options: { listen: { host: '0.0.0.0', port: 0 }, discover: true }, deps: { interfaces } });
@@ -60,21 +60,21 @@ describe('inbound connections', () => {
     manager.bans.ban(parseSubnet('127.0.0.0/8')!);
     const refused = await inbound(port);
     await until(() => refused.closed);
-    expect(manager.links()).toEqual([]);
+    expect(manager.table.all()).toEqual([]);
 
     const other = world({ options: { ...LISTEN, permissions: rules('noban@127.0.0.1') } });
     other.manager.bans.ban(parseSubnet('127.0.0.1')!);
     await other.inbound(other.start());
-    await until(() => other.manager.links().length === 1);
-    expect([...other.manager.links()[0]!.permissions].sort()).toEqual(['download', 'noban']);
+    await until(() => other.manager.table.all().length === 1);
+    expect([...other.manager.table.all()[0]!.permissions].sort()).toEqual(['download', 'noban']);
   });
 
   test('a ban can disconnect existing peers', async () => {
     const { start, inbound, manager, logic } = world({ options: { ...LISTEN, v2: false } });
     const peer = await inbound(start());
     await until(() => logic.links.length === 1);
-    expect(manager.disconnectSubnet(parseSubnet('10.0.0.0/8')!)).toBe(0);
-    expect(manager.disconnectSubnet(parseSubnet('127.0.0.0/8')!)).toBe(1);
+    expect(manager.table.disconnectSubnet(parseSubnet('10.0.0.0/8')!)).toBe(0);
+    expect(manager.table.disconnectSubnet(parseSubnet('127.0.0.0/8')!)).toBe(1);
     await until(() => peer.closed && logic.events.length === 2);
     expect(logic.events[1]).toBe('closed 0 banned by operator');
   });
@@ -85,13 +85,13 @@ describe('inbound connections', () => {
     const port = start();
     await inbound(port);
     await until(() => logic.links.length === 1);
-    manager.discourage(logic.links[0]!);
+    manager.discouragement.discourage(logic.links[0]!.service.address);
     expect(manager.isBannedOrDiscouraged(service('127.0.0.1').address)).toBe(true);
     await inbound(port);
     await until(() => logic.links.length === 2);
     const third = await inbound(port);
     await until(() => third.closed);
-    expect(manager.counts().inbound).toBe(2);
+    expect(manager.table.counts().inbound).toBe(2);
   });
 
   test('a connection is refused if all slots are full and no peer can be evicted', async () => {
@@ -101,7 +101,7 @@ describe('inbound connections', () => {
     await until(() => logic.links.length === 2);
     const third = await inbound(port);
     await until(() => third.closed);
-    expect(manager.counts().inbound).toBe(2);
+    expect(manager.table.counts().inbound).toBe(2);
   });
 
   test('a peer is evicted for a new one if there are many', async () => {
@@ -115,7 +115,7 @@ describe('inbound connections', () => {
     await inbound(port);
     await until(() => logic.links.length === 41 && logic.events.length === 42);
     expect(logic.events.filter((event) => event.endsWith('evicted')).length).toBe(1);
-    expect(manager.counts().inbound).toBe(40);
+    expect(manager.table.counts().inbound).toBe(40);
     expect(manager.totals.closeReasons).toEqual(new Map([['evicted', 1]]));
   });
 
@@ -129,18 +129,18 @@ describe('inbound connections', () => {
       logic.links[i]!.standing.relaysTransactions = true;
       if (i < 30) expect(manager.makeRoomForTransactionRelay(logic.links[i]!)).toBe(true);
     }
-    expect(manager.links().length).toBe(31);
+    expect(manager.table.all().length).toBe(31);
     expect(manager.makeRoomForTransactionRelay(logic.links[30]!)).toBe(true);
-    await until(() => manager.links().length === 30);
+    await until(() => manager.table.all().length === 30);
     expect(logic.links[30]!.closed).toBe(false);
   });
 
   test('a silent peer is disconnected after a minute', async () => {
     const { start, inbound, manager, time, logic } = world({ options: LISTEN });
     const peer = await inbound(start());
-    await until(() => manager.links().length === 1);
+    await until(() => manager.table.all().length === 1);
     await time.pass(60_000);
-    expect(manager.links().length).toBe(1);
+    expect(manager.table.all().length).toBe(1);
     await time.pass(1000);
     await until(() => peer.closed);
     expect(logic.events).toEqual([]);
@@ -189,17 +189,17 @@ describe('connections of the operator', () => {
   test('an added node is connected to at once, retried each minute, and not after its removal', async () => {
     const { start, internet, time, manager } = world({ options: { maxConnections: 0 } });
     start();
-    expect(manager.addNode('9.9.9.9')).toBe(true);
-    expect(manager.addNode('9.9.9.9:18444')).toBe(false);
+    expect(manager.added.addNode('9.9.9.9')).toBe(true);
+    expect(manager.added.addNode('9.9.9.9:18444')).toBe(false);
     await time.pass(2000);
     expect(internet.dialled).toEqual(['9.9.9.9:18444']);
     await time.pass(59_000);
     expect(internet.dialled.length).toBe(1);
     await time.pass(2000);
     expect(internet.dialled.length).toBe(2);
-    expect(manager.addedNodes()).toEqual([{ text: '9.9.9.9', v2: true, connected: null }]);
-    expect(manager.removeNode('9.9.9.9:18444')).toBe(false);
-    expect(manager.removeNode('9.9.9.9')).toBe(true);
+    expect(manager.added.states(manager.table)).toEqual([{ text: '9.9.9.9', v2: true, connected: null }]);
+    expect(manager.added.removeNode('9.9.9.9:18444')).toBe(false);
+    expect(manager.added.removeNode('9.9.9.9')).toBe(true);
     await time.pass(200_000);
     expect(internet.dialled.length).toBe(2);
   });
@@ -209,15 +209,15 @@ describe('connections of the operator', () => {
     start();
     for (const name of groups(10)) {
       internet.node(name);
-      manager.addNode(name, false);
+      manager.added.addNode(name, false);
     }
     await time.pass(10_000);
     await until(() => logic.links.length === 8);
     await time.pass(130_000);
-    expect([logic.links.length, manager.counts().byType]).toEqual([8, new Map([['manual', 8]])]);
-    expect(manager.addedNodes().filter(({ connected }) => connected !== null).length).toBe(8);
-    expect(manager.disconnect(groups(1)[0]!)).toBe(true);
-    expect(manager.disconnect('nobody')).toBe(false);
+    expect([logic.links.length, manager.table.counts().byType]).toEqual([8, new Map([['manual', 8]])]);
+    expect(manager.added.states(manager.table).filter(({ connected }) => connected !== null).length).toBe(8);
+    expect(manager.table.disconnect(groups(1)[0]!)).toBe(true);
+    expect(manager.table.disconnect('nobody')).toBe(false);
   });
 
   test('outbound permissions apply to manual connections', async () => {
@@ -270,30 +270,30 @@ test('a connection to ourselves is detected by its nonce', async () => {
   internet.node('9.9.9.9:18444');
   start();
   const link = (await manager.connectTo('9.9.9.9', 'manual'))!;
-  const nonce = manager.nonceOf(link);
-  expect(manager.nonceOf(link)).toBe(nonce);
-  expect([manager.isOwnNonce(nonce), manager.isOwnNonce(nonce + 1n)]).toEqual([true, false]);
+  const nonce = manager.nonces.nonceOf(link);
+  expect(manager.nonces.nonceOf(link)).toBe(nonce);
+  expect([manager.nonces.isOwn(nonce), manager.nonces.isOwn(nonce + 1n)]).toEqual([true, false]);
   link.standing.established = true;
-  expect(manager.isOwnNonce(nonce)).toBe(false);
+  expect(manager.nonces.isOwn(nonce)).toBe(false);
 });
 
 test('an inactive network has no connections, and they resume when it is activated', async () => {
   const { start, inbound, manager, time, internet, logic } = world({ options: { ...LISTEN, v2: false } });
   internet.node('9.9.9.9:18444');
   const port = start();
-  manager.addNode('9.9.9.9', false);
+  manager.added.addNode('9.9.9.9', false);
   await inbound(port);
-  await time.passUntil(() => manager.links().length === 2);
+  await time.passUntil(() => manager.table.all().length === 2);
   manager.setActive(false);
   await until(() => logic.events.length === 4);
-  expect([manager.active, manager.links()]).toEqual([false, []]);
+  expect([manager.active, manager.table.all()]).toEqual([false, []]);
   const refused = await inbound(port);
   await until(() => refused.closed);
   const { length } = internet.dialled;
   await time.pass(130_000);
   expect(internet.dialled.length).toBe(length);
   manager.setActive(true);
-  await time.passUntil(() => manager.links().length === 1, 10_000);
+  await time.passUntil(() => manager.table.all().length === 1, 10_000);
 });
 
 test('two nodes on this machine exchange messages', async () => {
@@ -321,7 +321,7 @@ test('stop closes every connection, timer and loop', async () => {
   await until(() => logic.links.length === 2);
   await manager.stop();
   await until(() => peer.closed);
-  expect(manager.links()).toEqual([]);
+  expect(manager.table.all()).toEqual([]);
   expect(logic.events.slice(2).sort()).toEqual(['closed 0 shutdown', 'closed 1 shutdown']);
   expect(time.sleeping).toBe(0);
   expect(inbound(port)).rejects.toThrow();
@@ -346,7 +346,7 @@ test('stop does not wait for name servers, peers or proxies', async () => {
   const options = { params: { ...OPTIONS.params, dnsSeeds: ['seed.one'] } };
   const { start, manager, time } = world({ options, deps });
   start();
-  manager.addNode('a.example');
+  manager.added.addNode('a.example');
   const dialled = manager.connectTo('9.9.9.9', 'manual');
   await time.pass(3000);
   await until(() => asked.length >= 3);
@@ -381,10 +381,10 @@ test('sent bytes count for the upload target', async () => {
   const { start, inbound, manager, logic } = world({ options: { ...OPTIONS, ...LISTEN, maxUpload: 1, v2: false } });
   await inbound(start());
   await until(() => logic.links.length === 1);
-  expect([manager.uploadTargetReached(false), manager.uploadTargetReached(true)]).toEqual([false, true]);
+  expect([manager.totals.upload.isReached(false), manager.totals.upload.isReached(true)]).toEqual([false, true]);
   logic.links[0]!.sendPayload('block', new Uint8Array(1_100_000));
   await until(() => manager.totals.sent > 1_100_000);
-  expect(manager.uploadTargetReached(false)).toBe(true);
+  expect(manager.totals.upload.isReached(false)).toBe(true);
 });
 
 // Other nodes learn when an address was last seen, which must not reveal our block-relay-only peers.

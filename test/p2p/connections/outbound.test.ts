@@ -44,7 +44,7 @@ test('eight full-relay and two block-relay-only connections to different groups 
   expect(typesOf(here).slice(8)).toEqual(['block-relay-only', 'block-relay-only']);
   const first = logic.links.map(({ service }) => service.address.bytes[0]);
   expect(new Set(first).size).toBe(10);
-  expect(manager.counts().byNetwork).toEqual(new Map([['ipv4', 10]]));
+  expect(manager.table.counts().byNetwork).toEqual(new Map([['ipv4', 10]]));
 });
 
 test('a lost connection is replaced', async () => {
@@ -80,7 +80,7 @@ test('banned, discouraged, own and unsuitable addresses are not connected to', a
   internet.node('2.2.2.2:18444');
   here.start();
   const misbehaving = await manager.connectTo('2.2.2.2', 'manual');
-  manager.discourage(misbehaving!);
+  manager.discouragement.discourage(misbehaving!.service.address);
   misbehaving!.disconnect('test');
   internet.dialled.length = 0;
   await time.passUntil(() => here.logic.links.some(({ name }) => name === '5.5.5.5:18444'));
@@ -115,16 +115,16 @@ test('an extra connection is made when the protocol logic allows it', async () =
   here.start();
   await here.time.passUntil(() => here.logic.links.length === 10);
   expect(here.manager.allowExtraFullRelay(true)).toBe(true);
-  await here.time.passUntil(() => here.manager.counts().byType.get('outbound-full-relay') === 9);
+  await here.time.passUntil(() => here.manager.table.counts().byType.get('outbound-full-relay') === 9);
   // The eleventh slot is used, and there is none for a second extra connection.
   await here.time.pass(10_000);
-  expect(here.manager.counts().byType.get('outbound-full-relay')).toBe(9);
+  expect(here.manager.table.counts().byType.get('outbound-full-relay')).toBe(9);
   for (const link of here.logic.links) link.standing.established = true;
   expect(here.manager.extraPeers('outbound-full-relay')).toBe(1);
   here.manager.allowExtraFullRelay(false);
   here.logic.links.find(({ type }) => type === 'outbound-full-relay')!.disconnect('test');
   here.manager.allowExtraBlockRelay(true);
-  const blockRelay = () => here.manager.counts().byType.get('block-relay-only');
+  const blockRelay = () => here.manager.table.counts().byType.get('block-relay-only');
   await here.time.passUntil(() => {
     for (const link of here.logic.links) if (link.type === 'feeler') link.disconnect('feeler');
     return blockRelay() === 3;
@@ -375,7 +375,7 @@ describe('proxies', () => {
       return here.logic.links.some(({ network, type }) => network === 'onion' && type === 'outbound-full-relay');
     }, 1000);
     expect(asked.length).toBeGreaterThan(0);
-    expect(here.manager.fullOutboundOn('onion')).toBe(1);
+    expect(here.manager.table.fullOutboundOn('onion')).toBe(1);
     await turns(1);
   }, 180_000);
 });
