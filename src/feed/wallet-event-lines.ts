@@ -12,7 +12,8 @@ import { WalletView } from '../wallet/read/wallet-view.ts';
 import type { WalletCursor } from '../wallet/store/wallet-meta.ts';
 import type { WalletReads } from '../wallet/store/wallet-reads.ts';
 import { TxStateCode } from '../wallet/store/wallet-schema.ts';
-import type { TxBlock, WalletTxRecord } from '../wallet/store/wallet-tx-store.ts';
+import type { WalletTxRecord } from '../wallet/store/wallet-tx-reads.ts';
+import type { TxBlock } from '../wallet/store/wallet-tx-store.ts';
 import type { WalletState } from '../wallet/wallet-state.ts';
 import { walletPlace } from './event-cursor.ts';
 

@@ -18,7 +18,7 @@ import { ADDRESS_TYPES, type AddressType, ownDescriptor } from './scripts/own-de
 import { WalletScripts } from './scripts/wallet-scripts.ts';
 import { SpentCode, TxStateCode } from './store/wallet-schema.ts';
 import { WalletStore } from './store/wallet-store.ts';
-import type { WalletTxRecord } from './store/wallet-tx-store.ts';
+import type { WalletTxRecord } from './store/wallet-tx-reads.ts';
 import { KeyVault } from './vault/key-vault.ts';
 import { scryptCostOf } from './vault/passphrase-key.ts';
 import type { WalletChain, WalletFees, WalletMempool } from './wallet-chain.ts';

@@ -6,7 +6,7 @@ import { sumOutputs, transactionFromBytes } from '../../primitives/transaction.t
 import { addressOf } from '../../script/address.ts';
 import type { WalletView } from '../../wallet/read/wallet-view.ts';
 import { TxStateCode } from '../../wallet/store/wallet-schema.ts';
-import type { WalletTxRecord } from '../../wallet/store/wallet-tx-store.ts';
+import type { WalletTxRecord } from '../../wallet/store/wallet-tx-reads.ts';
 
 /** Selection and form of the listed entries of a transaction. */
 export interface EntryOptions {

@@ -6,7 +6,8 @@ import { type Clock, unixSeconds } from '../../util/clock.ts';
 import { runSteps, type Steps } from '../../util/slices.ts';
 import { TxStateCode } from '../store/wallet-schema.ts';
 import type { WalletStore } from '../store/wallet-store.ts';
-import type { TxBlock, WalletTxRecord } from '../store/wallet-tx-store.ts';
+import type { WalletTxRecord } from '../store/wallet-tx-reads.ts';
+import type { TxBlock } from '../store/wallet-tx-store.ts';
 
 /** The part of a wallet's scripts that the ledger needs. */
 export interface ScriptOwner {

@@ -5,7 +5,7 @@ import type { KeyEncoding } from '../descriptor/descriptor.ts';
 import type { WalletCursor } from '../store/wallet-meta.ts';
 import { depthOf, type WalletReads } from '../store/wallet-reads.ts';
 import { TxStateCode } from '../store/wallet-schema.ts';
-import type { WalletTxRecord } from '../store/wallet-tx-store.ts';
+import type { WalletTxRecord } from '../store/wallet-tx-reads.ts';
 
 /** Confirmations before a coinbase can be spent, including its own block. */
 export const MATURE_DEPTH = 101;

@@ -12,7 +12,7 @@ import type { PsbtVersion } from '../psbt/psbt.ts';
 import { WalletView } from '../read/wallet-view.ts';
 import { contextOf } from '../signing/sign-transaction.ts';
 import { TxStateCode } from '../store/wallet-schema.ts';
-import type { WalletTxRecord } from '../store/wallet-tx-store.ts';
+import type { WalletTxRecord } from '../store/wallet-tx-reads.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 import {

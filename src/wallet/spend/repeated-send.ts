@@ -5,7 +5,7 @@ import { type Transaction, txidOf } from '../../primitives/transaction.ts';
 import { equalBytes } from '../../util/bytes.ts';
 import type { Recipient } from '../coin-selection/build-transaction.ts';
 import { TxStateCode } from '../store/wallet-schema.ts';
-import type { WalletTxRecord } from '../store/wallet-tx-store.ts';
+import type { WalletTxRecord } from '../store/wallet-tx-reads.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 import { ensureShortText } from '../wallet-text.ts';

@@ -17,7 +17,7 @@ import { SigningData } from '../keys/signing-data.ts';
 import { availableCoinsSteps } from '../read/available-coins.ts';
 import { WalletView } from '../read/wallet-view.ts';
 import { TxStateCode } from '../store/wallet-schema.ts';
-import type { WalletTxRecord } from '../store/wallet-tx-store.ts';
+import type { WalletTxRecord } from '../store/wallet-tx-reads.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 import type { ExternalSolvingData, NamedInput, SpendRequest } from './spend-request.ts';

@@ -5,7 +5,7 @@ import { openWalletReader } from './wallet-database.ts';
 import { WalletKeyReads } from './wallet-keys-store.ts';
 import type { AddressPurpose, WalletCursor, WalletMeta } from './wallet-meta.ts';
 import { TxStateCode } from './wallet-schema.ts';
-import { outpointRowKey, TX_COLUMNS, txRecord, WalletTxReads, type WalletTxRecord } from './wallet-tx-store.ts';
+import { outpointRowKey, TX_COLUMNS, txRecord, WalletTxReads, type WalletTxRecord } from './wallet-tx-reads.ts';
 
 /** An entry of the address book. */
 export interface BookEntry {

@@ -7,7 +7,8 @@ import { WalletKeyStore } from './wallet-keys-store.ts';
 import type { AddressPurpose, WalletCursor, WalletMeta } from './wallet-meta.ts';
 import { WalletReads } from './wallet-reads.ts';
 import { WalletSeals } from './wallet-seals.ts';
-import { outpointRowKey, WalletTxStore } from './wallet-tx-store.ts';
+import { outpointRowKey } from './wallet-tx-reads.ts';
+import { WalletTxStore } from './wallet-tx-store.ts';
 
 /** A wallet's file, for its single writer. */
 export class WalletStore {

@@ -9,7 +9,7 @@ import type { WalletEnv } from '../../../queries/wallet-env.ts';
 import type { HeaderRecord } from '../../../storage/header-store.ts';
 import { coreTx } from '../../../views/core/core-tx.ts';
 import { WalletTxViews } from '../../../views/core/wallet-tx.ts';
-import type { WalletTxRecord } from '../../../wallet/store/wallet-tx-store.ts';
+import type { WalletTxRecord } from '../../../wallet/store/wallet-tx-reads.ts';
 import { checkLabel, readWallet, WATCH_ONLY_NOTE, walletName } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { type MainThreadEnv, nodeMethod, walletMethod } from '../../engine/method.ts';
