@@ -11,6 +11,7 @@ import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
 import { WalletBackups } from './wallet-backups.ts';
 import { walletFail } from './wallet-error.ts';
 import { DEFAULT_WALLET, removeDatabase, WalletFiles } from './wallet-files.ts';
+import { checkWalletDirectory, type WalletMemory } from './wallet-memory.ts';
 import type { WalletState } from './wallet-state.ts';
 
 export interface WalletManagerOptions {
@@ -27,19 +28,9 @@ export interface WalletManagerOptions {
   readonly known: WalletMemory;
 }
 
-/** The wallets that this node has had, stored outside of their directory. */
-export interface WalletMemory {
-  /** Maps each name to whether the wallet was loaded and has not been unloaded since. */
-  all(): ReadonlyMap<string, boolean>;
-  remember(name: string, inUse: boolean): void;
-  forget(name: string): void;
-}
-
 /** Above this number of connected blocks wallets read the index instead of the blocks. */
 const MAX_BODIES = 8;
 const RESUBMIT_MS = 24 * 60 * 60 * 1000;
-/** Names that one error message lists. */
-const SHOWN_NAMES = 20;
 const UNENCRYPTED =
   'The private keys of this wallet are not encrypted: set a passphrase with encryptwallet, or unload the wallet where the node needs none.';
 
@@ -85,7 +76,7 @@ export class WalletManager {
   open(): void {
     const { log } = this.#deps;
     const known = this.#known.all();
-    this.#checkDirectory(known);
+    checkWalletDirectory(this.files.dir, known);
     this.files.makeDir();
     this.files.removeParts();
     const used = [...known].filter(([, inUse]) => inUse).map(([name]) => name);
@@ -154,15 +145,6 @@ export class WalletManager {
   /** The automatically created wallet is reported on mainnet until it is encrypted. */
   #isReported(wallet: Wallet): boolean {
     return this.#deps.params.name === 'main' && wallet.name === DEFAULT_WALLET && wallet.unencrypted;
-  }
-
-  #checkDirectory(known: ReadonlyMap<string, boolean>): void {
-    if (known.size === 0 || existsSync(this.files.dir)) return;
-    const names = [...known.keys()];
-    const shown = names.length > SHOWN_NAMES ? `${names.slice(0, SHOWN_NAMES).join(', ')}, …` : names.join(', ');
-    throw new OperatorError(
-      `${this.files.dir} is gone, but this node had wallets (${shown}): put the folder back; to restore backups, make an empty folder and start again; to do without them, run "obverse forget-wallet NAME…" with these names`,
-    );
   }
 
   /** Updates the stored names from the files; missing wallets that were in use stay. */

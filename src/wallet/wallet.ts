@@ -3,7 +3,6 @@ import type { NetworkParams } from '../params/network-params.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import type { ChainDatabaseIdentity } from '../storage/database.ts';
-import { sleep } from '../util/abort.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { Exclusive } from '../util/exclusive.ts';
 import type { Log } from '../util/log.ts';
@@ -14,11 +13,13 @@ import { ExtendedPrivateKey, formatExtendedPublicKey } from './keys/extended-key
 import { Ledger } from './ledger/ledger.ts';
 import { completeUnfinished } from './ledger/whole-transaction.ts';
 import type { NodeVoucher } from './node-voucher.ts';
+import { overwriteLeftPlainKeys, overwritePlainKeys } from './overwrite-plain-keys.ts';
 import { ADDRESS_TYPES, type AddressType, ownDescriptor } from './scripts/own-descriptors.ts';
 import { WalletScripts } from './scripts/wallet-scripts.ts';
 import { SpentCode, TxStateCode } from './store/wallet-schema.ts';
 import { WalletStore } from './store/wallet-store.ts';
 import type { WalletTxRecord } from './store/wallet-tx-reads.ts';
+import { UnlockTimer } from './unlock-timer.ts';
 import { KeyVault } from './vault/key-vault.ts';
 import { scryptCostOf } from './vault/passphrase-key.ts';
 import type { WalletChain, WalletFees, WalletMempool } from './wallet-chain.ts';
@@ -59,9 +60,8 @@ export interface NewWallet {
 export const SEED_SIZE = 32;
 /** Addresses of each type that one call may reserve; ten times the usual number of Core's users. */
 const MAX_KEYPOOL = 100_000;
-/** Times at which the overwriting of unencrypted keys is tried again while a reader needs them: 30 s in all. */
-const TRUNCATE_RETRY_MS = 20;
-const MAX_TRUNCATE_ATTEMPTS = 1500;
+const PLAIN_KEYS_LEFT =
+  'the file of a wallet contains unencrypted keys until it is closed or loaded again: a reader does not end';
 /** Time in which transactions are submitted again before other work runs, milliseconds. */
 const RESUBMIT_SLICE_MS = 5;
 /** Calls that may wait for those before them. */
@@ -84,9 +84,8 @@ export class Wallet {
   readonly #ending = new AbortController();
   readonly signal: AbortSignal;
   readonly #copies = new Set<Promise<void>>();
-  #unlockedUntil = 0;
+  readonly #unlockTimer: UnlockTimer;
   #settled = false;
-  #relock: ReturnType<typeof setTimeout> | null = null;
 
   private constructor(name: string, store: WalletStore, deps: WalletDeps) {
     this.name = name;
@@ -95,6 +94,7 @@ export class Wallet {
     this.signal = AbortSignal.any([deps.signal, this.#ending.signal]);
     const { params, clock, chain, mempool, keypool, voucher, log } = deps;
     this.vault = new KeyVault(store, this.signal, scryptCostOf(params.name));
+    this.#unlockTimer = new UnlockTimer(clock, () => this.lock());
     this.scripts = new WalletScripts(store, this.vault, params, keypool);
     store.onRollback = (descriptors, keyIds) => {
       this.vault.forgetRolledBack(keyIds);
@@ -155,7 +155,7 @@ export class Wallet {
     let opened = false;
     try {
       const wallet = new Wallet(name, store, deps);
-      if (wallet.vault.encrypted) truncateLeftWal(store);
+      if (wallet.vault.encrypted) overwriteLeftPlainKeys(store);
       yield* wallet.scripts.loadSteps();
       yield* wallet.sync.loadSteps();
       wallet.integrity.startChecking();
@@ -211,7 +211,7 @@ export class Wallet {
 
   /** Unix seconds, 0 while it is locked; null without a passphrase. */
   get unlockedUntil(): number | null {
-    return this.vault.encrypted ? this.#unlockedUntil : null;
+    return this.vault.encrypted ? this.#unlockTimer.until : null;
   }
 
   /** Whether it has private keys, or may have, and no passphrase. */
@@ -324,9 +324,7 @@ export class Wallet {
   async unlock(passphrase: Uint8Array, seconds: number, caller = ''): Promise<boolean> {
     if (!(await this.vault.unlock(passphrase, caller))) return false;
     // Set first: whatever fails later leaves no keys unlocked.
-    this.#unlockedUntil = unixSeconds(this.deps.clock) + seconds;
-    if (this.#relock) clearTimeout(this.#relock);
-    this.#relockIn(seconds * 1000);
+    this.#unlockTimer.start(seconds);
     await this.integrity.checkUnlocked(passphrase, caller);
     if (this.vault.locked || this.integrity.state !== 'sound') return true;
     this.#reserveActive();
@@ -334,17 +332,8 @@ export class Wallet {
     return true;
   }
 
-  /** A timer can wait at most 24 days. */
-  #relockIn(ms: number): void {
-    const step = Math.min(ms, 1_000_000_000);
-    this.#relock = setTimeout(() => (ms > step ? this.#relockIn(ms - step) : this.lock()), step);
-    this.#relock.unref();
-  }
-
   lock(): void {
-    if (this.#relock) clearTimeout(this.#relock);
-    this.#relock = null;
-    this.#unlockedUntil = 0;
+    this.#unlockTimer.stop();
     this.vault.lock();
   }
 
@@ -355,30 +344,13 @@ export class Wallet {
     await this.vault.encrypt(passphrase, caller, () => this.integrity.trackChanges());
     // A copy that is still being written contains the unencrypted keys.
     await this.copiesDone();
-    await this.#overwritePlainKeys();
+    await overwritePlainKeys(this.store, () => this.deps.log.warn(PLAIN_KEYS_LEFT, { wallet: this.name }), this.signal);
     try {
       await this.vault.unlock(passphrase, caller);
       if (!this.hasFlag('blank')) this.createDefaultDescriptors();
       await this.integrity.vouch();
     } finally {
       this.lock();
-    }
-  }
-
-  /** Overwrites the unencrypted keys in the file and its WAL, as soon as no reader needs them. */
-  async #overwritePlainKeys(): Promise<void> {
-    const { store, signal, deps, name } = this;
-    for (let attempt = 0; !store.truncateWal(); attempt++) {
-      if (attempt === MAX_TRUNCATE_ATTEMPTS) {
-        deps.log.warn(
-          'the file of a wallet contains unencrypted keys until it is closed or loaded again: a reader does not end',
-          {
-            wallet: name,
-          },
-        );
-        return;
-      }
-      await sleep(TRUNCATE_RETRY_MS, signal);
     }
   }
 
@@ -429,15 +401,6 @@ export class Wallet {
     this.#ending.abort(new Error('the wallet is unloaded'));
     this.lock();
     this.store.close();
-  }
-}
-
-/** Overwrites unencrypted keys that a crash after they were sealed has left in the file. */
-function truncateLeftWal(store: WalletStore): void {
-  try {
-    store.truncateWal();
-  } catch {
-    // On a full disk the WAL stays, and the next start tries again.
   }
 }
 

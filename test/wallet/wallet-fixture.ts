@@ -9,7 +9,7 @@ import { type Transaction, transactionBytes } from '../../src/primitives/transac
 import { parseAddress } from '../../src/script/address.ts';
 import { createLog, type Log } from '../../src/util/log.ts';
 import { type NewWallet, Wallet, type WalletDeps } from '../../src/wallet/wallet.ts';
-import type { WalletMemory } from '../../src/wallet/wallet-manager.ts';
+import type { WalletMemory } from '../../src/wallet/wallet-memory.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 
 const SILENT: Log = createLog({ level: 'error', format: 'json', write: (bytes) => bytes.length });
