@@ -39,7 +39,7 @@ export interface StoredWalletCoin {
   readonly spent: number;
 }
 
-export interface TxRow {
+export interface WalletTxRow {
   id: number;
   txid: Uint8Array;
   wtxid: Uint8Array;
@@ -58,7 +58,7 @@ export interface TxRow {
   replaced_by: Uint8Array | null;
 }
 
-export interface CoinRow {
+export interface WalletCoinRow {
   tx: number;
   vout: number;
   value: number;
@@ -71,7 +71,7 @@ export interface CoinRow {
 export const TX_COLUMNS = `id, txid, wtxid, state, height, block_hash, block_index, block_time, received_at, time, coinbase,
   debit, comment, comment_to, replaces, replaced_by`;
 
-export function txRecord(row: TxRow): WalletTxRecord {
+export function txRecord(row: WalletTxRow): WalletTxRecord {
   return {
     id: row.id,
     txid: row.txid,
@@ -92,7 +92,7 @@ export function txRecord(row: TxRow): WalletTxRecord {
   };
 }
 
-export function coinRecord(row: CoinRow): StoredWalletCoin {
+export function coinRecord(row: WalletCoinRow): StoredWalletCoin {
   return { ...row, coinbase: row.coinbase === 1 };
 }
 
@@ -117,14 +117,14 @@ export class WalletTxReads {
   readonly #rivals;
 
   constructor(db: Database) {
-    this.#byTxid = db.prepare<TxRow, [Uint8Array]>(`SELECT ${TX_COLUMNS} FROM txs WHERE txid = ?`);
-    this.#byId = db.prepare<TxRow, [number]>(`SELECT ${TX_COLUMNS} FROM txs WHERE id = ?`);
-    this.#next = db.prepare<TxRow, [number]>(`SELECT ${TX_COLUMNS} FROM txs WHERE id > ? ORDER BY id LIMIT 1`);
+    this.#byTxid = db.prepare<WalletTxRow, [Uint8Array]>(`SELECT ${TX_COLUMNS} FROM txs WHERE txid = ?`);
+    this.#byId = db.prepare<WalletTxRow, [number]>(`SELECT ${TX_COLUMNS} FROM txs WHERE id = ?`);
+    this.#next = db.prepare<WalletTxRow, [number]>(`SELECT ${TX_COLUMNS} FROM txs WHERE id > ? ORDER BY id LIMIT 1`);
     this.#raw = db.prepare<{ raw: Uint8Array }, [number]>('SELECT raw FROM txs WHERE id = ?');
-    this.#coin = db.prepare<CoinRow, [Uint8Array, number]>(
+    this.#coin = db.prepare<WalletCoinRow, [Uint8Array, number]>(
       'SELECT c.* FROM txs t JOIN coins c ON c.tx = t.id WHERE t.txid = ? AND c.vout = ?',
     );
-    this.#coinsOf = db.prepare<CoinRow, [number]>('SELECT * FROM coins WHERE tx = ? ORDER BY vout');
+    this.#coinsOf = db.prepare<WalletCoinRow, [number]>('SELECT * FROM coins WHERE tx = ? ORDER BY vout');
     this.#spenders = db.prepare<{ tx: number }, [Uint8Array]>('SELECT tx FROM spends WHERE outpoint = ? ORDER BY tx');
     this.#conflicts = db.prepare<{ txid: Uint8Array }, [number]>('SELECT txid FROM mempool_conflicts WHERE tx = ?');
     this.#rivals = db.prepare<{ txid: Uint8Array }, [number]>(

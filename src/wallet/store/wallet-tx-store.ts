@@ -2,15 +2,15 @@ import type { Database } from 'bun:sqlite';
 import type { Outpoint } from '../../primitives/outpoint.ts';
 import { SpentCode, TxStateCode } from './wallet-schema.ts';
 import {
-  type CoinRow,
   coinRecord,
   outpointRowKey,
   type StoredWalletCoin,
   TX_COLUMNS,
-  type TxRow,
   txRecord,
+  type WalletCoinRow,
   WalletTxReads,
   type WalletTxRecord,
+  type WalletTxRow,
 } from './wallet-tx-reads.ts';
 
 export interface TxBlock {
@@ -193,7 +193,7 @@ export class WalletTxStore extends WalletTxReads {
   /** Returns the highest transaction that is confirmed or conflicted above a height; null where there is none. */
   highestAbove(height: number): WalletTxRecord | null {
     const row = this.#db
-      .query<TxRow, [number]>(`SELECT ${TX_COLUMNS} FROM txs WHERE height > ? ORDER BY height DESC LIMIT 1`)
+      .query<WalletTxRow, [number]>(`SELECT ${TX_COLUMNS} FROM txs WHERE height > ? ORDER BY height DESC LIMIT 1`)
       .get(height);
     return row && txRecord(row);
   }
@@ -219,7 +219,7 @@ export class WalletTxStore extends WalletTxReads {
     const ofState = (state: number) =>
       `SELECT * FROM (SELECT id FROM txs WHERE state NOT IN (2, 3) AND state = ${state} AND id > ?1 AND id <= ?2
          ORDER BY id LIMIT ${UNCONFIRMED_PAGE})`;
-    const page = this.#db.query<TxRow, [number, number]>(
+    const page = this.#db.query<WalletTxRow, [number, number]>(
       `SELECT ${TX_COLUMNS} FROM txs WHERE id IN (
          ${[TxStateCode.INACTIVE, TxStateCode.MEMPOOL, TxStateCode.ABANDONED].map(ofState).join(' UNION ALL ')}
        ) ORDER BY id LIMIT ${UNCONFIRMED_PAGE}`,
@@ -283,7 +283,7 @@ export class WalletTxStore extends WalletTxReads {
    */
   somePaidBy(tx: number): StoredWalletCoin[] {
     return this.#db
-      .query<CoinRow, [number]>(`SELECT * FROM coins WHERE tx = ? ORDER BY vout LIMIT ${REMOVED_PAGE}`)
+      .query<WalletCoinRow, [number]>(`SELECT * FROM coins WHERE tx = ? ORDER BY vout LIMIT ${REMOVED_PAGE}`)
       .all(tx)
       .map(coinRecord);
   }
