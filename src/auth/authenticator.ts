@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiError, fail } from '../http/errors.ts';
-import { limitKey } from '../http/ip.ts';
 import type { ApiOptions } from '../http/options.ts';
 import { ANONYMOUS, type Principal } from '../http/principal.ts';
 import { SCOPES } from '../http/scopes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
+import { limitKey } from '../util/ip-address.ts';
 import type { Log } from '../util/log.ts';
 import type { MaybePromise } from '../util/maybe-promise.ts';
 import { OperatorError } from '../util/operator-error.ts';

@@ -1,5 +1,5 @@
-import { type IpSubnet, inSubnet, isLoopback, parseIp, parseIpSubnet } from '../http/ip.ts';
 import type { ProxyHeader } from '../http/options.ts';
+import { type IpSubnet, inSubnet, isLoopback, parseIp, parseIpSubnet } from '../util/ip-address.ts';
 
 /** The source of a request. */
 export interface Client {

@@ -1,5 +1,5 @@
+import { limitKey } from '../util/ip-address.ts';
 import type { Call } from './call.ts';
-import { limitKey } from './ip.ts';
 
 /** The party that work and replies are counted for: a credential, or an address without one. */
 export type Owner = string;

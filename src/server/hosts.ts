@@ -1,5 +1,5 @@
 import { fail } from '../http/errors.ts';
-import { parseIp } from '../http/ip.ts';
+import { parseIp } from '../util/ip-address.ts';
 
 export const WRONG_HOST = 'Host names another server; http.allowedHosts lists further names of this one';
 

@@ -1,10 +1,10 @@
 import type { Server } from 'bun';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { ApiError, fail } from '../http/errors.ts';
-import { limitKey } from '../http/ip.ts';
 import type { ApiOptions } from '../http/options.ts';
 import { ANONYMOUS, type Principal } from '../http/principal.ts';
 import { hasScope } from '../http/scopes.ts';
+import { limitKey } from '../util/ip-address.ts';
 import { type MaybePromise, whenReady } from '../util/maybe-promise.ts';
 import type { Hub } from './hub.ts';
 import type { SocketData } from './ws-connection.ts';

@@ -11,9 +11,9 @@ import { issueKey } from '../../src/auth/issue-key.ts';
 import { KeyAdmin } from '../../src/auth/key-admin.ts';
 import { Keyring } from '../../src/auth/keyring.ts';
 import { BoundedMap, FailureTable, TokenBucket } from '../../src/auth/rate-limits.ts';
-import { inSubnet, limitKey, parseIp, parseIpSubnet } from '../../src/http/ip.ts';
 import { access } from '../../src/http/route-access.ts';
 import type { RoutePlugin } from '../../src/server/app.ts';
+import { inSubnet, limitKey, parseIp, parseIpSubnet } from '../../src/util/ip-address.ts';
 import { BEARER, STATIC_KEY, startTestApi } from '../lib/api-fixture.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 

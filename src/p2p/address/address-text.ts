@@ -1,6 +1,6 @@
-import { isIPv4, isIPv6 } from 'node:net';
 import { base32, base32nopad } from '@scure/base';
 import { concatBytes, equalBytes } from '../../util/bytes.ts';
+import { parseIp } from '../../util/ip-address.ts';
 import { addressFromV1, type NetAddress, type NetService } from './net-address.ts';
 
 const TOR_VERSION = 3;
@@ -14,9 +14,10 @@ const PORT = /^\d+$/;
  * zone ids are not supported.
  */
 export function parseNetAddress(text: string): NetAddress | null {
-  if (isIPv4(text)) return { network: 'ipv4', bytes: ipv4Bytes(text) };
-  if (isIPv6(text) && !text.includes('%')) {
-    const address = addressFromV1(ipv6Bytes(text));
+  const ip = text.includes('%') ? null : parseIp(text);
+  if (ip?.length === 4) return { network: 'ipv4', bytes: ip };
+  if (ip) {
+    const address = addressFromV1(ip);
     return address.network === 'internal' ? null : address;
   }
   return parseOnion(text) ?? parseI2p(text);
@@ -63,27 +64,6 @@ export function parseService(text: string, defaultPort: number): NetService | nu
 export function printService({ address, port }: NetService): string {
   const text = printAddress(address);
   return address.network === 'ipv6' || address.network === 'cjdns' ? `[${text}]:${port}` : `${text}:${port}`;
-}
-
-function ipv4Bytes(text: string): Uint8Array {
-  return Uint8Array.from(text.split('.'), Number);
-}
-
-/** Parses a text that `isIPv6` has accepted. */
-function ipv6Bytes(text: string): Uint8Array {
-  const [head = '', tail] = text.split('::');
-  const before = groupBytes(head);
-  const after = groupBytes(tail ?? '');
-  return Uint8Array.of(...before, ...new Uint8Array(16 - before.length - after.length), ...after);
-}
-
-function groupBytes(text: string): number[] {
-  if (text === '') return [];
-  return text.split(':').flatMap((group) => {
-    if (group.includes('.')) return [...ipv4Bytes(group)];
-    const value = Number.parseInt(group, 16);
-    return [value >> 8, value & 0xff];
-  });
 }
 
 function printIpv6(bytes: Uint8Array): string {

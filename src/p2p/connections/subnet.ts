@@ -1,4 +1,5 @@
-import { bytesToHex, equalBytes } from '../../util/bytes.ts';
+import { bytesToHex } from '../../util/bytes.ts';
+import { parsePrefix, sharePrefix } from '../../util/ip-address.ts';
 import { parseNetAddress, printAddress } from '../address/address-text.ts';
 import type { NetAddress } from '../address/net-address.ts';
 import { isValid } from '../address/ranges.ts';
@@ -8,8 +9,6 @@ export interface Subnet {
   readonly address: NetAddress;
   readonly prefix: number;
 }
-
-const PREFIX = /^\d{1,3}$/;
 
 /** Returns the subnet of a single address. */
 function subnetOf(address: NetAddress): Subnet {
@@ -38,7 +37,7 @@ export function printSubnet({ address, prefix }: Subnet): string {
 
 export function isInSubnet(address: NetAddress, { address: base, prefix }: Subnet): boolean {
   if (address.network !== base.network || !isValid(address)) return false;
-  return equalBytes(maskedBytes(address.bytes, prefix), base.bytes);
+  return sharePrefix(address.bytes, base.bytes, prefix);
 }
 
 /** Returns the `Map` key of the subnet with this prefix length that contains the address. */
@@ -56,7 +55,8 @@ function maskedBytes(bytes: Uint8Array, prefix: number): Uint8Array {
 }
 
 function prefixOf(text: string, { network, bytes }: NetAddress): number | null {
-  if (PREFIX.test(text)) return Number(text) <= bytes.length * 8 ? Number(text) : null;
+  const bits = parsePrefix(text, bytes.length);
+  if (bits !== null) return bits;
   // A valid mask consists of ones followed by zeros.
   const mask = parseNetAddress(text);
   if (mask === null || mask.network !== network) return null;

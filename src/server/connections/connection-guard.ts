@@ -1,7 +1,7 @@
 import type { ClientAddresses } from '../../auth/client-address.ts';
-import { isLoopback, limitKey } from '../../http/ip.ts';
 import type { ApiOptions } from '../../http/options.ts';
 import { refillReserve } from '../../util/descriptors.ts';
+import { isLoopback, limitKey } from '../../util/ip-address.ts';
 import type { Log } from '../../util/log.ts';
 import { type Census, type CountedSocket, SocketCensus } from './socket-census.ts';
 import type { Visitors } from './visitors.ts';

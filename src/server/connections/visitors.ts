@@ -1,4 +1,4 @@
-import { parseIp } from '../../http/ip.ts';
+import { parseIp } from '../../util/ip-address.ts';
 import { hostOf, peerName } from './socket-census.ts';
 
 /** A connection that has sent a request. */

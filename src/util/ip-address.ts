@@ -1,10 +1,13 @@
-/** Bytes of an IPv4 (4) or IPv6 (16) address; an IPv4-mapped one gives its IPv4 bytes. Null when it is neither. */
+/**
+ * Returns the bytes of an IPv4 (4) or IPv6 (16) address, in network order; those of an IPv4-mapped one are its IPv4
+ * bytes. Returns null for any other text. The zone of an IPv6 address is ignored.
+ */
 export function parseIp(text: string): Uint8Array | null {
   if (!text.includes(':')) return parseIpv4(text);
   const halves = text.split('%', 1)[0]!.split('::');
   if (halves.length > 2) return null;
-  const head = parseGroups(halves[0]!);
-  const tail = halves.length === 2 ? parseGroups(halves[1]!) : [];
+  const head = parseGroups(halves[0]!, halves.length === 1);
+  const tail = halves.length === 2 ? parseGroups(halves[1]!, true) : [];
   if (!head || !tail) return null;
   const missing = 16 - head.length - tail.length;
   if (halves.length === 2 ? missing < 2 : missing !== 0) return null;
@@ -20,12 +23,13 @@ function parseIpv4(text: string): Uint8Array | null {
   return Uint8Array.from(parts, Number);
 }
 
-function parseGroups(text: string): number[] | null {
+/** `isEnd`: the groups end the address, so the last one may be an IPv4 address. */
+function parseGroups(text: string, isEnd: boolean): number[] | null {
   if (text === '') return [];
   const bytes: number[] = [];
   const groups = text.split(':');
   for (const [i, group] of groups.entries()) {
-    const v4 = i === groups.length - 1 ? parseIpv4(group) : null;
+    const v4 = isEnd && i === groups.length - 1 ? parseIpv4(group) : null;
     if (v4) bytes.push(...v4);
     else if (/^[0-9a-fA-F]{1,4}$/.test(group))
       bytes.push(Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 0xff);
@@ -34,6 +38,7 @@ function parseGroups(text: string): number[] | null {
   return bytes;
 }
 
+/** Whether the text is a loopback address. */
 export function isLoopback(ip: string): boolean {
   const bytes = parseIp(ip);
   if (!bytes) return false;
@@ -49,26 +54,36 @@ export function limitKey(ip: string): string {
   return bytes ? bytes.subarray(0, bytes.length === 4 ? 4 : 8).toHex() : ip;
 }
 
+/** Addresses with a common prefix of `bits` bits. */
 export interface IpSubnet {
   readonly bytes: Uint8Array;
   readonly bits: number;
 }
 
-/** `10.0.0.0/8`, `2001:db8::/32`, or a single address. Null when it is none of these. */
+/** Parses `10.0.0.0/8`, `2001:db8::/32` or a single address. Returns null for any other text. */
 export function parseIpSubnet(text: string): IpSubnet | null {
   const [address, bits, ...rest] = text.split('/');
   const bytes = parseIp(address!);
   if (!bytes || rest.length > 0) return null;
   if (bits === undefined) return { bytes, bits: bytes.length * 8 };
-  if (!/^[0-9]{1,3}$/.test(bits) || Number(bits) > bytes.length * 8) return null;
-  return { bytes, bits: Number(bits) };
+  const prefix = parsePrefix(bits, bytes.length);
+  return prefix === null ? null : { bytes, bits: prefix };
+}
+
+/** Parses the prefix length of an address with `size` bytes, in bits. Returns null if it is not one. */
+export function parsePrefix(text: string, size: number): number | null {
+  return /^[0-9]{1,3}$/.test(text) && Number(text) <= size * 8 ? Number(text) : null;
 }
 
 export function inSubnet(ip: string, { bytes, bits }: IpSubnet): boolean {
   const address = parseIp(ip);
-  if (!address || address.length !== bytes.length) return false;
+  return address !== null && address.length === bytes.length && sharePrefix(address, bytes, bits);
+}
+
+/** Whether the first `bits` bits of two addresses of the same size are equal. */
+export function sharePrefix(a: Uint8Array, b: Uint8Array, bits: number): boolean {
   const whole = bits >> 3;
-  for (let i = 0; i < whole; i++) if (address[i] !== bytes[i]) return false;
+  for (let i = 0; i < whole; i++) if (a[i] !== b[i]) return false;
   const mask = (0xff00 >> (bits & 7)) & 0xff;
-  return (bits & 7) === 0 || (address[whole]! & mask) === (bytes[whole]! & mask);
+  return (bits & 7) === 0 || (a[whole]! & mask) === (b[whole]! & mask);
 }
