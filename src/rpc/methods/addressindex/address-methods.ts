@@ -47,7 +47,7 @@ const range = {
   start: maybe(int('first height, above 0; has an effect only together with end')),
   end: maybe(int('last height, not below start')),
 };
-const blockName = obj({ hash: hashStr(), height: int() });
+const blockName = obj({ hash: hashStr('hash of the block'), height: int('height of the block') });
 
 const ADDRESS_EXAMPLES = [
   example([EXAMPLE.address]),
@@ -143,7 +143,10 @@ export const getaddressutxos = rpcMethod({
   params: [question({ chainInfo: maybe(bool('adds the tip; false by default')) })],
   result: anyOf(
     arr(utxoSchema(), 'in the order of the chain'),
-    obj({ utxos: arr(utxoSchema()), hash: hashStr('hash of the tip'), height: int() }, 'chainInfo is true'),
+    obj(
+      { utxos: arr(utxoSchema()), hash: hashStr('hash of the tip'), height: int('height of the block') },
+      'chainInfo is true',
+    ),
   ),
   examples: [...ADDRESS_EXAMPLES, example([{ addresses: [EXAMPLE.address], chainInfo: true }])],
   scope: 'read',
@@ -167,22 +170,22 @@ export const getaddressutxos = rpcMethod({
 
 function utxoSchema() {
   return obj({
-    address: str(),
-    txid: hashStr(),
-    outputIndex: int(),
-    script: hexStr(),
-    satoshis: int(),
-    height: int(),
+    address: str('the address'),
+    txid: hashStr('id of the transaction'),
+    outputIndex: int('index of the output'),
+    script: hexStr('output script'),
+    satoshis: int('value of the output, satoshis'),
+    height: int('height of the block'),
   });
 }
 
 const DELTA = obj({
   satoshis: int('negative for a spend'),
-  txid: hashStr(),
+  txid: hashStr('id of the transaction'),
   index: int('index of the output, or of the spending input'),
   blockindex: int('index of the transaction within its block'),
-  height: int(),
-  address: str(),
+  height: int('height of the block'),
+  address: str('the address'),
 });
 
 export const getaddressdeltas = rpcMethod({
@@ -226,8 +229,8 @@ export const getaddressmempool = rpcMethod({
   params: [question()],
   result: arr(
     obj({
-      address: str(),
-      txid: hashStr(),
+      address: str('the address'),
+      txid: hashStr('id of the transaction'),
       index: int('index of the output, or of the spending input'),
       satoshis: int('negative for a spend'),
       timestamp: unixTime('time of acceptance'),

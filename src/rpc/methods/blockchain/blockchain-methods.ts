@@ -33,7 +33,6 @@ import {
   nil,
   num,
   obj,
-  type Schema,
   tuple,
   unixTime,
 } from '../../engine/schema.ts';
@@ -42,29 +41,50 @@ import { header, outputScript, shownBlock, txOfBlock } from '../schemas.ts';
 const SECONDS_IN_A_MONTH = 30 * 24 * 60 * 60;
 const READ_US_PER_BYTE = 0.001;
 
+/** Statistics of a block that are whole numbers. Amounts are satoshis, feerates satoshis per virtual byte. */
+const BLOCK_NUMBERS = {
+  avgfee: 'average fee',
+  avgfeerate: 'average feerate',
+  avgtxsize: 'average size of a transaction, bytes',
+  height: 'height of the block',
+  ins: 'number of inputs without that of the coinbase',
+  maxfee: 'highest fee',
+  maxfeerate: 'highest feerate',
+  maxtxsize: 'size of the largest transaction, bytes',
+  medianfee: 'median fee',
+  mediantxsize: 'median size of a transaction, bytes',
+  minfee: 'lowest fee',
+  minfeerate: 'lowest feerate',
+  mintxsize: 'size of the smallest transaction, bytes',
+  outs: 'number of outputs',
+  subsidy: 'block subsidy',
+  swtotal_size: 'size of all transactions with a witness, bytes',
+  swtotal_weight: 'weight of all transactions with a witness',
+  swtxs: 'number of transactions with a witness',
+  total_out: 'value of all outputs without those of the coinbase',
+  total_size: 'size of all transactions without the coinbase, bytes',
+  total_weight: 'weight of all transactions without the coinbase',
+  totalfee: 'sum of all fees',
+  txs: 'number of transactions with the coinbase',
+  utxo_increase: 'outputs made minus outputs spent',
+  utxo_size_inc: 'growth of the set of outputs, bytes',
+  utxo_increase_actual: 'outputs made minus outputs spent, without unspendable outputs',
+  utxo_size_inc_actual: 'growth of the set of unspent outputs, bytes, without unspendable outputs',
+} as const;
+
+const PERCENTILES = tuple(
+  Array.from({ length: 5 }, () => int()),
+  'feerates at 10, 25, 50, 75 and 90 % of the weight',
+);
+
 const BLOCK_STATS = obj(
-  Object.fromEntries(
-    [
-      ...['avgfee', 'avgfeerate', 'avgtxsize', 'height', 'ins', 'maxfee', 'maxfeerate', 'maxtxsize', 'medianfee'],
-      ...['mediantxsize', 'minfee', 'minfeerate', 'mintxsize', 'outs', 'subsidy', 'swtotal_size', 'swtotal_weight'],
-      ...['swtxs', 'total_out', 'total_size', 'total_weight', 'totalfee', 'txs', 'utxo_increase', 'utxo_size_inc'],
-      ...['utxo_increase_actual', 'utxo_size_inc_actual'],
-    ]
-      .map((name): [string, Schema] => [name, int()])
-      .concat([
-        ['blockhash', hashStr()],
-        [
-          'feerate_percentiles',
-          tuple(
-            Array.from({ length: 5 }, () => int()),
-            'at 10, 25, 50, 75 and 90 % of the weight',
-          ),
-        ],
-        ['time', unixTime()],
-        ['mediantime', unixTime()],
-      ])
-      .map(([name, schema]) => [name, maybe(schema)]),
-  ),
+  {
+    ...Object.fromEntries(Object.entries(BLOCK_NUMBERS).map(([name, note]) => [name, maybe(int(note))])),
+    blockhash: maybe(hashStr('hash of the block')),
+    feerate_percentiles: maybe(PERCENTILES),
+    time: maybe(unixTime('time of the block')),
+    mediantime: maybe(unixTime('median of the block and up to ten blocks before it')),
+  },
   'the selected statistics, or all; amounts are satoshis, feerates satoshis per virtual byte',
 );
 
@@ -192,7 +212,7 @@ export const gettxout = rpcMethod({
     obj({
       bestblock: hashStr('hash of the tip'),
       confirmations: int('0 if the transaction is in the mempool'),
-      value: coinAmount(),
+      value: coinAmount('value of the output'),
       scriptPubKey: outputScript,
       coinbase: bool('whether the transaction is a coinbase'),
     }),
@@ -243,13 +263,13 @@ export const gettxoutsetinfo = rpcMethod({
     optional(flagParam('use_index', { note: 'Has no effect, since there is no coinstatsindex.' }), true),
   ],
   result: obj({
-    height: int(),
-    bestblock: hashStr(),
+    height: int('height of the tip'),
+    bestblock: hashStr('hash of the tip'),
     txouts: int('number of unspent outputs'),
     bogosize: int('size of the set in bytes, by a measure that does not depend on the database'),
     hash_serialized_3: maybe(hashStr('if hash_type is hash_serialized_3')),
     muhash: maybe(hashStr('if hash_type is muhash')),
-    total_amount: coinAmount(),
+    total_amount: coinAmount('value of all unspent outputs'),
     transactions: int('number of transactions with unspent outputs'),
     disk_size: int('estimated bytes on disk'),
   }),
@@ -326,8 +346,8 @@ export const getchaintxstats = rpcMethod({
   result: obj({
     time: unixTime('time of the last block of the window'),
     txcount: int('transactions from the genesis block to that block'),
-    window_final_block_hash: hashStr(),
-    window_final_block_height: int(),
+    window_final_block_hash: hashStr('last block of the window'),
+    window_final_block_height: int('its height'),
     window_block_count: int('blocks of the window'),
     window_interval: maybe(int('seconds between the median times of its ends')),
     window_tx_count: maybe(int('transactions of the window')),

@@ -12,8 +12,8 @@ export const getchaintips = nodeMethod({
   params: [],
   result: arr(
     obj({
-      height: int(),
-      hash: hashStr(),
+      height: int('height of the block'),
+      hash: hashStr('hash of the block'),
       branchlen: int('blocks between the tip of the branch and the active chain; 0 for the active chain'),
       status: str('active, valid-fork, valid-headers, headers-only or invalid'),
     }),

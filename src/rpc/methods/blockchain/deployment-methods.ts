@@ -26,8 +26,8 @@ export const getdeploymentinfo = rpcMethod({
     optional(hashParam<BlockHash>('blockhash', 'blockhash', { note: 'Block to describe; the tip by default.' }), null),
   ],
   result: obj({
-    hash: hashStr(),
-    height: int(),
+    hash: hashStr('hash of the block'),
+    height: int('height of the block'),
     script_flags: arr(str(), 'flags for the verification of its scripts'),
     deployments: mapOf(
       'name',
@@ -38,8 +38,8 @@ export const getdeploymentinfo = rpcMethod({
         bip9: maybe(
           obj({
             bit: maybe(int('bit of the block version; only while signals count')),
-            start_time: unixTime(),
-            timeout: unixTime(),
+            start_time: unixTime('median time from which blocks may signal'),
+            timeout: unixTime('median time at which the deployment fails'),
             min_activation_height: int('no earlier block can activate it'),
             status: str('defined, started, locked_in, active or failed'),
             since: int('height at which the status began'),

@@ -30,7 +30,7 @@ export const getrpcinfo = nodeMethod({
   help: 'Returns the running calls.',
   params: [],
   result: obj({
-    active_commands: arr(obj({ method: str(), duration: int('microseconds') })),
+    active_commands: arr(obj({ method: str('name of the method'), duration: int('microseconds') })),
     logpath: str('empty, since the log goes to stderr'),
   }),
   scope: 'read',
@@ -98,12 +98,12 @@ export const getmemoryinfo = nodeMethod({
   result: anyOf(
     obj({
       locked: obj({
-        used: int(),
-        free: int(),
-        total: int(),
-        locked: int(),
-        chunks_used: int(),
-        chunks_free: int(),
+        used: int('bytes in use'),
+        free: int('free bytes'),
+        total: int('bytes in total'),
+        locked: int('bytes that are locked in memory'),
+        chunks_used: int('pieces in use'),
+        chunks_free: int('free pieces'),
       }),
     }),
     str('mallocinfo; never returned'),
@@ -141,10 +141,10 @@ export const getchainstates = nodeMethod({
     chainstates: arr(
       obj({
         blocks: int('height of the tip'),
-        bestblockhash: hashStr(),
-        bits: hexStr(),
-        target: hashStr(),
-        difficulty: num(),
+        bestblockhash: hashStr('hash of the tip'),
+        bits: hexStr('target in compact form'),
+        target: hashStr('the highest valid hash'),
+        difficulty: num('difficulty of the tip'),
         verificationprogress: num('estimated share of the verified transactions, 0 to 1'),
         coins_db_cache_bytes: int('cache of the database'),
         coins_tip_cache_bytes: int('cache of coins'),

@@ -37,19 +37,19 @@ const RATE = obj({ perSecond: num('calls per second'), burst: int('calls at once
 
 const COMMON = {
   id: str('id of the key in lists and logs'),
-  label: str(),
-  scopes: arr(str()),
-  createdAt: unixTime(),
-  expiresAt: orNull(unixTime()),
-  allowedIps: orNull(arr(str('address or subnet'))),
-  rate: orNull(RATE),
-  wallets: orNull(arr(str('name of a wallet that the key may use'))),
+  label: str('label of the key'),
+  scopes: arr(str(), 'rights of the key'),
+  createdAt: unixTime('time of its creation'),
+  expiresAt: orNull(unixTime('time from which the key is rejected')),
+  allowedIps: orNull(arr(str('address or subnet'), 'clients that may use the key')),
+  rate: orNull(noted(RATE, 'rate limit of the key')),
+  wallets: orNull(arr(str('name'), 'wallets that the key may use')),
 };
 
 const KEY = obj({
   ...COMMON,
-  lastUsedAt: anyOf(unixTime(), nil('never')),
-  revokedAt: anyOf(unixTime(), nil('not revoked')),
+  lastUsedAt: anyOf(unixTime('time of the last request'), nil('never')),
+  revokedAt: anyOf(unixTime('time of its revocation'), nil('not revoked')),
 });
 const ISSUED = obj({ ...COMMON, key: str('the key itself; no other call shows it') });
 

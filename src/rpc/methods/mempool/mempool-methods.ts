@@ -126,10 +126,14 @@ export const getmempoolcluster = nodeMethod({
   help: 'Returns the cluster of a transaction in the mempool: all transactions that are connected with it, as chunks in the order in which a miner would include them.',
   params: [hashParam<Txid>('txid', 'txid', { note: 'Transaction in the mempool.' })],
   result: obj({
-    clusterweight: int(),
-    txcount: int(),
+    clusterweight: int('weight of the cluster'),
+    txcount: int('number of its transactions'),
     chunks: arr(
-      obj({ chunkfee: coinAmount('modified fees of the chunk'), chunkweight: int(), txs: arr(hashStr()) }),
+      obj({
+        chunkfee: coinAmount('modified fees of the chunk'),
+        chunkweight: int('weight of the chunk'),
+        txs: arr(hashStr()),
+      }),
       'highest feerate first',
     ),
   }),
@@ -156,7 +160,7 @@ export const gettxspendingprevout = nodeMethod({
   params: [
     array('outputs', (value) => value, {
       oneline: '[{"txid":"hex","vout":n},...]',
-      schema: arr(obj({ txid: hashStr(), vout: int() })),
+      schema: arr(obj({ txid: hashStr('transaction of the output'), vout: int('index of the output') })),
       note: 'Outputs to look up, at least one.',
     }),
     optional(
@@ -175,8 +179,8 @@ export const gettxspendingprevout = nodeMethod({
   ],
   result: arr(
     obj({
-      txid: hashStr(),
-      vout: int(),
+      txid: hashStr('transaction of the output'),
+      vout: int('index of the output'),
       spendingtxid: maybe(hashStr('absent if the mempool does not spend the output')),
       spendingtx: maybe(hexStr('only with return_spending_tx')),
     }),
@@ -246,7 +250,7 @@ export const getprioritisedtransactions = nodeMethod({
     'txid',
     obj({
       fee_delta: int('satoshis'),
-      in_mempool: bool(),
+      in_mempool: bool('whether the transaction is in the mempool'),
       modified_fee: maybe(int('fee with the delta, satoshis; only in the mempool')),
     }),
   ),

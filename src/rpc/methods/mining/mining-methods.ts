@@ -114,7 +114,7 @@ export const generateblock = nodeMethod({
     }),
     optional(flagParam('submit', { note: 'Whether the block is submitted; otherwise it is returned as hex.' }), true),
   ],
-  result: obj({ hash: hashStr(), hex: maybe(hexStr('serialized block, if submit is false')) }),
+  result: obj({ hash: hashStr('hash of the block'), hex: maybe(hexStr('serialized block, if submit is false')) }),
   examples: [example([EXAMPLE.address, []]), example([EXAMPLE.address, [EXAMPLE.signedTransaction], false])],
   scope: 'admin',
   long: true,

@@ -136,7 +136,7 @@ export const getnettotals = nodeMethod({
     uploadtarget: obj({
       timeframe: int('length of a cycle, seconds'),
       target: int('bytes per cycle; 0 for no limit'),
-      target_reached: bool(),
+      target_reached: bool('whether the target is reached'),
       serve_historical_blocks: bool('whether old blocks are still served in this cycle'),
       bytes_left_in_cycle: int('bytes until the target is reached; 0 without a target'),
       time_left_in_cycle: int('seconds; 0 without a target'),
@@ -204,8 +204,11 @@ export const getaddednodeinfo = nodeMethod({
   result: arr(
     obj({
       addednode: str('text with which it was added'),
-      connected: bool(),
-      addresses: arr(obj({ address: str(), connected: str('inbound or outbound') }), 'empty if it is not connected'),
+      connected: bool('whether the node is connected'),
+      addresses: arr(
+        obj({ address: str('address of the node'), connected: str('inbound or outbound') }),
+        'empty if it is not connected',
+      ),
     }),
   ),
   examples: [example([]), example(['192.0.2.7:18444'])],
@@ -274,8 +277,8 @@ export const listbanned = nodeMethod({
   result: arr(
     obj({
       address: str('address or subnet'),
-      ban_created: unixTime(),
-      banned_until: unixTime(),
+      ban_created: unixTime('time of the ban'),
+      banned_until: unixTime('end of the ban'),
       ban_duration: int('seconds'),
       time_remaining: int('seconds'),
     }),
@@ -315,8 +318,8 @@ export const getnodeaddresses = nodeMethod({
     obj({
       time: unixTime('time at which the node was last seen'),
       services: int('bits of its services'),
-      address: str(),
-      port: int(),
+      address: str('address of the node'),
+      port: int('port of the node'),
       network: str('ipv4, ipv6, onion, i2p or cjdns'),
     }),
   ),

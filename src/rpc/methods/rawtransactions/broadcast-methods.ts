@@ -98,14 +98,14 @@ export const testmempoolaccept = nodeMethod({
   ],
   result: arr(
     obj({
-      txid: hashStr(),
-      wtxid: hashStr(),
+      txid: hashStr('id of the transaction'),
+      wtxid: hashStr('hash with witnesses'),
       'package-error': maybe(str('reason for which the transactions are rejected as a package')),
       allowed: maybe(bool('absent if validation ended before this transaction')),
       ...SIZES,
       fees: maybe(
         obj({
-          base: coinAmount(),
+          base: coinAmount('fee of the transaction'),
           'effective-feerate': coinAmount('per 1,000 virtual bytes, with fee deltas'),
           'effective-includes': arr(hashStr(), 'wtxids of the transactions with this common feerate'),
         }),
@@ -169,12 +169,12 @@ export const submitpackage = nodeMethod({
     'tx-results': mapOf(
       'wtxid',
       obj({
-        txid: hashStr(),
+        txid: hashStr('id of the transaction'),
         'other-wtxid': maybe(hashStr('wtxid in the mempool, if the transaction is there with another witness')),
         ...SIZES,
         fees: maybe(
           obj({
-            base: coinAmount(),
+            base: coinAmount('fee of the transaction'),
             'effective-feerate': maybe(coinAmount('per 1,000 virtual bytes; absent if it was in the mempool before')),
             'effective-includes': maybe(arr(hashStr(), 'wtxids of the transactions with this common feerate')),
           }),

@@ -52,7 +52,7 @@ export const decodescript = rpcMethod({
   help: 'Returns a script in readable form, and the addresses of outputs that commit to it.',
   params: [textParam('hexstring', { schema: hexStr(), note: 'Script; may be empty.' })],
   result: obj({
-    asm: str(),
+    asm: str('script in words'),
     desc: str('inferred descriptor'),
     type: str(SCRIPT_TYPE_NOTE),
     address: maybe(str('if the script has an address')),
@@ -60,11 +60,11 @@ export const decodescript = rpcMethod({
     segwit: maybe(
       obj(
         {
-          asm: str(),
-          hex: hexStr(),
-          type: str(),
-          address: maybe(str()),
-          desc: str(),
+          asm: str('script in words'),
+          hex: hexStr('bytes of the script'),
+          type: str('kind of the script'),
+          address: maybe(str('address of the script')),
+          desc: str('inferred descriptor'),
           'p2sh-segwit': str('P2SH address that wraps this output script'),
         },
         'segwit output script for the same key, or with the script as its witness script',

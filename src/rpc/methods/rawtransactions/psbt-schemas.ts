@@ -1,96 +1,157 @@
-import { arr, bool, coinAmount, hexStr, int, mapOf, maybe, obj, str } from '../../engine/schema.ts';
-import { bareTx } from '../schemas.ts';
+import { arr, bool, coinAmount, hexStr, int, mapOf, maybe, noted, obj, str } from '../../engine/schema.ts';
+import { bareTx, outputScript } from '../schemas.ts';
+
+const PREIMAGES = (hash: string) => maybe(mapOf('hash', str('preimage'), `${hash} preimages of the script`));
+const FINGERPRINT = 'first four bytes of the hash of the master key (BIP-32)';
+const LEAF_VERSION = 'version of the leaf (BIP-342)';
+const SCRIPT_HEX = 'bytes of the script';
+const ASM = 'script in words';
+const SCRIPT_TYPE = 'kind of the script';
+
+/** Fields that the PSBT, each input and each output may hold. */
+const UNKNOWN = mapOf('key', hexStr('value'), 'fields of unknown types');
+const PROPRIETARY = arr(
+  obj({
+    identifier: hexStr('prefix of the application'),
+    subtype: int('type within the application'),
+    key: hexStr('rest of the key'),
+    value: hexStr('value of the field'),
+  }),
+  'fields of applications',
+);
+
+const script = (note: string) => maybe(obj({ asm: str(ASM), hex: hexStr(SCRIPT_HEX), type: str(SCRIPT_TYPE) }, note));
+
+const derivation = {
+  pubkey: str('public key'),
+  master_fingerprint: str(FINGERPRINT),
+  path: str('derivation path from the master key'),
+};
+
+/** Fields that inputs and outputs share. */
+const COMMON = {
+  redeem_script: script('redeem script (BIP-16)'),
+  witness_script: script('witness script (BIP-141)'),
+  bip32_derivs: maybe(arr(obj(derivation), 'public keys with their derivations')),
+  taproot_internal_key: maybe(hexStr('internal key without its sign')),
+  taproot_bip32_derivs: maybe(
+    arr(
+      obj({ ...derivation, leaf_hashes: arr(hexStr(), 'leaves that use the key') }),
+      'keys without their sign, with their derivations',
+    ),
+  ),
+  musig2_participant_pubkeys: maybe(
+    arr(
+      obj({
+        aggregate_pubkey: hexStr('aggregate key'),
+        participant_pubkeys: arr(hexStr(), 'keys of the participants, in order'),
+      }),
+      'participants of aggregate keys (BIP-373)',
+    ),
+  ),
+  unknown: maybe(UNKNOWN),
+  proprietary: maybe(PROPRIETARY),
+};
+
+const musigSigner = {
+  participant_pubkey: hexStr('key of the participant'),
+  aggregate_pubkey: hexStr('aggregate key, with its tweaks'),
+  leaf_hash: maybe(hexStr('the leaf; absent for a key path spend')),
+};
+
+const INPUT = obj({
+  non_witness_utxo: maybe(noted(bareTx, 'the transaction whose output is spent')),
+  witness_utxo: maybe(
+    obj(
+      {
+        amount: coinAmount('value of the output'),
+        scriptPubKey: noted(outputScript, 'output script'),
+      },
+      'the spent output, if it is a witness output',
+    ),
+  ),
+  ...COMMON,
+  partial_signatures: maybe(mapOf('public key', str('signature'), 'signatures made so far')),
+  sighash: maybe(str('signature hash type that has to be used')),
+  final_scriptSig: maybe(obj({ asm: str(ASM), hex: hexStr(SCRIPT_HEX) }, 'complete scriptSig')),
+  final_scriptwitness: maybe(arr(hexStr(), 'complete witness')),
+  ripemd160_preimages: PREIMAGES('RIPEMD-160'),
+  sha256_preimages: PREIMAGES('SHA-256'),
+  hash160_preimages: PREIMAGES('HASH160'),
+  hash256_preimages: PREIMAGES('HASH256'),
+  previous_txid: maybe(hexStr('transaction of the spent output (version 2)')),
+  previous_vout: maybe(int('index of the spent output (version 2)')),
+  sequence: maybe(int('sequence number (version 2)')),
+  time_locktime: maybe(int('earliest locktime as Unix seconds (version 2)')),
+  height_locktime: maybe(int('earliest locktime as height (version 2)')),
+  taproot_key_path_sig: maybe(hexStr('Schnorr signature of the key path')),
+  taproot_script_path_sigs: maybe(
+    arr(
+      obj({
+        pubkey: str('public key without its sign'),
+        leaf_hash: str('hash of the leaf'),
+        sig: str('Schnorr signature'),
+      }),
+      'signatures of script paths',
+    ),
+  ),
+  taproot_scripts: maybe(
+    arr(
+      obj({
+        script: hexStr('script of the leaf'),
+        leaf_ver: int(LEAF_VERSION),
+        control_blocks: arr(hexStr(), 'control blocks that reveal the leaf'),
+      }),
+      'leaves that may be spent',
+    ),
+  ),
+  taproot_merkle_root: maybe(hexStr('root of the tree of scripts')),
+  musig2_pubnonces: maybe(arr(obj({ ...musigSigner, pubnonce: hexStr('public nonce') }), 'public nonces (BIP-373)')),
+  musig2_partial_sigs: maybe(
+    arr(obj({ ...musigSigner, partial_sig: hexStr('partial signature') }), 'partial signatures (BIP-373)'),
+  ),
+});
+
+const OUTPUT = obj({
+  ...COMMON,
+  amount: maybe(coinAmount('value of the output (version 2)')),
+  script: maybe(noted(outputScript, 'output script (version 2)')),
+  taproot_tree: maybe(
+    arr(
+      obj({
+        depth: int('depth of the leaf, 0 for the root'),
+        leaf_ver: int(LEAF_VERSION),
+        script: str('script of the leaf'),
+      }),
+      'leaves of the tree of scripts, depth first',
+    ),
+  ),
+});
 
 /** Result of decodepsbt. */
 export const DECODED_PSBT = obj({
-  tx: maybe(bareTx),
-  global_xpubs: arr(obj({ xpub: str(), master_fingerprint: hexStr(), path: str() })),
-  tx_version: maybe(int()),
-  fallback_locktime: maybe(int()),
-  input_count: maybe(int()),
-  output_count: maybe(int()),
-  inputs_modifiable: maybe(bool()),
-  outputs_modifiable: maybe(bool()),
-  has_sighash_single: maybe(bool()),
-  psbt_version: maybe(int()),
-  proprietary: arr(obj({ identifier: hexStr(), subtype: int(), key: hexStr(), value: hexStr() })),
-  unknown: mapOf('key', hexStr()),
-  inputs: arr(
+  tx: maybe(noted(bareTx, 'the unsigned transaction (version 0)')),
+  global_xpubs: arr(
     obj({
-      non_witness_utxo: maybe(bareTx),
-      witness_utxo: maybe(
-        obj({
-          amount: coinAmount(),
-          scriptPubKey: obj({ asm: str(), desc: str(), hex: hexStr(), type: str(), address: maybe(str()) }),
-        }),
-      ),
-      partial_signatures: maybe(mapOf('key', str())),
-      sighash: maybe(str()),
-      redeem_script: maybe(obj({ asm: str(), hex: hexStr(), type: str() })),
-      witness_script: maybe(obj({ asm: str(), hex: hexStr(), type: str() })),
-      bip32_derivs: maybe(arr(obj({ pubkey: str(), master_fingerprint: str(), path: str() }))),
-      final_scriptSig: maybe(obj({ asm: str(), hex: hexStr() })),
-      final_scriptwitness: maybe(arr(hexStr())),
-      ripemd160_preimages: maybe(mapOf('key', str())),
-      sha256_preimages: maybe(mapOf('key', str())),
-      hash160_preimages: maybe(mapOf('key', str())),
-      hash256_preimages: maybe(mapOf('key', str())),
-      previous_txid: maybe(hexStr()),
-      previous_vout: maybe(int()),
-      sequence: maybe(int()),
-      time_locktime: maybe(int()),
-      height_locktime: maybe(int()),
-      taproot_key_path_sig: maybe(hexStr()),
-      taproot_script_path_sigs: maybe(arr(obj({ pubkey: str(), leaf_hash: str(), sig: str() }))),
-      taproot_scripts: maybe(arr(obj({ script: hexStr(), leaf_ver: int(), control_blocks: arr(hexStr()) }))),
-      taproot_bip32_derivs: maybe(
-        arr(obj({ pubkey: str(), master_fingerprint: str(), path: str(), leaf_hashes: arr(hexStr()) })),
-      ),
-      taproot_internal_key: maybe(hexStr()),
-      taproot_merkle_root: maybe(hexStr()),
-      musig2_participant_pubkeys: maybe(arr(obj({ aggregate_pubkey: hexStr(), participant_pubkeys: arr(hexStr()) }))),
-      musig2_pubnonces: maybe(
-        arr(
-          obj({
-            participant_pubkey: hexStr(),
-            aggregate_pubkey: hexStr(),
-            leaf_hash: maybe(hexStr()),
-            pubnonce: hexStr(),
-          }),
-        ),
-      ),
-      musig2_partial_sigs: maybe(
-        arr(
-          obj({
-            participant_pubkey: hexStr(),
-            aggregate_pubkey: hexStr(),
-            leaf_hash: maybe(hexStr()),
-            partial_sig: hexStr(),
-          }),
-        ),
-      ),
-      unknown: maybe(mapOf('key', hexStr())),
-      proprietary: maybe(arr(obj({ identifier: hexStr(), subtype: int(), key: hexStr(), value: hexStr() }))),
+      xpub: str('extended public key'),
+      master_fingerprint: hexStr(FINGERPRINT),
+      path: str('derivation path from the master key'),
     }),
+    'extended public keys of the signers',
   ),
-  outputs: arr(
-    obj({
-      redeem_script: maybe(obj({ asm: str(), hex: hexStr(), type: str() })),
-      witness_script: maybe(obj({ asm: str(), hex: hexStr(), type: str() })),
-      bip32_derivs: maybe(arr(obj({ pubkey: str(), master_fingerprint: str(), path: str() }))),
-      amount: maybe(coinAmount()),
-      script: maybe(obj({ asm: str(), desc: str(), hex: hexStr(), address: maybe(str()), type: str() })),
-      taproot_internal_key: maybe(hexStr()),
-      taproot_tree: maybe(arr(obj({ depth: int(), leaf_ver: int(), script: str() }))),
-      taproot_bip32_derivs: maybe(
-        arr(obj({ pubkey: str(), master_fingerprint: str(), path: str(), leaf_hashes: arr(hexStr()) })),
-      ),
-      musig2_participant_pubkeys: maybe(arr(obj({ aggregate_pubkey: hexStr(), participant_pubkeys: arr(hexStr()) }))),
-      unknown: maybe(mapOf('key', hexStr())),
-      proprietary: maybe(arr(obj({ identifier: hexStr(), subtype: int(), key: hexStr(), value: hexStr() }))),
-    }),
-  ),
-  fee: maybe(coinAmount()),
+  tx_version: maybe(int('version of the transaction (version 2)')),
+  fallback_locktime: maybe(int('locktime if no input requires one (version 2)')),
+  input_count: maybe(int('number of inputs (version 2)')),
+  output_count: maybe(int('number of outputs (version 2)')),
+  inputs_modifiable: maybe(bool('whether inputs may be added or removed (version 2)')),
+  outputs_modifiable: maybe(bool('whether outputs may be added or removed (version 2)')),
+  has_sighash_single: maybe(bool('whether a signature binds an input to its output (version 2)')),
+  psbt_version: maybe(int('version of the PSBT: 0 (BIP-174) or 2 (BIP-370)')),
+  proprietary: PROPRIETARY,
+  unknown: UNKNOWN,
+  inputs: arr(INPUT, 'fields of each input'),
+  outputs: arr(OUTPUT, 'fields of each output'),
+  fee: maybe(coinAmount('fee, if all spent outputs are known')),
 });
 
 /** Result of analyzepsbt. */
@@ -99,17 +160,21 @@ export const ANALYSED_PSBT = obj({
     arr(
       obj({
         has_utxo: bool('whether the PSBT holds the spent output'),
-        is_final: bool(),
+        is_final: bool('whether the input is complete'),
         missing: maybe(
-          obj({
-            pubkeys: maybe(arr(hexStr(), 'hashes of public keys')),
-            signatures: maybe(arr(hexStr(), 'hashes of public keys whose signatures are missing')),
-            redeemscript: maybe(hexStr('hash of the redeem script')),
-            witnessscript: maybe(hexStr('hash of the witness script')),
-          }),
+          obj(
+            {
+              pubkeys: maybe(arr(hexStr(), 'hashes of public keys')),
+              signatures: maybe(arr(hexStr(), 'hashes of public keys whose signatures are missing')),
+              redeemscript: maybe(hexStr('hash of the redeem script')),
+              witnessscript: maybe(hexStr('hash of the witness script')),
+            },
+            'data that the next role needs',
+          ),
         ),
         next: maybe(str('role that has to process the input: updater, signer, finalizer or extractor')),
       }),
+      'state of each input',
     ),
   ),
   estimated_vsize: maybe(int('virtual bytes of the signed transaction')),
@@ -139,7 +204,15 @@ export const SIGNED = obj({
   complete: bool('whether every input has all its signatures'),
   errors: maybe(
     arr(
-      obj({ txid: hexStr(), vout: int(), witness: arr(hexStr()), scriptSig: hexStr(), sequence: int(), error: str() }),
+      obj({
+        txid: hexStr('transaction of the spent output'),
+        vout: int('index of the spent output'),
+        witness: arr(hexStr(), 'witness items'),
+        scriptSig: hexStr('script of the input'),
+        sequence: int('sequence number'),
+        error: str('reason for which the input is not signed'),
+      }),
+      'inputs that lack a signature',
     ),
   ),
 });

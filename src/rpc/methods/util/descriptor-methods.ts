@@ -128,9 +128,9 @@ export const createmultisig = rpcMethod({
     ),
   ],
   result: obj({
-    address: str(),
+    address: str('the address'),
     redeemScript: hexStr('multisig script'),
-    descriptor: str(),
+    descriptor: str('its descriptor'),
     warnings: maybe(arr(str(), 'if the address has another type than requested')),
   }),
   examples: [

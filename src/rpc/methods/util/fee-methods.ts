@@ -75,8 +75,8 @@ export const estimatesmartfee = nodeMethod({
     mempool_health_statistics: maybe(
       arr(
         obj({
-          block_height: int(),
-          block_weight: int(),
+          block_height: int('height of the block'),
+          block_weight: int('weight of the block'),
           mempool_txs_weight: int('weight of the transactions that were in the mempool before the block'),
         }),
         'latest blocks, from which the estimator decides whether to trust the mempool; verbosity 2',

@@ -25,7 +25,7 @@ export const listwalletdir = nodeMethod({
   category: 'wallet',
   help: 'Returns the names of all wallets, loaded or not.',
   params: [],
-  result: obj({ wallets: arr(obj({ name: str(), warnings: arr(str(), 'empty') })) }),
+  result: obj({ wallets: arr(obj({ name: str('name of the wallet'), warnings: arr(str(), 'empty') })) }),
   scope: 'wallet.read',
   async run(env) {
     const names = orFail(await env.ctx.node().call('walletDirectory'));
@@ -176,7 +176,11 @@ export const setwalletflag = nodeMethod({
     textParam('flag', { note: 'avoid_reuse; the other flags cannot be changed.' }),
     optional(flagParam('value', { note: 'New state of the flag.' }), true),
   ],
-  result: obj({ flag_name: str(), flag_state: bool(), warnings: maybe(str('if value is true')) }),
+  result: obj({
+    flag_name: str('name of the flag'),
+    flag_state: bool('new state of the flag'),
+    warnings: maybe(str('if value is true')),
+  }),
   examples: [example(['avoid_reuse']), example(['avoid_reuse', false])],
   scope: 'wallet.keys',
   async run(env, name, value) {

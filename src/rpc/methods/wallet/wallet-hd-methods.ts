@@ -29,10 +29,10 @@ export const gethdkeys = nodeMethod({
   ],
   result: arr(
     obj({
-      xpub: str(),
+      xpub: str('extended public key'),
       has_private: bool('whether the wallet has the private key'),
       xprv: maybe(str('only if private is true')),
-      descriptors: arr(obj({ desc: str(), active: bool('whether new addresses are derived from it') })),
+      descriptors: arr(obj({ desc: str('the descriptor'), active: bool('whether new addresses are derived from it') })),
     }),
   ),
   examples: [example([]), example([{ active_only: true }])],
@@ -81,7 +81,11 @@ export const derivehdkey = nodeMethod({
       {},
     ),
   ],
-  result: obj({ origin: str('[fingerprint/path]'), xpub: str(), xprv: maybe(str('only if private is true')) }),
+  result: obj({
+    origin: str('[fingerprint/path]'),
+    xpub: str('extended public key'),
+    xprv: maybe(str('only if private is true')),
+  }),
   examples: [example(['m/87h/0h/0h'])],
   scope: 'wallet.spend',
   further: { scope: 'wallet.keys', where: 'private is true', applies: (_path, given) => asksForPrivate(given) },

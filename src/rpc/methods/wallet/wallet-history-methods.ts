@@ -182,7 +182,7 @@ export const rescanblockchain = nodeMethod({
     optional(integerParam('start_height', { note: 'First height.' }), 0),
     optional(integerParam('stop_height', { note: 'Last height; the tip by default.' }), null),
   ],
-  result: obj({ start_height: int(), stop_height: int('last scanned height') }),
+  result: obj({ start_height: int('first height that was scanned'), stop_height: int('last scanned height') }),
   examples: [example([]), example([100000, 120000])],
   scope: 'wallet.keys',
   async run(env, start, stop) {

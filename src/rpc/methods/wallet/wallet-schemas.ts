@@ -23,22 +23,22 @@ import { newestBlock, txOfWallet } from '../schemas.ts';
 const followedTo = noted(newestBlock, 'last block that the wallet has processed');
 const parents = arr(str(), 'descriptors of the wallet with its script');
 
-export const namedWallet = obj({ name: str() });
+export const namedWallet = obj({ name: str('name of the wallet') });
 
 export const createdWallet = obj({
-  name: str(),
+  name: str('name of the wallet'),
   warnings: maybe(arr(str(), 'if the passphrase is empty')),
 });
 
 export const walletInfo = obj({
-  walletname: str(),
+  walletname: str('name of the wallet'),
   walletversion: int('169900'),
   format: str('sqlite'),
   txcount: int('number of transactions'),
   keypoolsize: int('addresses derived in advance'),
   keypoolsize_hd_internal: int('addresses for change derived in advance'),
   unlocked_until: maybe(unixTime('0 while it is locked; absent without a passphrase')),
-  private_keys_enabled: bool(),
+  private_keys_enabled: bool('whether the wallet may have private keys'),
   avoid_reuse: bool('whether coins on used addresses are treated separately'),
   scanning: anyOf(
     obj({ duration: int('seconds since its start'), progress: num('0 to 1') }, 'during a rescan'),
@@ -69,18 +69,18 @@ const aboutTx = {
   confirmations: int('negative: depth of the block with a conflicting transaction'),
   generated: maybe(bool('true for a coinbase')),
   blockhash: maybe(hashStr('only if it is confirmed, as the next three')),
-  blockheight: maybe(int()),
+  blockheight: maybe(int('height of its block')),
   blockindex: maybe(int('index within the block')),
-  blocktime: maybe(unixTime()),
+  blocktime: maybe(unixTime('time of its block')),
   trusted: maybe(bool('whether it is safe to spend from; only if it is unconfirmed')),
-  txid: hashStr(),
-  wtxid: hashStr(),
+  txid: hashStr('id of the transaction'),
+  wtxid: hashStr('hash with witnesses'),
   alternate_wtxids: arr(hashStr(), 'other wtxids with which the wallet has seen it'),
   walletconflicts: arr(hashStr(), 'transactions of the wallet that spend the same coins'),
   mempoolconflicts: arr(hashStr(), 'transactions in the mempool that spend coins of it or of its ancestors'),
   time: unixTime('time of the transaction, as the wallet lists it'),
   timereceived: unixTime('time at which the wallet first saw it'),
-  comment: maybe(str()),
+  comment: maybe(str('comment of the sender')),
   to: maybe(str('comment_to of the sender')),
   replaces_txid: maybe(hashStr('transaction that it replaced')),
   replaced_by_txid: maybe(hashStr('transaction that replaced it')),
@@ -113,22 +113,22 @@ export const transactionOfWallet = obj({
   fee: maybe(coinAmount('negative; only if the wallet sent it')),
   ...aboutTx,
   details: arr(obj(aboutOutput)),
-  hex: hexStr(),
+  hex: hexStr('bytes of the transaction'),
   decoded: maybe(noted(txOfWallet, 'only if verbose is true')),
   lastprocessedblock: followedTo,
 });
 
 export const unspentCoins = arr(
   obj({
-    txid: hashStr(),
-    vout: int(),
+    txid: hashStr('id of the transaction'),
+    vout: int('index of the output'),
     address: maybe(str('if the output has an address')),
     label: maybe(str('if the address has a label')),
     redeemScript: maybe(hexStr('if it is known')),
     witnessScript: maybe(hexStr('if it is known')),
-    scriptPubKey: hexStr(),
-    amount: coinAmount(),
-    confirmations: int(),
+    scriptPubKey: hexStr('output script'),
+    amount: coinAmount('value of the output'),
+    confirmations: int('number of confirmations'),
     ancestorcount: maybe(
       int('transactions in the mempool: the one of the coin and its ancestors; only if it is there'),
     ),
@@ -143,15 +143,15 @@ export const unspentCoins = arr(
   }),
 );
 
-export const lockedCoins = arr(obj({ txid: hashStr(), vout: int() }));
+export const lockedCoins = arr(obj({ txid: hashStr('id of the transaction'), vout: int('index of the output') }));
 
 const receivedMembers = {
-  amount: coinAmount(),
+  amount: coinAmount('sum of the received amounts'),
   confirmations: int('of the latest receipt; 0 without any'),
-  label: str(),
+  label: str('label of the address'),
 };
 
-export const receivedByAddress = arr(obj({ address: str(), ...receivedMembers, txids: arr(hashStr()) }));
+export const receivedByAddress = arr(obj({ address: str('the address'), ...receivedMembers, txids: arr(hashStr()) }));
 export const receivedByLabel = arr(obj(receivedMembers));
 
 export const addressesByLabel = mapOf('address', obj({ purpose: str('receive, send, refund or unknown') }));
@@ -159,9 +159,9 @@ export const addressesByLabel = mapOf('address', obj({ purpose: str('receive, se
 /** Members about the scripts of an address. */
 const scriptMembers = {
   isscript: maybe(bool('whether it pays to a script rather than to a key; unknown for future witness versions')),
-  iswitness: bool(),
-  witness_version: maybe(int()),
-  witness_program: maybe(hexStr()),
+  iswitness: bool('whether it is a witness address'),
+  witness_version: maybe(int('its witness version')),
+  witness_program: maybe(hexStr('its witness program')),
   script: maybe(str('type of its redeem or witness script, if that is known')),
   hex: maybe(hexStr('its redeem or witness script')),
   pubkeys: maybe(arr(hexStr(), 'keys of a multisig script')),
@@ -171,33 +171,33 @@ const scriptMembers = {
 };
 
 function embeddedAddress(inner: Readonly<Record<string, Schema>> = {}): Schema {
-  const members = { ...scriptMembers, ...inner, address: str(), scriptPubKey: hexStr() };
+  const members = { ...scriptMembers, ...inner, address: str('the address'), scriptPubKey: hexStr('output script') };
   return maybe(obj(members, 'the redeem or witness script as an address, if it has one'));
 }
 
 export const addressInfo = obj({
-  address: str(),
-  scriptPubKey: hexStr(),
-  ismine: bool(),
+  address: str('the address'),
+  scriptPubKey: hexStr('output script'),
+  ismine: bool('whether the address belongs to the wallet'),
   solvable: bool('whether the wallet has the keys and scripts to spend from it, except private keys'),
   desc: maybe(str('if it is solvable')),
   parent_desc: maybe(str('descriptor of the wallet with this address')),
   iswatchonly: bool('false'),
   ...scriptMembers,
   embedded: embeddedAddress({ embedded: embeddedAddress() }),
-  ischange: bool(),
+  ischange: bool('whether it is a change address'),
   timestamp: maybe(unixTime('earliest time of use; only if the origin of its key is known, as the next three')),
   hdkeypath: maybe(str('derivation path')),
   hdseedid: maybe(hexStr('zeros')),
-  hdmasterfingerprint: maybe(hexStr()),
+  hdmasterfingerprint: maybe(hexStr('first four bytes of the hash of the master key')),
   labels: arr(str(), 'at most one'),
 });
 
 export const listedDescriptors = obj({
-  wallet_name: str(),
+  wallet_name: str('name of the wallet'),
   descriptors: arr(
     obj({
-      desc: str(),
+      desc: str('the descriptor'),
       timestamp: unixTime('earliest time of use'),
       active: bool('whether new addresses are derived from it'),
       internal: maybe(bool('whether it is for change; only if it is active')),
@@ -210,8 +210,8 @@ export const listedDescriptors = obj({
 
 export const importOutcomes = arr(
   obj({
-    success: bool(),
-    error: maybe(obj({ code: int(), message: str() })),
+    success: bool('whether the descriptor was imported'),
+    error: maybe(obj({ code: int('code of the error'), message: str() })),
     warnings: maybe(arr(str())),
   }),
   'one result per request',
@@ -221,7 +221,10 @@ export const importOutcomes = arr(
 export const sentMoney = anyOf(
   hashStr('txid; verbose is false'),
   obj(
-    { txid: hashStr(), fee_reason: maybe(str('source of the feerate; absent for a repeated request_id')) },
+    {
+      txid: hashStr('id of the transaction'),
+      fee_reason: maybe(str('source of the feerate; absent for a repeated request_id')),
+    },
     'verbose is true',
   ),
 );
@@ -234,9 +237,12 @@ export const sentTx = obj({
   complete: bool('whether every input has all its signatures'),
 });
 
-const fundedMembers = { fee: coinAmount(), changepos: int('index of the change output; -1 without change') };
+const fundedMembers = {
+  fee: coinAmount('fee of the transaction'),
+  changepos: int('index of the change output; -1 without change'),
+};
 
-export const fundedTx = obj({ hex: hexStr(), ...fundedMembers });
+export const fundedTx = obj({ hex: hexStr('bytes of the transaction'), ...fundedMembers });
 export const fundedPsbt = obj({ psbt: str('in Base64'), ...fundedMembers });
 
 /** Members of the results of bumpfee and psbtbumpfee besides the replacement. */

@@ -347,7 +347,7 @@ export const bumpfee = nodeMethod({
   help: 'Replaces an unconfirmed transaction of the wallet by one with a higher fee, and sends it.',
   params: bumpParams(bumpOptions),
   examples: BUMP_EXAMPLES,
-  result: obj({ txid: hashStr(), ...bumpMembers }),
+  result: obj({ txid: hashStr('id of the transaction'), ...bumpMembers }),
   scope: 'wallet.spend',
   run: (env, txid, given) => bump(env, txid, given, false),
 });
