@@ -60,6 +60,7 @@ export const KEY_CASES: readonly Case[] = [
   {
     call: 'importdescriptors',
     input: 'multi_a of 999 keys',
+    limit: 60,
     ...imports(importOf(`tr(${keyHex(5)},multi_a(1,${xpubs(999, '/*')}))`)),
   },
   {
