@@ -1,8 +1,9 @@
 import { ApiError, fail } from '../../http/errors.ts';
 import type { Log } from '../../util/log.ts';
 import { startWorker } from '../../util/worker.ts';
+import { WorkerPort } from '../../util/worker-port.ts';
 import { BoundedMap } from '../rate-limits.ts';
-import type { FromAuditWorker, ToAuditWorker } from './audit-messages.ts';
+import type { AuditAnswer, AuditDatabase, AuditRequest } from './audit-messages.ts';
 import type { AuditCall, AuditEntry, AuditFilter, AuditRow } from './audit-store.ts';
 import { OUTCOME_STARTED } from './audit-store.ts';
 
@@ -48,17 +49,14 @@ const MAX_REFUSED = 10_000;
  */
 export class AuditLog {
   readonly #options: AuditLogOptions;
-  #path: string | null = null;
-  #worker: Worker | null = null;
+  #port: WorkerPort<AuditDatabase, AuditRequest, AuditAnswer> | null = null;
   #queue: Queued[] = [];
   /** The running commit. */
   #running: Promise<void> | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #writable = true;
   #closed = false;
-  #lastId = 0;
   readonly #refused = new BoundedMap<{ at: number }>(MAX_REFUSED);
-  readonly #replies = new Map<number, (reply: FromAuditWorker) => void>();
 
   constructor(options: AuditLogOptions) {
     this.#options = options;
@@ -66,7 +64,12 @@ export class AuditLog {
 
   /** Starts to write rows to this auth.db. */
   open(path: string): void {
-    this.#path = path;
+    const { keep, log } = this.#options;
+    this.#port = new WorkerPort({
+      start: () => startWorker(new URL('./audit-worker.ts', import.meta.url), 'audit'),
+      options: { path, keep },
+      onFailure: (message) => log.error('the writer of the audit log failed', { message }),
+    });
     this.#closed = false;
     // The thread starts now, so that it runs before the first spend needs it. Where it cannot start, the next row
     // starts it.
@@ -121,7 +124,7 @@ export class AuditLog {
   /** Returns calls with their outcomes, newest first, older than `before`. */
   async page(filter: AuditFilter, before: number | null, limit: number): Promise<readonly AuditEntry[]> {
     await this.#flushed();
-    const { entries, error } = await this.#request((id) => ({ type: 'page', id, filter, before, limit }));
+    const { entries, error } = await this.#request({ type: 'page', filter, before, limit });
     if (entries) return entries;
     this.#options.log.error('the audit log cannot be read', { error });
     return fail('internal_error', 'the audit log cannot be read');
@@ -132,19 +135,16 @@ export class AuditLog {
     if (this.#closed) return;
     this.#closed = true;
     if (this.#timer) clearTimeout(this.#timer);
-    const worker = this.#worker;
-    if (!worker) return;
-    const closing = async () => {
-      await this.#flushed();
-      await this.#request((id) => ({ type: 'close', id }));
-    };
-    await Promise.race([closing(), Bun.sleep(CLOSE_MS)]);
+    const port = this.#port;
+    if (!port?.isRunning) return;
+    const until = performance.now() + CLOSE_MS;
+    await Promise.race([this.#flushed(), Bun.sleep(CLOSE_MS)]);
     if (this.#queue.length > 0) this.#countLost(this.#queue.length);
-    this.#leave(worker);
+    await port.close(Math.max(0, until - performance.now()));
   }
 
   #enqueue(row: AuditRow): void {
-    if (this.#path === null) return;
+    if (!this.#port) return;
     this.#queue.push({ row, waiting: null });
     // A call that waits removes its own row from the queue, so only the others are counted.
     if (this.#queue.length > MAX_QUEUED) {
@@ -180,7 +180,7 @@ export class AuditLog {
     // All calls of this iteration of the event loop share the commit.
     await Promise.resolve();
     const batch = this.#queue.splice(0, ROWS_AT_ONCE);
-    const { ids, error } = await this.#request((id) => ({ type: 'append', id, rows: batch.map(({ row }) => row) }));
+    const { ids, error } = await this.#request({ type: 'append', rows: batch.map(({ row }) => row) });
     if (ids) {
       if (!this.#writable) this.#options.log.info('the audit log can be written again');
       this.#writable = true;
@@ -197,47 +197,15 @@ export class AuditLog {
     this.#timer.unref();
   }
 
-  #request(message: (id: number) => Exclude<ToAuditWorker, { type: 'open' }>): Promise<FromAuditWorker> {
-    const id = ++this.#lastId;
-    return new Promise((resolve) => {
-      if (this.#path === null) return resolve({ id, error: 'auth.db is not open' });
-      let thread: Worker;
-      try {
-        thread = this.#thread();
-      } catch (error) {
-        return resolve({ id, error: String(error) });
-      }
-      this.#replies.set(id, resolve);
-      thread.postMessage(message(id));
-    });
-  }
-
-  #thread(): Worker {
-    if (this.#worker) return this.#worker;
-    const worker = startWorker(new URL('./audit-worker.ts', import.meta.url), 'audit');
-    worker.addEventListener('message', ({ data }: MessageEvent<FromAuditWorker>) => {
-      this.#replies.get(data.id)?.(data);
-      this.#replies.delete(data.id);
-    });
-    worker.onerror = ({ message }) => {
-      this.#options.log.error('the writer of the audit log failed', { message });
-      this.#leave(worker);
-    };
-    worker.addEventListener('close', () => this.#leave(worker));
-    worker.postMessage({ type: 'open', path: this.#path!, keep: this.#options.keep } satisfies ToAuditWorker);
-    // An idle worker must not keep the program alive.
-    worker.unref();
-    this.#worker = worker;
-    return worker;
-  }
-
-  /** The next row starts a new thread in place of one that ended. */
-  #leave(worker: Worker): void {
-    if (this.#worker !== worker) return;
-    this.#worker = null;
-    worker.terminate();
-    for (const [id, reply] of this.#replies) reply({ id, error: 'the thread ended' });
-    this.#replies.clear();
+  /** Returns the answer of the worker, or the error for the log. */
+  async #request(request: AuditRequest): Promise<AuditAnswer & { readonly error: string | null }> {
+    if (!this.#port) return { error: 'auth.db is not open' };
+    try {
+      const result = await this.#port.request(request);
+      return result.ok ? { ...result.answer, error: null } : { error: result.error };
+    } catch (error) {
+      return { error: String(error) };
+    }
   }
 }
 
