@@ -18,7 +18,7 @@ export interface ResumePoint extends EventPosition {
   readonly chainSeq: number | null;
 }
 
-/** Why a cursor is rejected. */
+/** Reason why a cursor is rejected. */
 export type CursorFault = 'malformed' | 'other-log' | 'other-history' | 'ahead';
 
 /** One sentence for each; the client has to reconcile, and to begin anew. */
@@ -32,7 +32,7 @@ export const CURSOR_FAULTS: Readonly<Record<CursorFault, string>> = {
 /** Rows compared to find out that no number between them is missing. */
 const MAX_COMPARED = 32;
 
-/** Which numbers the log gave, in this process and before, and which of their events are gone. */
+/** The numbers that this log and earlier ones assigned, and the events that are gone. */
 export class EventHistory {
   readonly #events: EventStore;
   readonly #ranges: EventRanges;

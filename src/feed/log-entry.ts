@@ -13,7 +13,7 @@ export interface LogEntry {
   readonly tx: TxSource | null;
   /** sat/vB of a transaction that came. */
   readonly feeRate: number;
-  /** Why a transaction left. */
+  /** Reason why a transaction left. */
   readonly reason: RemovalReason | null;
 }
 

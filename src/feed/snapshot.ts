@@ -11,7 +11,10 @@ import { scriptKey, txidKey, type WatchItem, watchedOutpointKey } from './watche
 export function* snapshotFrames(items: readonly WatchItem[], matcher: Matcher, log: EventLog): Generator<FrameStep> {
   const confirmed: string[] = [];
   yield matcher
-    .snapshot({ scripts: items.filter(isKind('script')).map(asked), txids: items.filter(isKind('txid')).map(asked) })
+    .snapshot({
+      scripts: items.filter(isKind('script')).map(snapshotItem),
+      txids: items.filter(isKind('txid')).map(snapshotItem),
+    })
     .then((lines) => void confirmed.push(...lines));
   for (const text of confirmed) yield frameOf(text);
   const watched = new Map(items.map((item) => [item.key, item]));
@@ -45,7 +48,7 @@ function* unconfirmedFrames(
   }
 }
 
-function asked({ key, label, thresholds, watchId }: WatchItem): SnapshotItem {
+function snapshotItem({ key, label, thresholds, watchId }: WatchItem): SnapshotItem {
   return { value: key.slice(1), label, thresholds, watchId };
 }
 

@@ -50,7 +50,7 @@ export interface MirrorPart {
 
 type AddedChange = Extract<MempoolChange, { kind: 'added' }>;
 
-/** How long replacements are remembered, milliseconds, and how many. */
+/** Limits of the remembered replacements: time in milliseconds, and number. */
 const REPLACED_MS = 24 * 3600 * 1000;
 const REPLACED_KEPT = 50_000;
 

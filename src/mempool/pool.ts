@@ -8,7 +8,7 @@ import { Entries, type NewEntry } from './entries.ts';
 import { parentsOf } from './relatives.ts';
 import { RollingMinimumFee } from './rolling-minimum-fee.ts';
 
-/** How a transaction entered the mempool. */
+/** The way in which a transaction entered the mempool. */
 export interface Arrival {
   /** Txids of the replaced transactions. */
   readonly replaced: readonly Txid[];

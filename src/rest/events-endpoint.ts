@@ -66,7 +66,7 @@ export const eventsEndpoint = endpoint({
 async function eventsReply(ctx: RestContext, waits: Waits, query: Query, request: Request): Promise<Response> {
   const { events, watches } = ctx;
   ctx.reads();
-  const { from, waitMs, ...asked } = askedFor(query, ctx);
+  const { from, waitMs, ...asked } = requestOf(query, ctx);
   const call = ctx.call(request);
   call.require(scopeOf(asked.types));
   const known = events.gapsBehind(from);
@@ -108,7 +108,7 @@ function endOf({ end }: EventPage, gaps: readonly Gap[], events: EventLog): Even
   return completeUpTo(end) >= events.seq && missingTo >= end.seq ? { seq: missingTo, within: WHOLE } : end;
 }
 
-function askedFor(query: Query, { options, events }: RestContext): Asked {
+function requestOf(query: Query, { options, events }: RestContext): Asked {
   const { default: fallback, max } = options.pages.events;
   const types = query.types?.split(',') ?? null;
   for (const type of types ?? [])

@@ -77,7 +77,7 @@ export function withDescriptors<T>(open: () => T): T {
       return open();
     } catch (error) {
       if (!isShortage(error)) throw error;
-      if (!giveUpReserve()) {
+      if (!releaseReserve()) {
         if (performance.now() >= until) throw error;
         Bun.sleepSync(RETRY_MS);
       }
@@ -117,7 +117,7 @@ export function isShortage(error: unknown): boolean {
   }
 }
 
-function giveUpReserve(): boolean {
+function releaseReserve(): boolean {
   if (spare.length === 0) return false;
   for (const fd of spare.splice(0)) closeSync(fd);
   return true;

@@ -110,12 +110,12 @@ function* importAll(
 function* importOne(wallet: Wallet, request: DescriptorImport, timestamp: number): Steps<ImportOutcome> {
   const warnings: string[] = [];
   try {
-    const text = given(request.desc, 'string', 'desc');
+    const text = memberOf(request.desc, 'string', 'desc');
     if (text === null) throw new WalletError('invalidParameter', 'Descriptor not found.');
     if (text.length > MAX_TEXT)
       walletFail('invalidAddressOrKey', `Descriptor has ${text.length} characters; a wallet takes at most ${MAX_TEXT}`);
-    const active = given(request.active, 'boolean', 'active') ?? false;
-    const label = given(request.label, 'string', 'label');
+    const active = memberOf(request.active, 'boolean', 'active') ?? false;
+    const label = memberOf(request.label, 'string', 'label');
     if (label === '*') walletFail('invalidLabelName', 'Invalid label name');
     ensureShortText('label', label);
     const parsed = parseDescriptor(text, wallet.deps.params, { requireChecksum: true });
@@ -164,7 +164,7 @@ function importDetails(
 ): ImportDetails {
   const { request, active, label, warnings } = options;
   const [first] = descriptors;
-  const internal = given(request.internal, 'boolean', 'internal');
+  const internal = memberOf(request.internal, 'boolean', 'internal');
   if (internal !== null && descriptors.length > 1)
     walletFail('invalidAddressOrKey', "Cannot have multipath descriptor while also specifying 'internal'");
   const range = rangeOf(wallet, first!, request, warnings);
@@ -239,7 +239,7 @@ function rangeOf(wallet: Wallet, descriptor: Descriptor, request: DescriptorImpo
     const [low, high] = parseRange(range);
     [rangeStart, rangeEnd] = [low, high + 1];
   }
-  const nextIndex = given(next, 'number', 'next_index') ?? rangeStart;
+  const nextIndex = memberOf(next, 'number', 'next_index') ?? rangeStart;
   if (nextIndex < rangeStart || nextIndex >= rangeEnd) walletFail('invalidParameter', 'next_index is out of range');
   return { rangeStart, rangeEnd, nextIndex };
 }
@@ -311,7 +311,7 @@ interface JsonTypes {
 const CORE_TYPES = { string: 'string', boolean: 'bool', number: 'number' } as const;
 
 /** Returns a member of the given type, or null where it is absent. Throws WalletError on another type. */
-function given<T extends keyof JsonTypes>(value: unknown, type: T, name: string): JsonTypes[T] | null {
+function memberOf<T extends keyof JsonTypes>(value: unknown, type: T, name: string): JsonTypes[T] | null {
   if (value === undefined || value === null) return null;
   if (typeof value === type) return value as JsonTypes[T];
   return walletFail('type', `JSON value for ${name} is not of expected type ${CORE_TYPES[type]}`);

@@ -77,6 +77,8 @@ describe('checkTerminology', () => {
     '// A block is handed in.',
     '// It is taken in.',
     '/** Whoever asks. */',
+    '/** Why it failed. */',
+    '// The wishes of a client.',
     "throw new Error('nobody is there');",
   ])('rejects %s', (text) => expect(inSource(text)).toHaveLength(1));
 
@@ -85,9 +87,29 @@ describe('checkTerminology', () => {
     '// As long as the peer answers.',
     '// Of course the tip may change.',
     '// The value is so large that it overflows.',
-    "const judge = 'judged';",
+    "const jury = 'judged';",
     '// The member `told` is kept for old clients.',
   ])('accepts %s', (text) => expect(inSource(text)).toEqual([]));
+
+  test.each([
+    'const judge = 1;',
+    'interface WatchWishes {',
+    'type NodeNews = string;',
+    'class Teller {',
+    '  #told() {',
+    '  take(): void {',
+    'function askPeer() {',
+  ])('rejects the name in %s', (text) => expect(inSource(text)).toHaveLength(1));
+
+  test.each(['const takenBytes = 1;', 'function takeoff() {', '  asked(): void {', 'const Newsletter = 1;'])(
+    'accepts the name in %s',
+    (text) => expect(inSource(text)).toEqual([]),
+  );
+
+  test('accepts verbs in tests that it rejects in sources', () => {
+    expect(inTest('function takeBlock() {')).toEqual([]);
+    expect(inTest('const told = 1;')).toHaveLength(1);
+  });
 
   test('checks titles of tests, but not the strings they compare with', () => {
     expect(inTest("expect(reply).toBe('nobody is there');")).toEqual([]);

@@ -27,17 +27,42 @@ const BANNED: readonly Banned[] = [
     pattern: /\b(?:have|has|had|having|gets?|their|its) (?:their|its|a|own)? ?turns?\b/i,
     instead: 'yield, be scheduled',
   },
+  { pattern: /\b(?:wish|wishes|wished)\b/i, instead: 'request, subscription, filter' },
+  { pattern: /\bnews\b/i, instead: 'update, event' },
+  { pattern: /\btellers?\b/i, instead: 'notifier, formatter, observer' },
+  { pattern: /\b(?:is|are|was|were) worked out\b/i, instead: 'is computed, is derived' },
 ];
 
 /** At the beginning of a comment these leave the subject to the reader. */
 const BANNED_OPENINGS: readonly Banned[] = [
   { pattern: /^What\b(?!.*\?$)/, instead: 'the noun itself: "The reason …"' },
   { pattern: /^Of\b(?! course)/, instead: 'the noun itself: "Transactions of …"' },
+  { pattern: /^(?:Whose|Why|Which)\b(?!.*\?$)/, instead: 'the noun itself: "The reason why …"' },
   {
     pattern: /^(?:Those|That which|The same(?:,| for| of| as| with|\.))/,
     instead: 'a sentence with a subject',
   },
 ];
+
+/** Words that no declared name has, in any case, as a whole or as a part such as `WatchWishes`. */
+const BANNED_NAMES: readonly Banned[] = [
+  { pattern: /^(?:mis)?judg(?:e[sd]?|ing|e?ments?)$/, instead: 'validate, verify, result' },
+  { pattern: /^(?:told|untold|teller|tells?)$/, instead: 'notify, announce, report' },
+  { pattern: /^wish(?:es|ed)?$/, instead: 'request, subscription, filter' },
+  { pattern: /^news$/, instead: 'update, event' },
+];
+/** Verbs that do not begin the name of a function or method in `src/`. */
+const BANNED_VERBS: readonly Banned[] = [
+  { pattern: /^take$/, instead: 'acquire, accept, consume, receive' },
+  { pattern: /^give$/, instead: 'return, release, assign' },
+  { pattern: /^tell$/, instead: 'notify, announce, report' },
+  { pattern: /^ask$/, instead: 'request, query' },
+];
+
+const DECLARED_NAME = /\b(?:class|interface|type|function\*?|const|let) +(\w+)/g;
+const METHOD_NAME =
+  /^ +(?:(?:static|async|readonly|private|protected|override|get|set) +)*\*?#?(\w+)(?:<[^\n]*>)?\([^\n]*[{;(]$/gm;
+const FUNCTION_NAME = /\bfunction\*? +(\w+)/g;
 
 /** Sentences of Bitcoin Core and of the BIPs, which stay to the letter. */
 const QUOTED: readonly RegExp[] = [];
@@ -54,7 +79,8 @@ export interface CheckedFile {
  */
 export function checkTerminology({ path, text }: CheckedFile): string[] {
   const pieces = path.endsWith('.md') ? prosePieces(text) : textPieces(text).filter((piece) => isChecked(path, piece));
-  return pieces.flatMap((piece) => {
+  const inNames = path.endsWith('.md') ? [] : bannedNames({ path, text });
+  const inTexts = pieces.flatMap((piece) => {
     const plain = piece.text.replaceAll(/`[^`]*`/g, '`…`');
     if (QUOTED.some((quoted) => quoted.test(plain))) return [];
     const banned = piece.kind === 'comment' ? [...BANNED, ...BANNED_OPENINGS] : BANNED;
@@ -64,6 +90,34 @@ export function checkTerminology({ path, text }: CheckedFile): string[] {
       ),
     );
   });
+  return [...inTexts, ...inNames];
+}
+
+/** Returns one line for each declared name with a banned word, and in `src/` for each function with a banned verb. */
+function bannedNames({ path, text }: CheckedFile): string[] {
+  const found: string[] = [];
+  const check = (names: RegExp, banned: readonly Banned[], wordsOf: (name: string) => readonly string[]) => {
+    for (const match of text.matchAll(names)) {
+      const name = match[1]!;
+      const words = wordsOf(name);
+      const hit = banned.find(({ pattern }) => words.some((word) => pattern.test(word)));
+      if (!hit) continue;
+      const line = text.slice(0, match.index).split('\n').length;
+      found.push(`${path}:${line}: "${name}": write ${hit.instead}`);
+    }
+  };
+  check(DECLARED_NAME, BANNED_NAMES, wordsIn);
+  check(METHOD_NAME, BANNED_NAMES, wordsIn);
+  if (!path.startsWith('src/')) return found;
+  const firstWord = (name: string) => wordsIn(name).slice(0, 1);
+  check(FUNCTION_NAME, BANNED_VERBS, firstWord);
+  check(METHOD_NAME, BANNED_VERBS, firstWord);
+  return found;
+}
+
+/** Returns the words of a name in camel case or capitals, in lower case. */
+function wordsIn(name: string): string[] {
+  return name.split(/_|(?<=[a-z0-9])(?=[A-Z])/).map((word) => word.toLowerCase());
 }
 
 function isChecked(path: string, { kind, text }: TextPiece): boolean {

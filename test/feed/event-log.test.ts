@@ -135,13 +135,13 @@ describe('the order of chain and mempool', () => {
     expect(it.gaps(3)).toEqual([]);
   });
 
-  test('what changes nothing but facts of an entry is no event', () => {
+  test('changes of an entry that no client sees are no event', () => {
     using it = new LogFixture({ rows: [1] });
     it.log.append([{ kind: 'modified', txid: new Uint8Array(32), feeDelta: 1, unbroadcast: false }, update(2)]);
     expect(it.all(1)).toEqual([2]);
   });
 
-  test('many rows are read in turns, and nothing passes them', async () => {
+  test('many rows are read in slices, and no event overtakes them', async () => {
     using it = new LogFixture({ rows: [1], turnMs: 1 });
     const rows = Array.from({ length: 3000 }, (_, i) => i + 2);
     it.write(...rows);
@@ -153,7 +153,7 @@ describe('the order of chain and mempool', () => {
 });
 
 describe('entries', () => {
-  test('carry the message, and of a transaction what it spends, the rate and why it left', () => {
+  test('an entry has the message, and for a transaction its spent coins, feerate and reason of removal', () => {
     using it = new LogFixture();
     const change = added(1, 'ab'.repeat(32));
     const gone = {
@@ -182,7 +182,7 @@ describe('entries', () => {
     expect([...it.log.mempool()]).toEqual([]);
   });
 
-  test('are found by type, and the place to go on moves past the others', () => {
+  test('entries are found by type, and the scanned position moves past the others', () => {
     using it = new LogFixture({ rows: [1, 2, 3] });
     it.log.append([update(4), added(5)]);
     const only = (type: string, limit = 10) => it.log.after(0, limit, new Set([type]));
@@ -193,12 +193,12 @@ describe('entries', () => {
   });
 });
 
-describe('what is kept', () => {
+describe('limits of the log', () => {
   for (const [name, limits] of [
     ['entries', { entries: 3 }],
     ['bytes', { bytes: 3 * 1800 }],
   ] as const)
-    test(`is bounded in ${name}; rows stay readable, and the rest is a gap`, () => {
+    test(`the log is bounded in ${name}; rows stay readable, and the rest is a gap`, () => {
       using it = new LogFixture({ rows: [1], limits });
       it.write(2);
       it.log.committed(2);
@@ -215,7 +215,7 @@ describe('what is kept', () => {
       expect(it.log.lostTo).toBe(7);
     });
 
-  test('is bounded in time', () => {
+  test('the log is bounded in time', () => {
     using it = new LogFixture({ rows: [1] });
     it.log.append([update(2)]);
     it.clock.advance(23 * 3600 * 1000);
@@ -239,7 +239,7 @@ describe('what is kept', () => {
 });
 
 describe('after a restart', () => {
-  test('numbers of the process before are known, and its mempool events a gap', () => {
+  test('numbers of the earlier process are known, and its mempool events are a gap', () => {
     using it = new LogFixture({ rows: [1, 100], first: 10_001 });
     const known = (seq: number) => it.log.behind(seq, '') !== null;
     expect([known(150), known(10_000), known(10_001)]).toEqual([true, true, false]);
@@ -258,7 +258,7 @@ describe('after a restart', () => {
     expect(it.gaps(1)).toEqual([]);
   });
 
-  test('what is derived from an event that is gone is missing as well', () => {
+  test('events that derive from a lost event are lost as well', () => {
     using it = new LogFixture({ rows: [1, 100], first: 10_001 });
     const within = (seq: number) => it.log.gapsBehind({ seq, within: '', chainSeq: null });
     expect(within(10_000)).toMatchObject([{ scope: 'mempool', fromSeq: 10_000, toSeq: 10_000 }]);
@@ -274,7 +274,7 @@ describe('cursors', () => {
   const NOW = 'log1now0';
   const BEFORE = 'log10000';
 
-  test('of events name their range, their number and the chain below them', () => {
+  test('a cursor names its log, its number and the newest event of the chain', () => {
     using it = new LogFixture({ rows: [1, 2], first: 40 });
     it.log.append([update(40)]);
     it.write(41);
@@ -298,7 +298,7 @@ describe('cursors', () => {
     expect(it.gaps(cursorIn(entries[1]!))).toEqual([{ scope: 'mempool', fromSeq: 3, toSeq: 39, lastChainSeq: 41 }]);
   });
 
-  test('of another log, of another history, ahead and of another form are rejected, each with its reason', () => {
+  test('a cursor of another log, another history, a future number or another format is rejected with its reason', () => {
     using it = new LogFixture({ rows: [1, 100], first: 10_001 });
     it.log.append([update(10_001)]);
     const cursor = (tag: string, seq: number) => `${tag}${seq.toString(36).padStart(9, '0')}m000000000`;
@@ -312,7 +312,7 @@ describe('cursors', () => {
     expect(it.log.locate(cursor(NOW, 10_001))).toMatchObject({ seq: 10_001 });
   });
 
-  test('of a block that the log has lost, in a power cut or with an older copy, find a gap of all kinds', () => {
+  test('a cursor of a block that the log has lost in a power failure or by an older copy finds a gap of all kinds', () => {
     using it = new LogFixture({ rows: [1, 100], first: 10_001 });
     it.log.append([update(10_001)]);
     const lost = { scope: 'all', fromSeq: 101, toSeq: 10_000, lastChainSeq: 100 } as const;
@@ -322,13 +322,13 @@ describe('cursors', () => {
     expect(it.gaps(`${BEFORE}000000051m00000002s`)).toMatchObject([{ scope: 'mempool', toSeq: 10_000 }]);
   });
 
-  test('older than all that is kept find a gap, not an error', () => {
+  test('a cursor older than the log finds a gap and no error', () => {
     using it = new LogFixture({ rows: [1, 2, 3, 4] });
     it.prune(4);
     expect(it.gaps(`${BEFORE}000000000cz`)).toEqual([{ scope: 'all', fromSeq: 1, toSeq: 3, lastChainSeq: 4 }]);
   });
 
-  test('of a gap skip nothing that is kept, and reach its end', () => {
+  test('a cursor of a gap skips no stored event, and reaches its end', () => {
     using it = new LogFixture({ rows: [1, 100, 200], first: 10_001 });
     const end = (at: string) => it.point(it.log.gapsBehind(it.point(at))[0]!.cursor);
     // The number of a transaction before block 100.

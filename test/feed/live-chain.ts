@@ -77,7 +77,7 @@ export class LiveChain implements AsyncDisposable {
 
   async take(...blocks: BlockBytes[]): Promise<void> {
     await this.#node.take(blocks);
-    this.tell();
+    this.notify();
   }
 
   /** Connects a block without announcing the commit yet. */
@@ -85,7 +85,7 @@ export class LiveChain implements AsyncDisposable {
     await this.#node.take(blocks);
   }
 
-  tell(): void {
+  notify(): void {
     const { height, hash } = this.#reads.tip();
     const commit = { lastSeq: this.lastSeq, tip: { height, hash: hashToHex(hash) } };
     this.#notify({ changes: [], commit });

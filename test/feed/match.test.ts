@@ -12,7 +12,7 @@ import { coinOf, LOCK_KINDS, lockOf, spend } from '../lib/tx-builder.ts';
 
 const SEED = 0x1234_5678;
 
-test('scanning a block finds the same as taking it apart', async () => {
+test('scanning a block finds the same transactions as parsing it', async () => {
   const chain = new RegtestChain({ to: 'p2wpkh' });
   chain.mine(110);
   const fan = spend(
@@ -69,7 +69,7 @@ test('scanning a block finds the same as taking it apart', async () => {
 });
 
 describe('the table of prints', () => {
-  test('holds what was put in and little else, 0 included', () => {
+  test('the table holds all added prints, including 0, and few others', () => {
     const dice = diceOf(2);
     const prints = Uint32Array.from({ length: 10_000 }, () => dice(2 ** 32));
     prints[17] = 0;

@@ -47,7 +47,7 @@ class LossyWriter {
   }
 }
 
-test('where it is not known whether a change was made, what is stored counts', async () => {
+test('the stored watches count if it is unknown whether a change was committed', async () => {
   const path = join(dir, 'watches.db');
   const writer = new LossyWriter(path);
   const registry = new WatchRegistry();

@@ -56,10 +56,10 @@ function notificationsOf(options: Partial<WalletNotificationOptions> & { answers
   return { notifications, asked, lines };
 }
 
-describe('what events are to wallets', () => {
+describe('wallet notifications of events', () => {
   const added = entryOf('newTransaction', { txid: TXID });
 
-  test('is nothing, and no worker is asked, if no wallet is concerned', () => {
+  test('an event that concerns no wallet gives no notification and no job', () => {
     const { notifications, asked } = notificationsOf({ knows: () => false });
     expect(notifications.lines(added)).toEqual([]);
     for (const type of ['mempoolUpdate', 'reorg']) expect(notifications.lines(entryOf(type))).toEqual([]);
@@ -69,7 +69,7 @@ describe('what events are to wallets', () => {
     expect(asked).toEqual([]);
   });
 
-  test('is worked out once for all, of the wallets that know a transaction', async () => {
+  test('notifications are derived once for all clients, from the wallets that have the transaction', async () => {
     const { asked, lines } = notificationsOf();
     const found = await Promise.all([lines(added), lines(added)]);
     expect(found).toEqual([[{ within: '5', text: '"wallet":"b"}' }], [{ within: '5', text: '"wallet":"b"}' }]]);
@@ -78,7 +78,7 @@ describe('what events are to wallets', () => {
     expect(asked).toEqual([['event-wallet-tx', { ...question, wallets: [{ name: 'b', load: 1 }] }]]);
   });
 
-  test('says why a transaction left, and of which wallet one was given up', async () => {
+  test('a notification has the reason of a removal, and the wallet that abandoned the transaction', async () => {
     const { asked, lines } = notificationsOf({ knows: () => true });
     await lines({ ...entryOf('transactionRemoved', { txid: TXID, replacedBy: '11' }, 'replaced'), seq: 1 });
     await lines({ ...entryOf('walletAbandoned', { txid: TXID, wallet: 'b' }), seq: 2 });
@@ -88,7 +88,7 @@ describe('what events are to wallets', () => {
     ]);
   });
 
-  test('waits for a wallet that has yet to follow the chain, but not for ever', async () => {
+  test('a wallet that is behind the chain is awaited for a limited time', async () => {
     const block = entryOf('newBlock', { hash: TXID });
     const { asked, lines } = notificationsOf({ answers: ['behind', 'behind', ''] });
     expect(await lines(block)).toEqual([]);
@@ -105,7 +105,7 @@ describe('what events are to wallets', () => {
     expect(await waiting).toHaveLength(1);
   });
 
-  test('is waited for no longer when the server stops', async () => {
+  test('the stop of the server ends the waiting', async () => {
     const stop = new AbortController();
     const { asked, lines } = notificationsOf({
       answers: Array.from({ length: 200 }, () => 'behind'),
@@ -119,7 +119,7 @@ describe('what events are to wallets', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('is a failure of its own where a wallet cannot be read', async () => {
+  test('a wallet that cannot be read makes the derivation fail', async () => {
     const { notifications } = notificationsOf({
       knows: () => {
         throw new Error('unloaded');
@@ -204,8 +204,8 @@ function saidIn(line: string): Said {
 
 const brief = (said: Said[] | null) => said?.map(({ phase, txid, confirmations }) => [phase, txid, confirmations]);
 
-describe('what a block is to a wallet', () => {
-  test('is found from the block, whatever has happened since, and has the same places', async () => {
+describe('wallet notifications of a block', () => {
+  test('notifications derive from the block alone, with the same places at any later time', async () => {
     await using it = new Scene();
     const { chain, script } = it;
     chain.mine(101);
@@ -242,7 +242,7 @@ describe('what a block is to a wallet', () => {
     expect(it.ofBlock(other.tip, true)).toBeNull();
   });
 
-  test('is a conflict for what it contradicts, and for what spends that', async () => {
+  test('a block conflicts with the transactions it contradicts and with their descendants', async () => {
     await using it = new Scene();
     const { chain, script } = it;
     chain.mine(101);
@@ -272,7 +272,7 @@ describe('what a block is to a wallet', () => {
     });
   });
 
-  test('has a place of its own for each conflict, whatever else the wallet has come to know', async () => {
+  test('each conflict has its own place, whatever transactions the wallet has learnt since', async () => {
     await using it = new Scene();
     const { chain, script } = it;
     chain.mine(101);
@@ -295,7 +295,7 @@ describe('what a block is to a wallet', () => {
     expect([...after.values()]).toEqual([...after.values()].sort());
   });
 
-  test('has places for each wallet that depend on its name alone', async () => {
+  test('places depend on the wallet only by its name', async () => {
     await using it = new Scene();
     const { chain, script } = it;
     const block = chain.mine(1, { to: script });

@@ -9,8 +9,8 @@ import { LOCK_KINDS, lockOf } from '../lib/tx-builder.ts';
 
 const params = regtest;
 
-describe('what can be watched', () => {
-  test('has one form, which reads back as itself', () => {
+describe('watchable items', () => {
+  test('an item has one canonical form, which parses to itself', () => {
     const id = 'aB'.repeat(32);
     const outpoint = `${id}:4294967295`;
     const given = [
@@ -37,7 +37,7 @@ describe('what can be watched', () => {
     expect(readTarget('script', script.toHex(), params).key).toBe(byAddress.key);
   });
 
-  test('any other text is refused, and by no other error', () => {
+  test('any other text is refused with the documented error', () => {
     const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('script:', `${'0'.repeat(64)}:`));
     fc.assert(
       fc.property(fc.constantFrom(...WATCH_KINDS), text, (kind, given) => {
@@ -51,7 +51,7 @@ describe('what can be watched', () => {
     );
   });
 
-  test('numbers of confirmations are sorted, and few', () => {
+  test('numbers of confirmations are sorted and limited', () => {
     expect(readThresholds([6, 1, 6, 0])).toEqual([0, 1, 6]);
     expect(readThresholds([])).toEqual([]);
     for (const wrong of [null, {}, '1', ['1'], [1.5], [-1], [1001], Array.from({ length: 11 }, (_, i) => i)])
@@ -59,7 +59,7 @@ describe('what can be watched', () => {
   });
 });
 
-test('what comes and goes all the time leaves little behind, and what is watched is always among the prints', () => {
+test('repeated watching leaves few prints behind, and every watched item is among them', () => {
   const registry = new WatchRegistry();
   const set = new WatchSet(registry);
   const item = (n: number) => registry.txidItem(new Uint8Array(32).fill(n & 0xff).fill(n >> 8, 1), `${n}`, []);
@@ -75,7 +75,7 @@ test('what comes and goes all the time leaves little behind, and what is watched
   expect(registry.size).toBe(50);
 });
 
-test('a connection and its key together', () => {
+test('a connection and its key share their watches', () => {
   const registry = new WatchRegistry();
   const [own, stored] = [new WatchSet(registry), new WatchSet(registry)];
   const union = new WatchUnion(own, stored);

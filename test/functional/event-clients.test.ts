@@ -101,7 +101,7 @@ describe('hostile clients', () => {
     const others = await Promise.all([api.socket(), api.socket(), api.socket()]);
     const slowest: number[] = [];
     let going = true;
-    /** How late the timers of this process are: the machine delays the node as much. */
+    /** Delay of the timers of this process; the machine delays the node equally. */
     let lag = 0;
     const probe = (async () => {
       while (going) {

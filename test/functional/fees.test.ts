@@ -119,7 +119,7 @@ describe('fees', () => {
     await mempoolLoaded(node);
     const again = { conf_target: 6, fee_rate_estimator: 'block_policy' };
     expect(await node.api.rpc<object>('estimatesmartfee', again)).toEqual(learnt);
-    // Which blocks the mempool knew is remembered as well.
+    // The blocks that the mempool knew are stored as well.
     const verbose = { conf_target: 6, verbosity: 2 };
     expect(await node.api.rpc<object>('estimatesmartfee', verbose)).toEqual({
       feerate: 0.000001,

@@ -218,7 +218,7 @@ test('a mutated block does not spoil the true one, whichever peer it was request
 
 test('unrequested blocks', () =>
   siege.attack('unrequested blocks', async () => {
-    // Whose parent is unknown.
+    // The parent of this block is unknown.
     const stranger = siege.chain.fork();
     stranger.mine(2);
     const lost = await siege.join();

@@ -35,7 +35,7 @@ function wholeNumber(text: string, name: string): number {
   return Number.isInteger(value) && value >= 0 ? value : wrongUse(`--${name} must be a whole number`);
 }
 
-function tell(error: unknown): void {
+function printError(error: unknown): void {
   console.error(error instanceof Error ? (error.stack ?? error.message) : error);
 }
 
@@ -55,7 +55,7 @@ async function run(targets: readonly FuzzTarget[], seconds: number, seed: number
     );
     if (!failure) continue;
     good = false;
-    tell(failure.error);
+    printError(failure.error);
     console.error(writeFailure(target.name, failure.input));
   }
   watchdog.close();
@@ -68,7 +68,7 @@ async function replay(path: string): Promise<boolean> {
   const start = performance.now();
   const failure = await runCase(target!, input);
   console.log(`${name}, ${input.length} bytes: ${(performance.now() - start).toFixed(1)} ms`);
-  if (failure) tell(failure.error);
+  if (failure) printError(failure.error);
   else console.log('everything holds');
   return failure === null;
 }

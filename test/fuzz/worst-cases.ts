@@ -65,7 +65,7 @@ function oneInput(output: Uint8Array, witness: readonly Uint8Array[] = [], to: U
   return new TxContext(tx, [outputTo(output)]);
 }
 
-const judge = (context: TxContext, index = 0, flags = CONSENSUS_FLAGS) =>
+const verify = (context: TxContext, index = 0, flags = CONSENSUS_FLAGS) =>
   checkInput(context, index, flags, signatureEngine());
 
 /** Returns a pre-segwit script as a bare output. */
@@ -77,7 +77,7 @@ function bare(name: string, expected: string, script: () => Uint8Array): WorstCa
     quick: true,
     prepare() {
       const context = oneInput(script());
-      return () => judge(context);
+      return () => verify(context);
     },
   };
 }
@@ -98,7 +98,7 @@ function tapscript(
       const leaf = script(MAX_WITNESS);
       const { output, control } = taprootOutput(xOnlyOf(SECRET), leaf);
       const context = oneInput(output, [...items, leaf, control]);
-      return () => judge(context);
+      return () => verify(context);
     },
   };
 }
@@ -126,7 +126,7 @@ function checkSigAdds(): () => string {
   const hash = taprootSighash(oneInput(output), 0, 0, spend)!;
   const signature = signSchnorr(hash, SECRET, new Uint8Array(32));
   const context = oneInput(output, [signature, EMPTY, leaf, control]);
-  return () => judge(context);
+  return () => verify(context);
 }
 
 /** Every check signs another script, so that no cached hash helps. */
@@ -143,7 +143,7 @@ function quadraticInput(hashType: number): () => string {
   const script = concatBytes(checksBetweenSeparators(hashType, 99), ops(Op.OP_1));
   const tx: Transaction = { version: 1, inputs, outputs: [outputTo(EMPTY)], locktime: 0 };
   const spent = inputs.map((_, i) => outputTo(i === 0 ? script : ops(Op.OP_1)));
-  return () => judge(new TxContext(tx, spent));
+  return () => verify(new TxContext(tx, spent));
 }
 
 /** Returns a transaction like the one that once took nodes half a minute; every tenth of its inputs is checked. */
@@ -156,7 +156,7 @@ function manyInputs(): () => string {
   return () => {
     const context = new TxContext(tx, spent);
     for (let i = 0; i < inputs.length; i += 10) {
-      const error = judge(context, i);
+      const error = verify(context, i);
       if (error !== 'OK') return error;
     }
     return 'OK';
@@ -166,7 +166,7 @@ function manyInputs(): () => string {
 function largeSingleOutput(): () => string {
   const script = checksBetweenSeparators(3, 99);
   const context = oneInput(p2wshOf(script), [script], new Uint8Array(900_000));
-  return () => judge(context);
+  return () => verify(context);
 }
 
 function parsed(tx: Transaction): () => string {

@@ -99,7 +99,7 @@ export class FakeNode implements NodePort {
   }
 
   /** Notifies the listeners of a peer that has connected or disconnected. */
-  tellPeer(change: PeerChange): void {
+  notifyPeer(change: PeerChange): void {
     for (const listener of this.#peerListeners) listener(change);
   }
 
@@ -109,14 +109,14 @@ export class FakeNode implements NodePort {
     this.#db.transaction(() => {
       for (const seq of seqs) this.#extend(seq, note);
     })();
-    return this.#tell(seqs.at(-1)!);
+    return this.#notify(seqs.at(-1)!);
   }
 
   /** Leaves events of another type, in a commit of their own. */
   emit(type: string, data: object): number {
     const seq = this.#events.issueSeq();
     this.#events.insertEvent(seq, type, data);
-    return this.#tell(seq);
+    return this.#notify(seq);
   }
 
   /** A number for an event of the mempool. */
@@ -133,7 +133,7 @@ export class FakeNode implements NodePort {
     this.#db.close();
   }
 
-  #tell(lastSeq: number): number {
+  #notify(lastSeq: number): number {
     const tip = { height: this.tip!.height, hash: this.tip!.hash.toReversed().toHex() };
     for (const listener of this.#listeners) listener({ changes: [], commit: { lastSeq, tip } });
     return lastSeq;

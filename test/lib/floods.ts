@@ -15,7 +15,7 @@ const MAX_INVENTORY = 50_000;
 const MAX_ADDRESSES = 1000;
 const MAX_RELAYING = 40;
 
-/** How much of it: 1 for a few seconds of many messages. */
+/** Factor of the amount: 1 for a few seconds of many messages. */
 interface FloodSize {
   readonly peers: number;
   readonly messages: number;
@@ -102,7 +102,7 @@ export const FLOODS: Readonly<Record<string, Flood>> = {
   'notfound of what nobody asked for': each('notfound', () => ({ items: randomHashes(MAX_INVENTORY, [INV_WTX]) })),
   addr: each('addr', () => ({ addresses: Array.from({ length: MAX_ADDRESSES }, () => somewhere(NOW())) }), 5),
   addrv2: each('addrv2', () => ({ addresses: Array.from({ length: MAX_ADDRESSES }, () => somewhere(NOW())) }), 5),
-  'addr of few, to be told further': each('addrv2', () => ({ addresses: [somewhere(NOW())] }), 100),
+  'addr with few addresses, which are relayed': each('addrv2', () => ({ addresses: [somewhere(NOW())] }), 100),
   getaddr: each('getaddr', () => null, 200),
   getheaders: each(
     'getheaders',

@@ -16,7 +16,7 @@ interface TaprootLeaf {
   readonly controlBlock: Uint8Array;
 }
 
-/** How a taproot output key came about. */
+/** Origin of a taproot output key. */
 export interface TaprootOutput {
   readonly internalKey: Uint8Array;
   /** Null where the output has no scripts. */

@@ -1,6 +1,6 @@
 import { type JsonSchema, membersOf, schemaProblems } from './json-schema.ts';
 
-/** Which optional members of schemas were there in values that fit them, and which were absent. */
+/** The optional members of schemas that were present in matching values, and those that were absent. */
 export class MemberSightings {
   readonly #present = new Set<string>();
   readonly #absent = new Set<string>();

@@ -6,7 +6,7 @@ const ENTRY = 8;
 /** Set in the highest byte of an entry of the page map: in memory, in swap. */
 const PRESENT = 0xc0;
 
-/** How often each needle is in the memory of a process, and how much of that was read. */
+/** Returns the occurrences of each needle in the memory of a process, and the number of bytes read. */
 export interface MemoryScan {
   readonly counts: ReadonlyMap<string, number>;
   readonly bytes: number;

@@ -263,12 +263,12 @@ export class EventSocket {
     this.#socket = socket;
     socket.onmessage = ({ data }) => {
       this.messages.push(JSON.parse(String(data)) as WsMessage);
-      this.#tell();
+      this.#notify();
     };
     this.closed = new Promise((resolve) => {
       socket.onclose = ({ code, reason }) => {
         this.#isClosed = true;
-        this.#tell();
+        this.#notify();
         resolve({ code, reason });
       };
     });
@@ -308,13 +308,13 @@ export class EventSocket {
           `${this.#isClosed ? 'closed' : `${timeoutMs} ms passed`} without ${what}; last: ${types.join(' ')}`,
         );
       }
-      const id = setTimeout(() => this.#tell(), left);
+      const id = setTimeout(() => this.#notify(), left);
       await this.#changed.promise;
       clearTimeout(id);
     }
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers<void>();
   }

@@ -156,7 +156,7 @@ export class Program {
       const exit: Exit = { status: this.#child.exitCode, signal: this.#child.signalCode };
       this.#exit = exit;
       running.delete(this);
-      this.#tell();
+      this.#notify();
       return exit;
     });
   }
@@ -244,11 +244,11 @@ export class Program {
     const decoder = new TextDecoder();
     for await (const chunk of stream) {
       add(decoder.decode(chunk, { stream: true }));
-      this.#tell();
+      this.#notify();
     }
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 }
@@ -288,7 +288,7 @@ export class NodeProcess extends Program {
   }
 
   get api(): ApiClient {
-    if (!this.#api) throw new Error(`the node has not told its address: ${this.describe()}`);
+    if (!this.#api) throw new Error(`the node has not printed its address: ${this.describe()}`);
     return this.#api;
   }
 

@@ -49,7 +49,7 @@ export class RawPeer {
     return new RawPeer(await promise, transport);
   }
 
-  /** How much waits to be written. */
+  /** Bytes that are queued for writing. */
   get waiting(): number {
     return this.#waiting;
   }

@@ -109,7 +109,7 @@ export class RawWebSocket {
       this.#frame(buffer[0]!, buffer.subarray(2 + size, 2 + size + length));
       this.#buffer = buffer.subarray(2 + size + length);
     }
-    this.#tell();
+    this.#notify();
   }
 
   #frame(first: number, payload: Buffer): void {
@@ -125,10 +125,10 @@ export class RawWebSocket {
 
   #end(how: { code: number; reason: string } | null): void {
     this.#close.resolve(how);
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
   }

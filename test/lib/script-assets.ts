@@ -32,7 +32,7 @@ export function scriptAssets(): Asset[] {
 }
 
 /** Returns a function that verifies a spend with any flags; the transaction is read once. */
-export function judgeOf(asset: Asset, spend: Spend): (flags: number) => ScriptError {
+export function verifierOf(asset: Asset, spend: Spend): (flags: number) => ScriptError {
   const tx = transactionFromBytes(hexToBytes(asset.tx));
   const inputs = tx.inputs.slice();
   const { scriptSig, witness } = spend;

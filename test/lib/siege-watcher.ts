@@ -109,8 +109,8 @@ if (import.meta.main) {
   let peer: TestPeer | null = null;
   let probe: HealthProbe | null = null;
   let over = true;
-  const tell = (message: FromWatcher) => process.send!(message);
-  const failed = (error: unknown) => tell({ type: 'failed', reason: String(error) });
+  const report = (message: FromWatcher) => process.send!(message);
+  const failed = (error: unknown) => report({ type: 'failed', reason: String(error) });
   try {
     setPriority(PRIORITY);
   } catch {
@@ -123,14 +123,14 @@ if (import.meta.main) {
       Promise.all([TestPeer.join(message.peers, { agent: '/watcher:1/' }), HealthProbe.open(message.health)]).then(
         (opened) => {
           [peer, probe] = opened;
-          tell({ type: 'ready' });
+          report({ type: 'ready' });
         },
         failed,
       );
     } else if (message.type === 'end') over = true;
     else {
       over = false;
-      watch(order!.pid, probe!, peer!, () => over).then((watched) => tell({ type: 'watched', ...watched }), failed);
+      watch(order!.pid, probe!, peer!, () => over).then((watched) => report({ type: 'watched', ...watched }), failed);
     }
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { judgeOf, scriptAssets } from '../lib/script-assets.ts';
+import { scriptAssets, verifierOf } from '../lib/script-assets.ts';
 import { parseScriptFlags } from '../lib/script-flags.ts';
 import { hasVectors } from '../lib/vectors.ts';
 import { filled, flagSets } from './flag-sets.ts';
@@ -26,16 +26,16 @@ describe.skipIf(!hasVectors)('script assets', () => {
       // Core's rule: a success remains one with fewer flags, and a final one with any flags; a failure remains one with
       // more flags.
       if (success) {
-        const judge = judgeOf(asset, success);
-        expect(judge(flags)).toBe('OK');
+        const verify = verifierOf(asset, success);
+        expect(verify(flags)).toBe('OK');
         for (const others of CONSENSUS_FLAGS)
-          if (asset.final || (others & flags) === others) expect(judge(others)).toBe('OK');
+          if (asset.final || (others & flags) === others) expect(verify(others)).toBe('OK');
       }
       if (failure) {
-        const judge = judgeOf(asset, failure);
-        expect(judge(flags)).not.toBe('OK');
-        for (const others of CONSENSUS_FLAGS) if ((others & flags) === flags) expect(judge(others)).not.toBe('OK');
-        for (const more of flagSets(number, 2)) expect(judge(filled(flags | more))).not.toBe('OK');
+        const verify = verifierOf(asset, failure);
+        expect(verify(flags)).not.toBe('OK');
+        for (const others of CONSENSUS_FLAGS) if ((others & flags) === flags) expect(verify(others)).not.toBe('OK');
+        for (const more of flagSets(number, 2)) expect(verify(filled(flags | more))).not.toBe('OK');
       }
     }, 180_000);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { judgeOf, scriptAssets } from '../lib/script-assets.ts';
+import { scriptAssets, verifierOf } from '../lib/script-assets.ts';
 import { parseScriptFlags } from '../lib/script-flags.ts';
 import { hasVectors } from '../lib/vectors.ts';
 
@@ -23,19 +23,19 @@ describe.skipIf(!hasVectors)('script assets under every legal set of consensus f
     for (const [number, asset] of assets.entries()) {
       const flags = flag(asset.flags);
       if (asset.success) {
-        const judge = judgeOf(asset, asset.success);
+        const verify = verifierOf(asset, asset.success);
         // A final success is valid with any flags.
         for (const others of LEGAL_SETS)
           if (asset.final || (others & flags) === others) {
-            expect([number, others, judge(others)]).toEqual([number, others, 'OK']);
+            expect([number, others, verify(others)]).toEqual([number, others, 'OK']);
             checks++;
           }
       }
       if (asset.failure) {
-        const judge = judgeOf(asset, asset.failure);
+        const verify = verifierOf(asset, asset.failure);
         for (const others of LEGAL_SETS)
           if ((others & flags) === flags) {
-            expect([number, others, judge(others)]).not.toEqual([number, others, 'OK']);
+            expect([number, others, verify(others)]).not.toEqual([number, others, 'OK']);
             checks++;
           }
       }

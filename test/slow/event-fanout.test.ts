@@ -162,7 +162,7 @@ test('a block of 4,000 transactions is matched against 10,000 scripts while othe
     expect(await next(probeLines)).toBe('ready');
     await Bun.sleep(300);
     const committed = Date.now();
-    it.tell();
+    it.notify();
     const announcedAt = Number((await next()).split(' ')[1]);
     const [first, last] = (await next()).split(' ').map(Number);
     probe.stdin.write('done\n');

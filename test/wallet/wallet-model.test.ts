@@ -30,7 +30,7 @@ interface Coin {
   readonly coinbase: boolean;
 }
 
-/** A node and its wallet; what the wallet should say is worked out anew each time from the chain and the mempool. */
+/** A node and its wallet. The expected state is computed from the chain and the mempool for each check. */
 class World implements Disposable {
   readonly fixture = new WalletFixture({}, 3);
   readonly #random: Random;

@@ -37,7 +37,7 @@ function withReads(it: WalletFixture): WalletFixture {
   return it;
 }
 
-/** How often the steps yield. */
+/** Returns the number of times that the steps yield. */
 function countSteps<T>(steps: Generator<void, T, void>): { readonly steps: number; readonly result: T } {
   let count = 0;
   const result = runSteps(steps, () => count++);

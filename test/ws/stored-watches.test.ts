@@ -141,7 +141,7 @@ describe('what is stored for a key', () => {
         [bob, 1, null],
         [alice, 2, id],
       ]);
-      // How things stand goes by the same name.
+      // The snapshot has the same name.
       await client.ask('watch', { addresses: [alice], snapshot: true });
       const stands = await client.next(({ data }) => data.snapshot === true);
       expect(stands.data).toMatchObject({ txid: idOf(tx), watchId: id });

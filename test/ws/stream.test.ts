@@ -256,8 +256,8 @@ describe('what operators see', () => {
     using admin = await it.client();
     using other = await it.client();
     await admin.ask('subscribe', { events: ['peerConnected', 'peerDisconnected'] });
-    it.it.node.tellPeer({ kind: 'connected', time: 1_700_000_001, peer: PEER, reason: null });
-    it.it.node.tellPeer({ kind: 'disconnected', time: 1_700_000_009, peer: PEER, reason: 'ping timeout' });
+    it.it.node.notifyPeer({ kind: 'connected', time: 1_700_000_001, peer: PEER, reason: null });
+    it.it.node.notifyPeer({ kind: 'disconnected', time: 1_700_000_009, peer: PEER, reason: 'ping timeout' });
     expect((await admin.next(({ type }) => type === 'peerConnected')).data).toEqual({
       time: 1_700_000_001,
       ...who,

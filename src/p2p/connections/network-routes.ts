@@ -15,7 +15,7 @@ export interface RouteOptions {
   readonly onlyNetworks: readonly RoutableNetwork[];
 }
 
-/** Which networks are reachable, and through which proxy. */
+/** The reachable networks and their proxies. */
 export class Routes {
   readonly #proxy: DialTarget | null;
   readonly #onionProxy: DialTarget | null;

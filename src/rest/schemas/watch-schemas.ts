@@ -12,7 +12,7 @@ const CONFIRMATIONS = t.Array(wholeNumberSchema({ minimum: 0, maximum: 1000 }), 
 const LABEL = nullable(t.String({ maxLength: 200 }));
 const ID = t.String({ pattern: '^[a-z2-7]{16}$' });
 
-const WISH = named('WatchRequest', {
+const WATCH_REQUEST = named('WatchRequest', {
   kind: KIND,
   value: VALUE,
   confirmations: t.Optional(CONFIRMATIONS),
@@ -20,8 +20,8 @@ const WISH = named('WatchRequest', {
 });
 
 export const WATCHES_BODY_SCHEMA = t.Union([
-  WISH,
-  t.Object({ watches: t.Array(WISH, { minItems: 1, maxItems: MAX_BULK }) }),
+  WATCH_REQUEST,
+  t.Object({ watches: t.Array(WATCH_REQUEST, { minItems: 1, maxItems: MAX_BULK }) }),
 ]);
 
 export const REMOVAL_BODY = t.Object({

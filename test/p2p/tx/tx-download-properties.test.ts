@@ -54,7 +54,7 @@ test('TxDownload never requests known transactions, nor one twice at a time, and
         expect([found.senders, t.orphanage.isFrom(child.wtxid, from)]).toEqual([[from, from], true]);
         expect(t.recent.reconsiderable.contains(parent.wtxid)).toBe(true);
       };
-      const judge = (of: ParsedTransaction, from: number, kind: number | null, isNew: boolean) => {
+      const settle = (of: ParsedTransaction, from: number, kind: number | null, isNew: boolean) => {
         if (kind === null) t.accept(of);
         else checkPackage(t.reject(of, KINDS[kind]!, from, isNew).package, from);
       };
@@ -90,7 +90,7 @@ test('TxDownload never requests known transactions, nor one twice at a time, and
             checkPackage(found, from);
             if (t.mempool.has(of.wtxid.toHex())) expect([validate, found]).toEqual([false, null]);
             if (!validate) break;
-            judge(of, from, kind, true);
+            settle(of, from, kind, true);
             for (const id of [of.txid.toHex(), of.wtxid.toHex()])
               if (!t.tracker.getCandidatePeers(Uint8Array.fromHex(id)).includes(asked.get(id)?.peer ?? -1))
                 asked.delete(id);
@@ -100,7 +100,7 @@ test('TxDownload never requests known transactions, nor one twice at a time, and
             const has = download.haveMoreWork(action[1]);
             const of = download.txToReconsider(action[1]);
             expect(of !== null).toBe(has);
-            if (of) judge(of, action[1], action[2], false);
+            if (of) settle(of, action[1], action[2], false);
             break;
           }
           case 'notFound':

@@ -20,7 +20,7 @@ export interface Template {
   /** Public keys and scripts. */
   readonly solving: SigningData;
   readonly signers: readonly PrivateKey[];
-  /** How many of them must sign. */
+  /** Number of keys that must sign. */
   readonly required: number;
   readonly taproot?: boolean;
 }

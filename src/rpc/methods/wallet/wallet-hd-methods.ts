@@ -6,7 +6,7 @@ import { checkMembers, optional, options, textParam } from '../../engine/params.
 import { orFail } from '../../engine/rpc-error.ts';
 import { arr, bool, maybe, obj, str } from '../../engine/schema.ts';
 
-function asksForPrivate(given: RpcObject): boolean {
+function requestsPrivateKeys(given: RpcObject): boolean {
   return member(given, 'private') === true;
 }
 
@@ -37,10 +37,10 @@ export const gethdkeys = nodeMethod({
   ),
   examples: [example([]), example([{ active_only: true }])],
   scope: 'wallet.read',
-  further: { scope: 'wallet.keys', where: 'private is true', applies: asksForPrivate },
+  further: { scope: 'wallet.keys', where: 'private is true', applies: requestsPrivateKeys },
   async run(env, given) {
     checkMembers(given, { active_only: 'bool', private: 'bool' });
-    const withPrivate = asksForPrivate(given);
+    const withPrivate = requestsPrivateKeys(given);
     const activeOnly = member(given, 'active_only') === true;
     const keys = orFail(await env.ctx.node().call('walletHdKeys', walletName(env), activeOnly, withPrivate));
     return keys.map(({ xpub, xprv, hasPrivate, descriptors }) => ({
@@ -88,10 +88,10 @@ export const derivehdkey = nodeMethod({
   }),
   examples: [example(['m/87h/0h/0h'])],
   scope: 'wallet.spend',
-  further: { scope: 'wallet.keys', where: 'private is true', applies: (_path, given) => asksForPrivate(given) },
+  further: { scope: 'wallet.keys', where: 'private is true', applies: (_path, given) => requestsPrivateKeys(given) },
   async run(env, path, given) {
     checkMembers(given, { private: 'bool', hdkey: 'string' });
-    const withPrivate = asksForPrivate(given);
+    const withPrivate = requestsPrivateKeys(given);
     const key = member(given, 'hdkey') as string | null;
     const node = env.ctx.node();
     const found = orFail(await node.call('walletDeriveHdKey', walletName(env), path, key, withPrivate));
