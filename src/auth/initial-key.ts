@@ -2,9 +2,9 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SCOPES } from '../http/scopes.ts';
 import { equalBytes } from '../util/bytes.ts';
-import { type KeyParts, makeKey, parseApiKey, secretHash } from './api-key.ts';
 import type { AuthStore, KeyRecord, KeySecret } from './auth-store.ts';
 import { isAdminKey } from './issue-key.ts';
+import { type KeyParts, makeKey, parseApiKey, secretHash } from './key-format.ts';
 
 /** The state of the file initial.key. */
 export interface InitialKey {

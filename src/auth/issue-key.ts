@@ -2,8 +2,8 @@ import { isScope, SCOPES } from '../http/scopes.ts';
 import { isFileName } from '../util/file-name.ts';
 import { parseIpSubnet } from '../util/ip-address.ts';
 import { OperatorError } from '../util/operator-error.ts';
-import { makeKey, secretHash } from './api-key.ts';
 import type { AuthStore, KeyRecord } from './auth-store.ts';
+import { makeKey, secretHash } from './key-format.ts';
 
 export interface NewKey {
   readonly label: string;

@@ -1,8 +1,8 @@
 import { OperatorError } from '../util/operator-error.ts';
-import { makeKey, secretHash } from './api-key.ts';
 import type { AuthStore, KeyChanges, KeyRecord } from './auth-store.ts';
 import { removeInitialKey } from './initial-key.ts';
 import { checkKey, isAdminKey, issueKey, type NewKey } from './issue-key.ts';
+import { makeKey, secretHash } from './key-format.ts';
 
 export type KeyProblem = 'unknown' | 'invalid' | 'revoked' | 'last_admin' | 'too_many';
 

@@ -3,8 +3,8 @@ import type { Principal } from '../http/principal.ts';
 import { isScope } from '../http/scopes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { type IpSubnet, inSubnet, parseIpSubnet } from '../util/ip-address.ts';
-import { parseApiKey, secretHash } from './api-key.ts';
 import type { AuthStore, KeyRecord, KeySecret } from './auth-store.ts';
+import { parseApiKey, secretHash } from './key-format.ts';
 import { TokenBucket } from './rate-limits.ts';
 
 interface LoadedSecret {

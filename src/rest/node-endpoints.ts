@@ -5,7 +5,7 @@ import { hashToHex } from '../primitives/hash.ts';
 import { headerFromBytes } from '../primitives/header.ts';
 import { type Answer, jsonAnswer } from '../queries/answer.ts';
 import { medianTime, workFields } from '../queries/block-facts.ts';
-import { filterIndexState } from '../queries/filter-index.ts';
+import { filterIndexState } from '../queries/filter-reads.ts';
 import { listingRecord } from '../queries/listing.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
 import { isSynced } from '../queries/synced.ts';

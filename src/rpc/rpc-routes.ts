@@ -1,5 +1,5 @@
-import type { RpcContext } from './engine/context.ts';
 import { methodRoutes } from './engine/route.ts';
+import type { RpcContext } from './engine/rpc-context.ts';
 import { RPC_METHODS } from './methods/methods.ts';
 
 /** The JSON-RPC interface. */

@@ -2,11 +2,11 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { ApiError } from '../http/errors.ts';
 import { access } from '../http/route-access.ts';
 import type { ServerContext } from './context.ts';
-import { docsRoutes } from './docs/routes.ts';
+import { docsRoutes } from './docs/docs-routes.ts';
 import { errorBoundary } from './error-boundary.ts';
 import type { Gate } from './gate.ts';
+import { opsRoutes } from './ops/ops-routes.ts';
 import type { Readiness } from './ops/readiness.ts';
-import { opsRoutes } from './ops/routes.ts';
 
 /** Returns the routes of one topic, built from the context that they need. */
 export type RoutePlugin = (context: ServerContext) => AnyElysia;

@@ -1,5 +1,5 @@
 import type { RestContext } from '../rest/rest-context.ts';
-import type { RpcContext } from '../rpc/engine/context.ts';
+import type { RpcContext } from '../rpc/engine/rpc-context.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
 
 /** Dependencies of the routes of all interfaces. */

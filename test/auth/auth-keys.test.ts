@@ -4,11 +4,11 @@ import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Elysia } from 'elysia';
-import { makeKey, parseApiKey, secretHash } from '../../src/auth/api-key.ts';
 import { AuthStore } from '../../src/auth/auth-store.ts';
 import { initialKeyOf } from '../../src/auth/initial-key.ts';
 import { issueKey } from '../../src/auth/issue-key.ts';
 import { KeyAdmin } from '../../src/auth/key-admin.ts';
+import { makeKey, parseApiKey, secretHash } from '../../src/auth/key-format.ts';
 import { Keyring } from '../../src/auth/keyring.ts';
 import { BoundedMap, FailureTable, TokenBucket } from '../../src/auth/rate-limits.ts';
 import { access } from '../../src/http/route-access.ts';

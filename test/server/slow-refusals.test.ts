@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { makeKey } from '../../src/auth/api-key.ts';
+import { makeKey } from '../../src/auth/key-format.ts';
 import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { BEARER, STATIC_KEY, startTestApi, type TestApi } from '../lib/api-fixture.ts';
 

@@ -4,8 +4,8 @@ import type { Call } from '../../http/call.ts';
 import type { Scope } from '../../http/scopes.ts';
 import { hostClock, unixSeconds } from '../../util/clock.ts';
 import { visibleWallets } from './call-wallet.ts';
-import type { RpcContext } from './context.ts';
 import type { RpcMethod } from './method.ts';
+import type { RpcContext } from './rpc-context.ts';
 import type { RpcError } from './rpc-error.ts';
 
 /** One call that the audit log may have to record. */

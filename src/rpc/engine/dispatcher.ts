@@ -8,7 +8,6 @@ import { withWallet } from '../../queries/wallet-env.ts';
 import { RPC_ERROR } from '../../util/rpc-error-codes.ts';
 import { auditCallOf, audited, auditTime, requireScope } from './audited.ts';
 import { walletOf, walletSynced } from './call-wallet.ts';
-import type { RpcContext } from './context.ts';
 import { jobBody, jobText } from './job-result.ts';
 import type { RpcValue } from './json.ts';
 import type { QueueSlot } from './key-queue.ts';
@@ -24,6 +23,7 @@ import {
 import type { RpcCall } from './protocol.ts';
 import type { JsonPieces } from './reply-body.ts';
 import { resultPieces } from './result-pieces.ts';
+import type { RpcContext } from './rpc-context.ts';
 import { asRpcError, RpcError } from './rpc-error.ts';
 import { RpcState } from './rpc-state.ts';
 

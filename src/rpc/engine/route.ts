@@ -8,7 +8,6 @@ import { turns } from '../../http/turns.ts';
 import { excessOf } from '../../http/value-count.ts';
 import { RPC_ERROR } from '../../util/rpc-error-codes.ts';
 import { requireScope } from './audited.ts';
-import type { RpcContext } from './context.ts';
 import { type RpcCaller, RpcDispatcher } from './dispatcher.ts';
 import { isObject, NumberTooLong, parseJson, type RpcValue } from './json.ts';
 import { KeyQueue, type QueueSlot } from './key-queue.ts';
@@ -24,8 +23,9 @@ import {
   rpcReply,
 } from './protocol.ts';
 import { type JsonPieces, joined, type SendLong } from './reply-body.ts';
-import { RPC_ROUTE } from './route-description.ts';
+import type { RpcContext } from './rpc-context.ts';
 import { RpcError } from './rpc-error.ts';
+import { RPC_ROUTE } from './rpc-route.ts';
 import { extractSecrets, revealed } from './secret-texts.ts';
 
 type ReplyTarget = RpcCaller & { readonly send: SendLong };

@@ -5,8 +5,8 @@ import { HostPolicy, WRONG_HOST } from '../hosts.ts';
 import { listenProblem } from '../listen-problem.ts';
 import { routedUrl, splitTarget } from '../request-url.ts';
 import type { ApiMetrics } from './metrics.ts';
+import { healthzBody, healthzResponse, metricsResponse, readyzResponse } from './ops-routes.ts';
 import type { Readiness } from './readiness.ts';
-import { healthzBody, healthzResponse, metricsResponse, readyzResponse } from './routes.ts';
 
 interface OpsDependencies {
   readonly options: ApiOptions;

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import type { ReadService } from '../../../src/queries/read-service.ts';
-import type { RpcContext } from '../../../src/rpc/engine/context.ts';
 import { RpcDispatcher } from '../../../src/rpc/engine/dispatcher.ts';
 import { readCall } from '../../../src/rpc/engine/protocol.ts';
+import type { RpcContext } from '../../../src/rpc/engine/rpc-context.ts';
 import { RPC_METHODS } from '../../../src/rpc/methods/methods.ts';
 
 /** Runs a call whose read ends with `error`; returns what was logged. */

@@ -1,6 +1,6 @@
 import { NODE, ownerOf } from '../../../http/owner.ts';
 import type { BlockHash } from '../../../primitives/hash.ts';
-import { filterIndexState } from '../../../queries/filter-index.ts';
+import { filterIndexState } from '../../../queries/filter-reads.ts';
 import type { ReadEnv } from '../../../queries/read-env.ts';
 import type { ScanStep } from '../../../queries/reader-jobs.ts';
 import { concatBytes } from '../../../util/bytes.ts';

@@ -3,7 +3,7 @@ import { matchFilter } from '../../../indexes/basic-filter.ts';
 import { parseBlock } from '../../../primitives/block.ts';
 import { type BlockHash, hashToHex } from '../../../primitives/hash.ts';
 import { rawBlock } from '../../../queries/block-facts.ts';
-import { filterBytes } from '../../../queries/filter-index.ts';
+import { filterBytes } from '../../../queries/filter-reads.ts';
 import type { ReadEnv } from '../../../queries/read-env.ts';
 import type { ScanStep } from '../../../queries/reader-jobs.ts';
 import { blockTxFacts, type TxFacts } from '../../../queries/tx-facts.ts';

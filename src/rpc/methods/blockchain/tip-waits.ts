@@ -1,7 +1,7 @@
 import type { NodeUpdate } from '../../../port/node-port.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
-import type { RpcContext } from '../../engine/context.ts';
 import type { MainThreadEnv } from '../../engine/method.ts';
+import type { RpcContext } from '../../engine/rpc-context.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 
 /** Waiting calls of all callers together. */

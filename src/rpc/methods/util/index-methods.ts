@@ -1,5 +1,5 @@
 import { type BlockHash, hashToHex } from '../../../primitives/hash.ts';
-import { filterBytes, filterIndexState } from '../../../queries/filter-index.ts';
+import { filterBytes, filterIndexState } from '../../../queries/filter-reads.ts';
 import { hasFailed } from '../../../storage/header-store.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { rpcMethod } from '../../engine/method.ts';
