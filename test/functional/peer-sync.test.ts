@@ -80,7 +80,10 @@ describe('one of two peers announces blocks and serves none', () => {
     const chain = recentChain(1100, { spacing: 3600 });
     const good = await startPeer([], { datadir: await directoryWith(chain) });
     using stalling = new ListeningPeer({ headers: chain.blocks.slice(1).map((block) => block.header) });
-    const { node } = await startPeer([stalling.address, good.address], { args: ['--p2p.v2=false'] });
+    const { node } = await startPeer([stalling.address], { args: ['--p2p.v2=false'] });
+    // It is asked for the first blocks only if the other one has not delivered them before it connects.
+    await node.until('requests for the first blocks', () => stalling.asked === 16);
+    await node.api.rpc('addnode', [good.address, 'add']);
     await sameTip([node], hashOfTip(chain));
     expect(stalling.gone).toBe(true);
     expect(node.stderr).toContain('"reason":"block download stalled"');
