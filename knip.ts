@@ -14,6 +14,7 @@ const config: KnipConfig = {
     'test/lib/{engine-workers,ledger-consumer}.ts',
     'test/node/verify/close-verify-pool.ts',
     'test/storage/hold-lock.ts',
+    'test/storage/open-chain.ts',
   ],
   project: ['src/**/*.ts!', 'test/**/*.ts'],
   // A test may import a part of what a module uses itself.

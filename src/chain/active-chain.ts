@@ -3,6 +3,7 @@ import { blockScriptFlags } from '../consensus/deployments.ts';
 import type { BlockRejection } from '../consensus/rejection.ts';
 import { AddressRows } from '../indexes/address-rows.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
+import type { Outpoint } from '../primitives/outpoint.ts';
 import { scriptErrorMessage } from '../script/script-error.ts';
 import type { BodyStats } from '../storage/header-store.ts';
 import { assert } from '../util/assert.ts';
@@ -43,6 +44,8 @@ export class ActiveChain {
   readonly #store: ChainStore;
   readonly #params: ConsensusParams;
   #rows = new AddressRows();
+  /** Rows of the last commit, to be used again. */
+  #spareRows: AddressRows | null = null;
   #staged: StagedBlock[] = [];
   #disconnected: ChainEntry[] = [];
   #sealed: SealedChange | null = null;
@@ -108,7 +111,7 @@ export class ActiveChain {
         utxoChange: 0,
         scripts: null,
       },
-      rowsMark: 0,
+      rowsMark: this.#rows.mark,
       stats: bodyStats(block),
       circulating: 0,
       utxos: 0,
@@ -240,7 +243,8 @@ export class ActiveChain {
     };
     this.#staged = [];
     this.#disconnected = [];
-    this.#rows = new AddressRows();
+    this.#rows = this.#spareRows ?? new AddressRows();
+    this.#spareRows = null;
     return this.#sealed;
   }
 
@@ -248,6 +252,8 @@ export class ActiveChain {
   markCommitted(): void {
     assert(this.#sealed !== null, 'something was sealed');
     this.#committedTip = this.#sealed.tip;
+    this.#spareRows = this.#sealed.rows;
+    this.#spareRows.clear();
     this.#sealed = null;
     this.coins.releaseSealed();
   }
@@ -269,6 +275,7 @@ export class ActiveChain {
     verifier: ScriptVerifier | null,
   ): Result<BlockEffects, BlockRejection> {
     assert(entry.parent === this.#tip, 'a block connects to the tip');
+    this.coins.prefetchCoins(spentOutpoints(block));
     return connectBlock(block, entry, {
       coins: this.coins,
       rows: this.#rows,
@@ -316,6 +323,10 @@ export class ActiveChain {
       };
     });
   }
+}
+
+function* spentOutpoints({ txs }: ParsedBlock): Generator<Outpoint> {
+  for (let i = 1; i < txs.length; i++) for (const { prevout } of txs[i]!.tx.inputs) yield prevout;
 }
 
 function areVerified(blocks: readonly StagedBlock[]): boolean {

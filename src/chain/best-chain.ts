@@ -81,6 +81,7 @@ export class BestChain {
         // Yields between blocks to script results, peers and commands.
         await new Promise(setImmediate);
         await this.waitForScripts(active.belowPendingLimit());
+        if (store.merges.behind) await this.waitForScripts(store.merges.caughtUp(), false);
         if (active.failedBlock()) break;
         if (active.sealed && active.isSealedVerified) committer.commitSealed();
         // Readers see the old tip until the new branch has as much work.

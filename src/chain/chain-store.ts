@@ -3,7 +3,6 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isBlockMutated } from '../consensus/check-block-context.ts';
 import { hash256 } from '../crypto/hash-functions.ts';
-import type { CoinMove } from '../indexes/address-rows.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { type ParsedBlock, parseBlock } from '../primitives/block.ts';
 import { txPosition } from '../primitives/coin.ts';
@@ -11,20 +10,24 @@ import { hashToHex } from '../primitives/hash.ts';
 import { HEADER_SIZE, headerBytes } from '../primitives/header.ts';
 import { type FilePosition, RecordReader, RecordWriter } from '../storage/block-files.ts';
 import { openWriter } from '../storage/chain-database.ts';
-import { CoinStore, CoinWriter } from '../storage/coin-store.ts';
+import { CoinStore } from '../storage/coin-store.ts';
 import { closeDatabase } from '../storage/database.ts';
 import { EventWriter } from '../storage/event-store.ts';
 import { type ChainTotals, HeaderStore, HeaderWriter } from '../storage/header-store.ts';
 import { MetaStore, MetaWriter } from '../storage/meta-store.ts';
+import { BackgroundMerges, type RunMerger } from '../storage/runs/background-merges.ts';
+import { RunBatch } from '../storage/runs/run-batch.ts';
+import { TX_INDEX } from '../storage/runs/run-family.ts';
+import { RunStore } from '../storage/runs/run-store.ts';
 import { HeaderStatus } from '../storage/schema.ts';
-import { ScriptWriter } from '../storage/script-store.ts';
+import { ScriptKeys } from '../storage/script-store.ts';
 import type { SeqFloor } from '../storage/seq-floor.ts';
-import { TxWriter, txidPrefix } from '../storage/tx-store.ts';
+import { indexTx, TxStore, TxWriter } from '../storage/tx-store.ts';
 import { openUndo, sealUndo } from '../storage/undo-record.ts';
 import { DecodeError, equalBytes } from '../util/bytes.ts';
-import { sortedOrder } from '../util/sorted-order.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Log } from '../util/log.ts';
 import type { ChainEntry } from './chain-entry.ts';
-import type { CoinChange } from './coins-cache.ts';
 import type { SealedChange } from './connect-block.ts';
 import { FilterIndex } from './filter-index.ts';
 import type { TreeChange } from './header-tree.ts';
@@ -41,6 +44,9 @@ export interface CommitBatch {
 export interface ChainStoreOptions {
   /** Page cache of the database. */
   readonly cacheMiB: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly mergeRuns: RunMerger;
   /** Maintains the BIP-158 filter index; off by default. */
   readonly filters?: boolean | undefined;
   /** Reserves event numbers outside the database too; null reserves them in the database alone. */
@@ -53,6 +59,8 @@ const EVENTS_KEPT = 120_000;
 /** The writer of chain.db and of the block files; used by the chain alone. */
 export class ChainStore {
   readonly coins: CoinStore;
+  readonly runs: RunStore;
+  readonly merges: BackgroundMerges;
   readonly headers: HeaderStore;
   /** Null if the filter index is switched off. */
   readonly filters: FilterIndex | null;
@@ -64,11 +72,10 @@ export class ChainStore {
   readonly #undoReader: RecordReader;
   readonly #headerWriter: HeaderWriter;
   readonly #txWriter: TxWriter;
-  readonly #coinWriter: CoinWriter;
-  readonly #scriptWriter: ScriptWriter;
+  readonly #txs: TxStore;
+  readonly #scriptKeys: ScriptKeys;
   readonly #eventWriter: EventWriter;
   readonly #metaWriter: MetaWriter;
-  #lastScriptId: number;
   #lastSeq: number;
   /** Whether bodies may still be in the writer's buffer. */
   #unread = false;
@@ -76,13 +83,16 @@ export class ChainStore {
   /**
    * Opens or creates the storage. `dir` is the folder of the chain. Throws OperatorError on a database of another kind.
    */
-  constructor(dir: string, params: NetworkParams, { cacheMiB, filters = false, seqFloor = null }: ChainStoreOptions) {
+  constructor(dir: string, params: NetworkParams, options: ChainStoreOptions) {
+    const { cacheMiB, filters = false, seqFloor = null, clock } = options;
     const { magic, name: network, consensus } = params;
     this.#segwitHeight = consensus.segwitHeight;
     const identity = { network, genesisHash: hashToHex(consensus.genesisHash) };
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     this.#db = openWriter(join(dir, 'chain.db'), identity, cacheMiB);
-    this.coins = new CoinStore(this.#db);
+    this.runs = new RunStore(this.#db, dir, clock);
+    this.merges = new BackgroundMerges(this.runs, options.mergeRuns, options.log);
+    this.coins = new CoinStore(this.runs);
     this.headers = new HeaderStore(this.#db);
     const files = join(dir, 'blocks');
     this.#blocks = new RecordWriter(files, 'blk', magic, this.headers.fileEnd('body'));
@@ -91,11 +101,10 @@ export class ChainStore {
     this.#undoReader = new RecordReader(files, 'rev');
     this.#headerWriter = new HeaderWriter(this.#db);
     this.#txWriter = new TxWriter(this.#db);
-    this.#coinWriter = new CoinWriter(this.#db);
-    this.#scriptWriter = new ScriptWriter(this.#db);
+    this.#txs = new TxStore(this.#db, this.runs);
+    this.#scriptKeys = new ScriptKeys(new MetaStore(this.#db).scriptSalt());
     this.#eventWriter = new EventWriter(this.#db, seqFloor);
     this.#metaWriter = new MetaWriter(this.#db);
-    this.#lastScriptId = new MetaStore(this.#db).get('lastScriptId') ?? 0;
     this.#lastSeq = this.#eventWriter.last;
     this.filters = filters ? new FilterIndex(this.#db, dir, magic, this) : null;
   }
@@ -151,33 +160,36 @@ export class ChainStore {
     );
     this.#undo.sync();
     this.filters?.stageFilters(connected);
+    this.runs.stageBatches([coins, this.#txIndexBatch(batch.chain), ...rows.batches(this.#scriptKeys)]);
     this.#db.run('BEGIN IMMEDIATE');
     try {
       this.#writeHeaders(batch.tree);
       this.#writeChain(batch.chain, undoPositions);
-      const moves = this.#writeCoins(coins);
-      const lastScriptId = rows.write(this.#scriptWriter, moves, this.#lastScriptId);
-      if (lastScriptId !== this.#lastScriptId) this.#metaWriter.put('lastScriptId', lastScriptId);
+      this.runs.insertStaged();
       this.#metaWriter.put('bestHeaderHeight', batch.bestHeaderHeight);
       this.filters?.insertStaged();
       for (const { seq, type, data } of batch.events) this.#eventWriter.insertEvent(seq, type, data);
       if (batch.events.length > 0) this.#eventWriter.prune(EVENTS_KEPT);
       this.#db.run('COMMIT');
-      this.#lastScriptId = lastScriptId;
+      this.runs.onCommitted();
       this.#lastSeq = this.#eventWriter.last;
       this.filters?.onCommitted(batch.chain.tip);
     } catch (error) {
       if (this.#db.inTransaction) this.#db.run('ROLLBACK');
+      this.runs.discardStaged();
       throw error;
     }
+    this.merges.schedule();
   }
 
   close(): void {
+    this.merges.close();
     this.#blocks.close();
     this.#undo.close();
     this.filters?.close();
     this.#blockReader.close();
     this.#undoReader.close();
+    this.runs.close();
     closeDatabase(this.#db);
   }
 
@@ -203,10 +215,11 @@ export class ChainStore {
   }
 
   #writeChain({ disconnected, connected }: SealedChange, undoPositions: readonly (FilePosition | null)[]): void {
-    for (const { height } of disconnected) this.#txWriter.removeBlock(height);
-    if (disconnected.length > 0) this.#headerWriter.cutAbove(disconnected.at(-1)!.height - 1);
-    const prefixes: number[] = [];
-    const positions: number[] = [];
+    const lowest = disconnected.at(-1);
+    if (lowest !== undefined) {
+      this.#txWriter.removeFrom(lowest.height);
+      this.#headerWriter.cutAbove(lowest.height - 1);
+    }
     connected.forEach(({ entry, effects, circulating, utxos, txs }, i) => {
       const undoPosition = undoPositions[i];
       if (undoPosition) {
@@ -217,39 +230,24 @@ export class ChainStore {
       this.#headerWriter.extend(entry.height, entry.id, { circulating, utxos, txs } satisfies ChainTotals);
       for (let n = 0; n < effects.offsets.length; n++) {
         const txid = effects.txids.slice(n * 32, n * 32 + 32);
-        const position = txPosition(entry.height, n);
-        this.#txWriter.add(position, txid, effects.offsets[n]!, effects.undoOffsets[n]!);
-        prefixes.push(txidPrefix(txid));
-        positions.push(position);
+        this.#txWriter.insertTx(txPosition(entry.height, n), txid, effects.offsets[n]!, effects.undoOffsets[n]!);
       }
     });
-    for (const i of sortedOrder(prefixes.length, (at) => Math.floor(prefixes[at]! / 0x1_0000)))
-      this.#txWriter.addIndex(prefixes[i]!, positions[i]!);
     this.#txWriter.finish();
   }
 
-  #writeCoins(changes: readonly CoinChange[]): CoinMove[] {
-    const order = sortedOrder(changes.length, (i) => keyOrder(changes[i]!.key));
-    for (const i of order) {
-      const { key, position, value, script } = changes[i]!;
-      if (position === null) this.#coinWriter.remove(key);
-      else this.#coinWriter.put(key, position, value, script);
-    }
-    this.#coinWriter.finish();
-    return changes.map(({ script, vout, value, position, storedPosition }) => ({
-      script,
-      vout,
-      value,
-      from: storedPosition,
-      to: position,
-    }));
+  /** Returns the changes of the transaction index. Must be called while `txs` has the transactions of removed blocks. */
+  #txIndexBatch({ connected, disconnected }: SealedChange): RunBatch {
+    const batch = new RunBatch(TX_INDEX);
+    for (const { height } of disconnected)
+      for (const { txid, position } of this.#txs.ofBlock(height)) indexTx(batch, txid, position, true);
+    for (const { entry, effects } of connected)
+      for (let n = 0; n < effects.offsets.length; n++)
+        indexTx(batch, effects.txids.subarray(n * 32, n * 32 + 32), txPosition(entry.height, n), false);
+    return batch;
   }
 }
 
 function damagedBlock({ hash, body }: ChainEntry): DecodeError {
   return new DecodeError(`block ${hashToHex(hash)} is damaged in blk file ${body.file}`);
-}
-
-function keyOrder(key: Uint8Array): number {
-  return ((key[0]! << 24) | (key[1]! << 16) | (key[2]! << 8) | key[3]!) >>> 0;
 }

@@ -10,6 +10,9 @@ import { type BlockHeader, HEADER_SIZE, headerFromBytes } from '../primitives/he
 import type { Outpoint } from '../primitives/outpoint.ts';
 import { syncAgainAdvice } from '../storage/chain-folder.ts';
 import { isDamage } from '../storage/database.ts';
+import type { RunMerger } from '../storage/runs/background-merges.ts';
+import { mergeRuns } from '../storage/runs/merge-runs.ts';
+import type { RunCount } from '../storage/runs/run-store.ts';
 import type { SeqFloor } from '../storage/seq-floor.ts';
 import { assert } from '../util/assert.ts';
 import { DecodeError } from '../util/bytes.ts';
@@ -52,6 +55,8 @@ export interface ChainDeps {
   readonly verifier: ScriptVerifier;
   readonly clock: Clock;
   readonly log: Log;
+  /** Merges runs of the storage, by default in this thread. */
+  readonly mergeRuns?: RunMerger;
 }
 
 /**
@@ -86,7 +91,14 @@ export class Chain {
       deps.log.error('block processing stopped', { error, ...(advice !== null && { advice }) });
     });
     this.#timings = new StageTimings(deps.clock);
-    this.#store = new ChainStore(dir, params, { cacheMiB: databaseCacheMiB, filters, seqFloor });
+    this.#store = new ChainStore(dir, params, {
+      cacheMiB: databaseCacheMiB,
+      filters,
+      seqFloor,
+      clock: deps.clock,
+      log: deps.log,
+      mergeRuns: deps.mergeRuns ?? (async (job) => mergeRuns(job)),
+    });
     try {
       for (const record of this.#store.headers.all()) {
         noteProgress();
@@ -183,6 +195,11 @@ export class Chain {
   /** Number of events in the log. */
   get eventRows(): number {
     return this.#store.eventRows;
+  }
+
+  /** Number and bytes of the runs of the storage, by family. */
+  get runCounts(): readonly RunCount[] {
+    return this.#store.runs.counts();
   }
 
   /** Number of the newest event in the log. */

@@ -1,76 +1,44 @@
 import type { Coin } from '../primitives/coin.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
-import type { CoinStore } from '../storage/coin-store.ts';
+import { batchCoin, batchRemovedCoin, type CoinRow, type CoinStore } from '../storage/coin-store.ts';
+import { RunBatch } from '../storage/runs/run-batch.ts';
+import { COINS } from '../storage/runs/run-family.ts';
 import { assert } from '../util/assert.ts';
-
-/** Bits of a slot's state; an empty slot has none set. */
-const OCCUPIED = 1;
-const UNSPENT = 2;
-/** The database holds the coin with the position in `storedPosition`. */
-const STORED = 4;
-/** Changed since the last commit; the slot is in the list of dirty slots. */
-const DIRTY = 8;
-
-const KEY_WORDS = 9;
-const KEY_SIZE = 36;
-const BYTES_PER_SLOT = KEY_WORDS * 4 + 3 * 8 + 4 + 2 + 1;
-const INITIAL_SLOTS = 1 << 16;
-const INITIAL_ARENA = 1 << 20;
-
-/** A coin whose row differs from the database. */
-export interface CoinChange {
-  /** Database key: txid in wire order, index big-endian. */
-  readonly key: Uint8Array;
-  readonly vout: number;
-  readonly script: Uint8Array;
-  readonly value: number;
-  /** Position of the transaction that created the coin; null if the coin is spent. */
-  readonly position: number | null;
-  /** Position in the database; null if the database does not hold the coin. */
-  readonly storedPosition: number | null;
-}
+import { CoinKey, type CoinSource, CoinTable, OCCUPIED, STORED, UNSPENT } from './coin-table.ts';
+import { LookUpTimes } from './look-up-times.ts';
 
 /**
- * Cache of unspent outputs between validation and the database: an open-addressed table of typed arrays, since a `Map`
- * with string keys is several times larger and stops the thread for its garbage collection. `sealChanges` returns the
- * changes for one commit, while blocks go on being connected; `releaseSealed` follows the commit, and empties the table
- * if it is above its limit.
+ * Cache of unspent outputs between validation and the database. It has two generations: coins enter the young one when
+ * they are created or read, and when that is full it becomes the old one, whose coins are dropped unless they are used
+ * again. `sealChanges` returns the changes for one commit, while blocks go on being connected; `releaseSealed` follows
+ * the commit.
  */
 export class CoinsCache {
   readonly #store: CoinStore;
   readonly #limitBytes: number;
-  /** Secret salt, so that an attacker cannot create coins whose slots collide. */
   readonly #salt = crypto.getRandomValues(new Uint32Array(4));
-  #mask = 0;
-  #keys = new Uint32Array(0);
-  #state = new Uint8Array(0);
-  #position = new Float64Array(0);
-  #storedPosition = new Float64Array(0);
-  #value = new Float64Array(0);
-  #scriptAt = new Uint32Array(0);
-  #scriptLength = new Uint16Array(0);
-  #arena = new Uint8Array(0);
-  #arenaUsed = 0;
-  #used = 0;
-  #dirty: number[] = [];
+  #young = new CoinTable(this.#salt);
+  /** Coins that were not used lately. A slot that is not unspent says nothing but that the coin is not in the database. */
+  #old: CoinTable | null = null;
   /** Whether sealed changes are not in the database yet: coins spent in them must not be read from there. */
   #sealed = false;
-  /** Whether the table holds every coin of the database, so that a miss needs no look-up. */
+  /** Whether the tables hold every coin of the database, so that a miss needs no look-up. */
   #complete: boolean;
-  readonly #word = new Uint32Array(KEY_WORDS);
-  readonly #wordBytes = new Uint8Array(this.#word.buffer);
-  readonly #key = new Uint8Array(KEY_SIZE);
+  readonly #lookUps = new LookUpTimes();
+  readonly #key = new CoinKey();
+  readonly #batch = new RunBatch(COINS);
+  readonly #databaseKey = new Uint8Array(COINS.keySize);
 
+  /** `limitBytes` bounds the memory when changes are released; changes that wait for a commit come on top. */
   constructor(store: CoinStore, options: { limitBytes: number; databaseEmpty: boolean }) {
     this.#store = store;
     this.#limitBytes = options.limitBytes;
     this.#complete = options.databaseEmpty;
-    this.#clear();
   }
 
   /** Bytes of memory. */
   get bytes(): number {
-    return (this.#mask + 1) * BYTES_PER_SLOT + this.#arena.length + this.#dirty.length * 8;
+    return this.#young.bytes + (this.#old?.bytes ?? 0);
   }
 
   /**
@@ -78,13 +46,35 @@ export class CoinsCache {
    * call.
    */
   findSlot(txid: Uint8Array, vout: number): number {
-    this.#load(txid, vout);
-    const slot = this.#probe();
-    if (this.#state[slot] !== 0) return this.#state[slot]! & UNSPENT ? slot : -1;
+    this.#key.load(txid, vout);
+    const slot = this.#young.findSlot(this.#key);
+    if (this.#young.state[slot] !== 0) return this.#young.state[slot]! & UNSPENT ? slot : -1;
+    const old = this.#old;
+    if (old !== null) {
+      const from = old.findSlot(this.#key);
+      const state = old.state[from]!;
+      if (state !== 0) return state & UNSPENT ? this.#promote(old, from, state) : -1;
+    }
     if (this.#complete) return -1;
-    const row = this.#store.row(this.#databaseKey());
+    const started = Bun.nanoseconds();
+    const row = this.#store.row(this.#key.putDatabaseKey(this.#databaseKey));
+    this.#lookUps.addTime(Bun.nanoseconds() - started);
     if (row === null) return -1;
-    return this.#insert(row.position, row.value, row.script, OCCUPIED | UNSPENT | STORED, row.position);
+    return this.#young.insertCoin(this.#key, sourceOf(row), OCCUPIED | UNSPENT | STORED, row.position, this.#kept);
+  }
+
+  /**
+   * Announces look-ups of coins, so that the disk reads them at the same time. Does nothing while look-ups are fast,
+   * since then they are read from memory and the announcement costs as much as the look-up.
+   */
+  prefetchCoins(outpoints: Iterable<Outpoint>): void {
+    if (!this.#lookUps.areSlow()) return;
+    for (const { txid, vout } of outpoints) {
+      this.#key.load(txid, vout);
+      if (this.#young.state[this.#young.findSlot(this.#key)] !== 0) continue;
+      if (this.#old !== null && this.#old.state[this.#old.findSlot(this.#key)] !== 0) continue;
+      this.#store.prefetch(this.#key.putDatabaseKey(this.#databaseKey));
+    }
   }
 
   getCoin({ txid, vout }: Outpoint): Coin | null {
@@ -94,16 +84,17 @@ export class CoinsCache {
 
   /** Returns the coin of a slot, with a copy of its script. */
   coinAt(slot: number): Coin {
-    const at = this.#scriptAt[slot]!;
-    const scriptPubKey = this.#arena.slice(at, at + this.#scriptLength[slot]!);
-    return { position: this.#position[slot]!, output: { value: BigInt(this.#value[slot]!), scriptPubKey } };
+    const { position, value, arena } = this.#young;
+    const scriptPubKey = arena.slice(this.#young.scriptAt(slot), this.#young.scriptEnd(slot));
+    return { position: position[slot]!, output: { value: BigInt(value[slot]!), scriptPubKey } };
   }
 
   /** Whether any output of a transaction is unspent (BIP-30). */
   hasAnyOf(txid: Uint8Array, outputs: number): boolean {
     for (let vout = 0; vout < outputs; vout++) {
-      this.#load(txid, vout);
-      if (this.#state[this.#probe()]! & UNSPENT) return true;
+      this.#key.load(txid, vout);
+      for (const table of [this.#young, this.#old])
+        if (table !== null && table.state[table.findSlot(this.#key)]! & UNSPENT) return true;
     }
     if (this.#complete || !this.#store.hasAnyOf(txid)) return false;
     for (let vout = 0; vout < outputs; vout++) if (this.findSlot(txid, vout) >= 0) return true;
@@ -111,25 +102,27 @@ export class CoinsCache {
   }
 
   spendCoin(slot: number): void {
-    this.#touch(slot, this.#state[slot]! & ~UNSPENT);
+    this.#young.changeState(slot, this.#young.state[slot]! & ~UNSPENT);
   }
 
   /** Adds a coin, or replaces one with the same outpoint (the two exceptions of BIP-30). */
   addCoin(txid: Uint8Array, vout: number, position: number, value: number, script: Uint8Array): void {
-    this.#load(txid, vout);
-    const slot = this.#probe();
-    const state = this.#state[slot]!;
+    this.#key.load(txid, vout);
+    const young = this.#young;
+    const slot = young.findSlot(this.#key);
+    const state = young.state[slot]!;
     if (state === 0) {
-      this.#touch(this.#insert(position, value, script, OCCUPIED, -1), OCCUPIED | UNSPENT);
+      const added = young.insertCoin(this.#key, sourceOf({ position, value, script }), OCCUPIED, -1, this.#kept);
+      young.changeState(added, OCCUPIED | UNSPENT);
       return;
     }
     // The same outpoint has the same value and script; only the position can differ.
-    this.#position[slot] = position;
-    this.#touch(slot, state | UNSPENT);
+    young.position[slot] = position;
+    young.changeState(slot, state | UNSPENT);
   }
 
   /**
-   * Adds a coin that the database may hold although the table does not: one that a disconnected block spent, or an
+   * Adds a coin that the database may hold although the tables do not: one that a disconnected block spent, or an
    * overwritten coinbase.
    */
   restoreCoin(txid: Uint8Array, vout: number, position: number, value: number, script: Uint8Array): void {
@@ -138,218 +131,73 @@ export class CoinsCache {
   }
 
   /**
-   * Returns what differs from the database, in no order; later changes belong to the next commit. Must be followed by
-   * `releaseSealed` before the next call.
+   * Returns what differs from the database, as a batch of coins that is valid until the next call; later changes
+   * belong to the next commit. Must be followed by `releaseSealed` before the next call.
    */
-  sealChanges(): CoinChange[] {
+  sealChanges(): RunBatch {
     assert(!this.#sealed, 'one commit ends before the next is sealed');
-    const changes: CoinChange[] = [];
-    for (const slot of this.#dirty) {
-      const state = this.#state[slot]!;
+    const batch = this.#batch;
+    batch.clear();
+    const table = this.#young;
+    const key = this.#databaseKey;
+    for (const slot of table.dirty) {
+      const state = table.state[slot]!;
       const unspent = (state & UNSPENT) !== 0;
       const stored = (state & STORED) !== 0;
-      this.#state[slot] = unspent ? OCCUPIED | UNSPENT | STORED : OCCUPIED;
-      const storedPosition = this.#storedPosition[slot]!;
-      const position = this.#position[slot]!;
-      this.#storedPosition[slot] = position;
+      table.state[slot] = unspent ? OCCUPIED | UNSPENT | STORED : OCCUPIED;
+      const storedPosition = table.storedPosition[slot]!;
+      const position = table.position[slot]!;
+      table.storedPosition[slot] = position;
       if (unspent === stored && (!unspent || position === storedPosition)) continue;
-      const at = this.#scriptAt[slot]!;
-      const key = new Uint8Array(KEY_SIZE);
-      this.#keyBytes(slot, key);
-      changes.push({
-        key,
-        vout: this.#keys[slot * KEY_WORDS + 8]!,
-        // A view stays valid: arenas are appended to and replaced, never overwritten.
-        script: this.#arena.subarray(at, at + this.#scriptLength[slot]!),
-        value: this.#value[slot]!,
-        position: unspent ? position : null,
-        storedPosition: stored ? storedPosition : null,
-      });
+      table.putDatabaseKey(slot, key);
+      if (stored) batchRemovedCoin(batch, key);
+      if (!unspent) continue;
+      batchCoin(batch, key, position, table.value[slot]!, table.arena, table.scriptAt(slot), table.scriptEnd(slot));
     }
-    this.#dirty = [];
+    table.dirty = [];
     this.#sealed = true;
-    return changes;
+    return batch;
   }
 
-  /**
-   * Called when the database holds the sealed changes. Above the memory limit, empties the table except for later
-   * changes.
-   */
+  /** Called when the database holds the sealed changes. When the young generation is full, drops the old one. */
   releaseSealed(): void {
     this.#sealed = false;
-    if (this.bytes <= this.#limitBytes) return;
-    this.#complete = false;
-    if (this.#dirty.length === 0) this.#clear();
-    else this.#rebuild(this.#dirty.length, DIRTY);
+    if (this.#young.bytes <= this.#limitBytes / 2) return;
+    if (this.#old !== null || this.#young.bytes > this.#limitBytes) this.#complete = false;
+    // The size of the full table saves the steps of its growth.
+    const young = new CoinTable(this.#salt, this.#young.slots);
+    this.#young.moveDirtyTo(young, this.#kept);
+    this.#old = this.#young.bytes > this.#limitBytes ? null : this.#young;
+    this.#young = young;
   }
 
   /** Drops everything that the database does not hold. */
   reset(): void {
     this.#sealed = false;
     this.#complete = false;
-    this.#clear();
+    this.#young = new CoinTable(this.#salt);
+    this.#old = null;
   }
 
-  #clear(): void {
-    this.#allocate(INITIAL_SLOTS);
-    this.#arena = new Uint8Array(INITIAL_ARENA);
-    this.#arenaUsed = 0;
-  }
-
-  #allocate(slots: number): void {
-    this.#mask = slots - 1;
-    this.#keys = new Uint32Array(slots * KEY_WORDS);
-    this.#state = new Uint8Array(slots);
-    this.#position = new Float64Array(slots);
-    this.#storedPosition = new Float64Array(slots);
-    this.#value = new Float64Array(slots);
-    this.#scriptAt = new Uint32Array(slots);
-    this.#scriptLength = new Uint16Array(slots);
-    this.#used = 0;
-    this.#dirty = [];
-  }
-
-  #touch(slot: number, state: number): void {
-    if ((state & DIRTY) === 0) this.#dirty.push(slot);
-    this.#state[slot] = state | DIRTY;
-  }
-
-  #load(txid: Uint8Array, vout: number): void {
-    this.#wordBytes.set(txid);
-    this.#word[8] = vout;
-  }
-
-  #databaseKey(): Uint8Array {
-    this.#key.set(this.#wordBytes.subarray(0, 32));
-    const vout = this.#word[8]!;
-    this.#key[32] = vout >>> 24;
-    this.#key[33] = vout >>> 16;
-    this.#key[34] = vout >>> 8;
-    this.#key[35] = vout;
-    return this.#key;
-  }
-
-  #keyBytes(slot: number, out: Uint8Array): void {
-    const words = this.#keys;
-    const base = slot * KEY_WORDS;
-    for (let i = 0; i < 8; i++) {
-      const word = words[base + i]!;
-      out[i * 4] = word;
-      out[i * 4 + 1] = word >>> 8;
-      out[i * 4 + 2] = word >>> 16;
-      out[i * 4 + 3] = word >>> 24;
-    }
-    const vout = words[base + 8]!;
-    out[32] = vout >>> 24;
-    out[33] = vout >>> 16;
-    out[34] = vout >>> 8;
-    out[35] = vout;
-  }
-
-  #hash(words: Uint32Array, base: number): number {
-    const salt = this.#salt;
-    let h =
-      Math.imul(words[base]! ^ salt[0]!, 0x9e3779b1) ^
-      Math.imul(words[base + 1]! ^ salt[1]!, 0x85ebca77) ^
-      Math.imul(words[base + 2]! ^ salt[2]!, 0xc2b2ae3d);
-    h = Math.imul(h ^ (h >>> 15), 0x2c1b3c6d) ^ Math.imul(words[base + 8]! + salt[3]!, 0x27d4eb2f);
-    h = Math.imul(h ^ (h >>> 12), 0x297a2d39);
-    return (h ^ (h >>> 15)) >>> 0;
-  }
-
-  /** Returns the slot of the loaded key, or the empty slot where it belongs. */
-  #probe(): number {
-    const word = this.#word;
-    const keys = this.#keys;
-    let slot = this.#hash(word, 0) & this.#mask;
-    for (; this.#state[slot] !== 0; slot = (slot + 1) & this.#mask) {
-      const base = slot * KEY_WORDS;
-      if (
-        keys[base] === word[0] &&
-        keys[base + 8] === word[8] &&
-        keys[base + 1] === word[1] &&
-        keys[base + 2] === word[2] &&
-        keys[base + 3] === word[3] &&
-        keys[base + 4] === word[4] &&
-        keys[base + 5] === word[5] &&
-        keys[base + 6] === word[6] &&
-        keys[base + 7] === word[7]
-      )
-        return slot;
-    }
-    return slot;
-  }
-
-  #insert(position: number, value: number, script: Uint8Array, state: number, storedPosition: number): number {
-    if (this.#used + 1 > (this.#mask + 1) * 0.7) this.#grow();
-    const slot = this.#probe();
-    this.#keys.set(this.#word, slot * KEY_WORDS);
-    this.#state[slot] = state;
-    this.#position[slot] = position;
-    this.#storedPosition[slot] = storedPosition;
-    this.#value[slot] = value;
-    this.#scriptAt[slot] = this.#keepScript(script);
-    this.#scriptLength[slot] = script.length;
-    this.#used++;
-    return slot;
-  }
-
-  #keepScript(script: Uint8Array): number {
-    const at = this.#arenaUsed;
-    const end = at + script.length;
-    if (end > this.#arena.length) {
-      const arena = new Uint8Array(Math.max(end, this.#arena.length * 2));
-      arena.set(this.#arena.subarray(0, at));
-      this.#arena = arena;
-    }
-    this.#arena.set(script, at);
-    this.#arenaUsed = end;
-    return at;
-  }
-
-  /** Makes room by dropping coins that were created and spent since the last commit, or by doubling the slots. */
-  #grow(): void {
-    const keep = this.#sealed ? OCCUPIED : UNSPENT | STORED;
-    let live = 0;
-    const slots = this.#mask + 1;
-    for (let slot = 0; slot < slots; slot++) if (this.#state[slot]! & keep) live++;
-    this.#rebuild(live, keep);
-  }
-
-  /** Moves the slots that have one of the bits of `keep`, about `live` of them, to new arrays. */
-  #rebuild(live: number, keep: number): void {
-    const old = {
-      slots: this.#mask + 1,
-      keys: this.#keys,
-      state: this.#state,
-      position: this.#position,
-      storedPosition: this.#storedPosition,
-      value: this.#value,
-      scriptAt: this.#scriptAt,
-      scriptLength: this.#scriptLength,
-      arena: this.#arena,
+  /** Moves a coin of the old generation to the young one. Returns its slot there. */
+  #promote(old: CoinTable, from: number, state: number): number {
+    const coin = {
+      position: old.position[from]!,
+      value: old.value[from]!,
+      bytes: old.arena,
+      from: old.scriptAt(from),
+      to: old.scriptEnd(from),
     };
-    let slots = INITIAL_SLOTS;
-    while (slots * 0.5 < live + 1) slots *= 2;
-    this.#allocate(slots);
-    this.#arena = new Uint8Array(Math.max(INITIAL_ARENA, old.arena.length >> 1));
-    this.#arenaUsed = 0;
-    for (let from = 0; from < old.slots; from++) {
-      const state = old.state[from]!;
-      if ((state & keep) === 0) continue;
-      let slot = this.#hash(old.keys, from * KEY_WORDS) & this.#mask;
-      while (this.#state[slot] !== 0) slot = (slot + 1) & this.#mask;
-      this.#keys.set(old.keys.subarray(from * KEY_WORDS, from * KEY_WORDS + KEY_WORDS), slot * KEY_WORDS);
-      this.#state[slot] = state;
-      if (state & DIRTY) this.#dirty.push(slot);
-      this.#position[slot] = old.position[from]!;
-      this.#storedPosition[slot] = old.storedPosition[from]!;
-      this.#value[slot] = old.value[from]!;
-      const at = old.scriptAt[from]!;
-      const length = old.scriptLength[from]!;
-      this.#scriptAt[slot] = this.#keepScript(old.arena.subarray(at, at + length));
-      this.#scriptLength[slot] = length;
-      this.#used++;
-    }
+    old.state[from] = OCCUPIED;
+    return this.#young.insertCoin(this.#key, coin, state, old.storedPosition[from]!, this.#kept);
   }
+
+  /** Bits of state that keep a slot when the young table grows: a coin that was created and spent since is dropped. */
+  get #kept(): number {
+    return this.#sealed ? OCCUPIED : UNSPENT | STORED;
+  }
+}
+
+function sourceOf({ position, value, script }: CoinRow): CoinSource {
+  return { position, value, bytes: script, from: 0, to: script.length };
 }

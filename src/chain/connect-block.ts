@@ -7,7 +7,7 @@ import { calculateSequenceLocks, evaluateSequenceLocks } from '../consensus/lock
 import { type BlockRejection, reject, type TxRejection } from '../consensus/rejection.ts';
 import { txSigopCost } from '../consensus/sigops.ts';
 import { blockSubsidy } from '../consensus/subsidy.ts';
-import type { AddressRows } from '../indexes/address-rows.ts';
+import type { AddressRows, RowsMark } from '../indexes/address-rows.ts';
 import { isMoneyRange } from '../primitives/amount.ts';
 import type { ParsedBlock, ParsedTransaction } from '../primitives/block.ts';
 import { type Coin, txPosition } from '../primitives/coin.ts';
@@ -16,11 +16,12 @@ import { sumOutputs, type TxOutput } from '../primitives/transaction.ts';
 import { readTxUndo, writeUndoRecord } from '../primitives/undo.ts';
 import { isUnspendable } from '../script/templates.ts';
 import type { BodyStats } from '../storage/header-store.ts';
+import type { RunBatch } from '../storage/runs/run-batch.ts';
 import { ByteReader, ByteWriter } from '../util/bytes.ts';
 import { noteProgress } from '../util/progress.ts';
 import type { Result } from '../util/result.ts';
 import type { ChainEntry } from './chain-entry.ts';
-import type { CoinChange, CoinsCache } from './coins-cache.ts';
+import type { CoinsCache } from './coins-cache.ts';
 import type { ScriptFailure, ScriptVerifier } from './script-verifier.ts';
 
 /** Effects of connecting a block, in memory until the next commit. */
@@ -45,7 +46,7 @@ export interface StagedBlock {
   readonly entry: ChainEntry;
   readonly effects: BlockEffects;
   /** Index of its first row among the staged rows of the address index. */
-  readonly rowsMark: number;
+  readonly rowsMark: RowsMark;
   readonly stats: BodyStats;
   /** Totals of the chain up to and including this block. */
   readonly circulating: number;
@@ -64,7 +65,7 @@ export interface SealedChange {
   readonly connected: readonly StagedBlock[];
   /** Blocks that leave the committed chain, the highest first. */
   readonly disconnected: readonly ChainEntry[];
-  readonly coins: readonly CoinChange[];
+  readonly coins: RunBatch;
   readonly rows: AddressRows;
 }
 
@@ -158,7 +159,7 @@ export function connectBlock(
       const coin = spent[n]!;
       const value = Number(coin.output.value);
       coins.spendCoin(coins.findSlot(prevout.txid, prevout.vout));
-      rows.spend(coin.output.scriptPubKey, position, value);
+      rows.spend(coin.output.scriptPubKey, position, { position: coin.position, vout: prevout.vout }, value);
       writeUndoRecord(undoWriter, coin.position, coin.output.value, coin.output.scriptPubKey);
       valueChange -= value;
       utxoChange--;
@@ -173,7 +174,7 @@ export function connectBlock(
         utxoChange -= overwritten.coins;
       }
       coins.addCoin(txid, vout, position, amount, scriptPubKey);
-      rows.receive(scriptPubKey, position, amount);
+      rows.receive(scriptPubKey, position, vout, amount);
       valueChange += amount;
       utxoChange++;
     }
@@ -237,14 +238,16 @@ export function unindexBlock(
     const { tx } = block.txs[i]!;
     const position = txPosition(height, i);
     if (i > 0)
-      for (const { output } of readTxUndo(r, tx.inputs.length)) {
-        rows.unspend(output.scriptPubKey, position, Number(output.value));
+      for (const [n, coin] of readTxUndo(r, tx.inputs.length).entries()) {
+        const { output } = coin;
+        const spent = { position: coin.position, vout: tx.inputs[n]!.prevout.vout };
+        rows.unspend(output.scriptPubKey, position, spent, Number(output.value));
         valueChange -= Number(output.value);
         utxoChange--;
       }
-    for (const { value, scriptPubKey } of tx.outputs) {
+    for (const [vout, { value, scriptPubKey }] of tx.outputs.entries()) {
       if (isUnspendable(scriptPubKey)) continue;
-      rows.unreceive(scriptPubKey, position, Number(value));
+      rows.unreceive(scriptPubKey, position, vout, Number(value));
       valueChange += Number(value);
       utxoChange++;
     }
@@ -277,9 +280,10 @@ function overwriteCoin(
 ): { value: number; coins: number } {
   const slot = coins.findSlot(txid, vout);
   if (slot < 0) return { value: 0, coins: 0 };
-  const { output } = coins.coinAt(slot);
+  const coin = coins.coinAt(slot);
+  const { output } = coin;
   // Indexed as a spend by the later coinbase, so that the totals of the script match its coins.
-  rows.spend(output.scriptPubKey, position, Number(output.value));
+  rows.spend(output.scriptPubKey, position, { position: coin.position, vout }, Number(output.value));
   return { value: Number(output.value), coins: 1 };
 }
 

@@ -275,6 +275,20 @@ export const SETTINGS = {
     unit: 's',
     help: 'readiness is degraded when the tip is older; 0 = never',
   }),
+  'chain.assumeValid': string({
+    fallback: '',
+    pattern: /^(?:|0|[0-9a-fA-F]{64})$/,
+    allowed: 'a block hash of 64 hexadecimal digits, or 0',
+    defaultText: 'a block that this version knows',
+    help: 'scripts of this block and its ancestors are not verified when much work is on top; 0 = verify all',
+  }),
+  'chain.minimumWork': string({
+    fallback: '',
+    pattern: /^(?:|[0-9a-fA-F]{1,64})$/,
+    allowed: 'up to 64 hexadecimal digits',
+    defaultText: 'the work that this version knows',
+    help: 'least work of a chain that the node downloads and regards as synced',
+  }),
   'consensus.testActivationHeight': list('a list of segwit|bip34|dersig|cltv|csv@height', testActivationElement, {
     fallback: [],
     help: 'buried deployments activate at these heights (regtest only)',

@@ -63,7 +63,7 @@ function scriptLines(env: ReadEnv, asked: SnapshotItem): string[] {
     outpoints: false,
   });
   const lines: string[] = [];
-  for (const { position } of reads.scripts.history(totals.id, range).reverse()) {
+  for (const { position } of reads.scripts.history(totals.key, range).reverse()) {
     const record = reads.txs.byPosition(position);
     if (!record) continue;
     const { parsed, spent, place } = txFacts(env, record);

@@ -1,139 +1,128 @@
 import { sha256 } from '../crypto/hash-functions.ts';
-import { positionHeight, type TxPosition } from '../primitives/coin.ts';
-import { SCRIPT_HASH_SIZE, type ScriptWriter } from '../storage/script-store.ts';
+import type { TxPosition } from '../primitives/coin.ts';
+import { MAX_PAIR_SIZE, putPair } from '../storage/runs/pair-codec.ts';
+import { RunBatch } from '../storage/runs/run-batch.ts';
+import { HISTORY, SCRIPT_COINS } from '../storage/runs/run-family.ts';
+import { putPosition } from '../storage/runs/run-range.ts';
+import { SCRIPT_HASH_SIZE, SCRIPT_KEY_SIZE, type ScriptKeys } from '../storage/script-store.ts';
 import { KeyIndex } from '../util/key-index.ts';
-import { sortedOrder } from '../util/sorted-order.ts';
+import { CoinRows } from './coin-rows.ts';
 import { HistoryRows } from './history-rows.ts';
 
-/** A coin that a commit creates, spends, or gives another position. */
-export interface CoinMove {
-  readonly script: Uint8Array;
-  readonly vout: number;
-  readonly value: number;
-  readonly from: TxPosition | null;
-  readonly to: TxPosition | null;
-}
-
-/** Output buffer of the script hash, whose first bytes are the key. */
+/** Output buffer of the hash of a script, whose first bytes are interned. */
 const hashOut = new Uint8Array(32);
 
-/** Sums of the changes of one script in one commit. */
-interface Change {
-  received: bigint;
-  sent: bigint;
-  txs: number;
-  utxos: number;
-  lastHeight: number;
-  /** Height of first appearance of a new script; null for a known one. */
-  firstHeight: number | null;
-  /** Whether history was removed. */
-  shrunk: boolean;
+/** A state of the collected rows, to which `cutTo` returns. */
+export interface RowsMark {
+  readonly added: number;
+  readonly coins: number;
+}
+
+/** An output of a script that is spent or created. */
+export interface RowCoin {
+  readonly position: TxPosition;
+  readonly vout: number;
 }
 
 /**
  * The changes of the address index for the next commit: amounts that scripts received and spent in blocks that were
- * connected or disconnected. Rows are collected for many blocks and written sorted, which is several times faster than
- * writing each block by itself.
+ * connected or disconnected, and the coins that they gained and lost.
  */
 export class AddressRows {
   readonly #scripts = new KeyIndex(SCRIPT_HASH_SIZE);
   readonly #added = new HistoryRows();
   readonly #removed = new HistoryRows();
+  readonly #coins = new CoinRows();
+  readonly #historyBatch = new RunBatch(HISTORY);
+  readonly #coinsBatch = new RunBatch(SCRIPT_COINS);
 
   /** Number of collected rows, which determines the memory. */
   get size(): number {
     return this.#added.length + this.#removed.length;
   }
 
-  /** Index at which the rows of the next connected block begin, for `cutTo`. */
-  get mark(): number {
-    return this.#added.length;
+  /** The state before the rows of the next connected block, for `cutTo`. */
+  get mark(): RowsMark {
+    return { added: this.#added.length, coins: this.#coins.length };
   }
 
-  receive(script: Uint8Array, position: TxPosition, value: number): void {
-    this.#added.add(this.#local(script), position, value, 0);
+  /** Adds an output of the transaction at `position`. */
+  receive(script: Uint8Array, position: TxPosition, vout: number, value: number): void {
+    const local = this.#local(script);
+    this.#added.add(local, position, value, 0);
+    this.#coins.addRow(local, position, vout, value, false);
   }
 
-  spend(script: Uint8Array, position: TxPosition, value: number): void {
-    this.#added.add(this.#local(script), position, 0, value);
+  /** Adds an input of the transaction at `position`, which spends `coin`. */
+  spend(script: Uint8Array, position: TxPosition, coin: RowCoin, value: number): void {
+    const local = this.#local(script);
+    this.#added.add(local, position, 0, value);
+    this.#coins.addRow(local, coin.position, coin.vout, value, true);
   }
 
   /** Drops the rows of blocks that were connected since `mark` and disconnected before a commit. */
-  cutTo(mark: number): void {
-    this.#added.cutTo(mark);
+  cutTo({ added, coins }: RowsMark): void {
+    this.#added.cutTo(added);
+    this.#coins.cutTo(coins);
   }
 
   /** Stages the removal of what a committed block received or spent. */
-  unreceive(script: Uint8Array, position: TxPosition, value: number): void {
-    this.#removed.add(this.#local(script), position, value, 0);
+  unreceive(script: Uint8Array, position: TxPosition, vout: number, value: number): void {
+    const local = this.#local(script);
+    this.#removed.add(local, position, value, 0);
+    this.#coins.addRow(local, position, vout, value, true);
   }
 
-  unspend(script: Uint8Array, position: TxPosition, value: number): void {
-    this.#removed.add(this.#local(script), position, 0, value);
+  unspend(script: Uint8Array, position: TxPosition, coin: RowCoin, value: number): void {
+    const local = this.#local(script);
+    this.#removed.add(local, position, 0, value);
+    this.#coins.addRow(local, coin.position, coin.vout, value, false);
   }
 
-  /**
-   * Writes all rows and clears them. `moves` are the changes of the UTXO set in the same commit. Returns the last
-   * script id ever used, given the previous one.
-   */
-  write(writer: ScriptWriter, moves: Iterable<CoinMove>, lastId: number): number {
-    const coins = Array.from(moves, ({ script, ...move }) => ({ ...move, local: this.#local(script) }));
-    const count = this.#scripts.count;
-    const order = sortedOrder(count, (local) => this.#scripts.order(local));
-    const ids = new Float64Array(count);
-    for (const local of order) ids[local] = writer.id(this.#scripts.key(local));
-
-    const changes: Change[] = new Array(count);
-    let last = lastId;
-    this.#removed.each((local, position, received, sent) => {
-      writer.removeHistory(ids[local]!, position);
-      const change = changeOf(changes, local);
-      change.received -= BigInt(received);
-      change.sent -= BigInt(sent);
-      change.txs--;
-      change.shrunk = true;
-    });
-    this.#added.each((local, position, received, sent) => {
-      const change = changeOf(changes, local);
-      if (ids[local] === 0) {
-        ids[local] = ++last;
-        change.firstHeight = positionHeight(position);
-      }
-      change.lastHeight = positionHeight(position);
-      if (received > 0) change.received += BigInt(received);
-      if (sent > 0) change.sent += BigInt(sent);
-      change.txs++;
-    });
-    for (const { local, from, to, vout } of coins) {
-      const change = changeOf(changes, local);
-      if (to !== null) change.utxos++;
-      if (from === null) continue;
-      change.utxos--;
-      writer.removeCoin(ids[local]!, from, vout);
-    }
-
-    this.#added.eachSorted(
-      (local) => ids[local]!,
-      (local, position, received, sent) => writer.addHistory(ids[local]!, position, received, sent),
-    );
-    const kept = coins.filter(({ to }) => to !== null);
-    for (const i of sortedOrder(kept.length, (at) => ids[kept[at]!.local]!)) {
-      const { local, to, vout, value } = kept[i]!;
-      writer.addCoin(ids[local]!, to!, vout, value);
-    }
-    writer.finish();
-    for (const local of order) {
-      const change = changes[local];
-      if (change === undefined) continue;
-      const hash = this.#scripts.key(local).slice();
-      if (change.firstHeight !== null) writer.insert(hash, ids[local]!, change, change.firstHeight);
-      else writer.update(hash, change);
-      if (change.shrunk) writer.recomputeBounds(hash);
-    }
+  /** Removes all rows. Arrays of usual size are kept, since making them for each commit is slow and doubles the memory. */
+  clear(): void {
     this.#scripts.clear();
     this.#added.clear();
     this.#removed.clear();
-    return last;
+    this.#coins.cutTo(0);
+    this.#historyBatch.clear();
+    this.#coinsBatch.clear();
+  }
+
+  /** Returns the rows as batches of the history and of the coins of scripts, valid until `clear`. */
+  batches(scriptKeys: ScriptKeys): RunBatch[] {
+    const keys = new Uint8Array(this.#scripts.count * SCRIPT_KEY_SIZE);
+    const hash = new Uint8Array(SCRIPT_HASH_SIZE);
+    for (let local = 0; local < this.#scripts.count; local++) {
+      this.#scripts.copyKey(local, hash, 0);
+      scriptKeys.putKey(hash, keys, local * SCRIPT_KEY_SIZE);
+    }
+
+    const history = this.#historyBatch;
+    history.clear();
+    const addHistory = (removed: boolean) => (local: number, position: TxPosition, received: number, sent: number) => {
+      history.beginEntry(removed, MAX_PAIR_SIZE);
+      const at = putScriptKey(history, keys, local);
+      putPosition(history.keys, at, position);
+      history.finishEntry(putPair(history.values, history.valueAt, received, sent));
+    };
+    // Blocks are disconnected before others are connected.
+    this.#removed.each(addHistory(true));
+    this.#added.each(addHistory(false));
+
+    const coins = this.#coinsBatch;
+    coins.clear();
+    this.#coins.each((local, position, vout, value, removed) => {
+      coins.beginEntry(removed, MAX_PAIR_SIZE);
+      const at = putScriptKey(coins, keys, local);
+      putPosition(coins.keys, at, position);
+      coins.keys[at + 6] = vout >>> 24;
+      coins.keys[at + 7] = vout >>> 16;
+      coins.keys[at + 8] = vout >>> 8;
+      coins.keys[at + 9] = vout;
+      coins.finishEntry(putPair(coins.values, coins.valueAt, value, 0));
+    });
+    return [history, coins];
   }
 
   /** Returns the number of a script within this commit. Called for every input and output, so it allocates nothing. */
@@ -142,14 +131,9 @@ export class AddressRows {
   }
 }
 
-function changeOf(list: Change[], local: number): Change {
-  return (list[local] ??= {
-    received: 0n,
-    sent: 0n,
-    txs: 0,
-    utxos: 0,
-    lastHeight: 0,
-    firstHeight: null,
-    shrunk: false,
-  });
+/** Begins the key of an entry with that of a script. Returns the offset behind it. */
+function putScriptKey(batch: RunBatch, scriptKeys: Uint8Array, local: number): number {
+  const { keys, keyAt } = batch;
+  for (let i = 0; i < SCRIPT_KEY_SIZE; i++) keys[keyAt + i] = scriptKeys[local * SCRIPT_KEY_SIZE + i]!;
+  return keyAt + SCRIPT_KEY_SIZE;
 }

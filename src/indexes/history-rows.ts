@@ -1,17 +1,17 @@
 import type { TxPosition } from '../primitives/coin.ts';
-import { sortedOrder } from '../util/sorted-order.ts';
 
 const NONE = 0xffff_ffff;
+const INITIAL_ROWS = 1024;
 
 /** Rows of (script, position, received, sent) in typed arrays; one for each script and transaction. */
 export class HistoryRows {
-  #script = new Uint32Array(1024);
-  #position = new Float64Array(1024);
-  #received = new Float64Array(1024);
-  #sent = new Float64Array(1024);
+  #script = new Uint32Array(INITIAL_ROWS);
+  #position = new Float64Array(INITIAL_ROWS);
+  #received = new Float64Array(INITIAL_ROWS);
+  #sent = new Float64Array(INITIAL_ROWS);
   #length = 0;
   /** The last row of each script, so that all changes by one transaction become one row. */
-  #lastRow = new Uint32Array(1024).fill(NONE);
+  #lastRow = new Uint32Array(INITIAL_ROWS).fill(NONE);
 
   get length(): number {
     return this.#length;
@@ -39,26 +39,24 @@ export class HistoryRows {
     this.#lastRow[script] = row;
   }
 
+  /** Removes all rows. The arrays are kept unless they were far too large. */
+  clear(): void {
+    if (this.#script.length > Math.max(INITIAL_ROWS, this.#length * 8)) {
+      this.#script = new Uint32Array(INITIAL_ROWS);
+      this.#position = new Float64Array(INITIAL_ROWS);
+      this.#received = new Float64Array(INITIAL_ROWS);
+      this.#sent = new Float64Array(INITIAL_ROWS);
+      this.#lastRow = new Uint32Array(INITIAL_ROWS).fill(NONE);
+    } else this.#lastRow.fill(NONE);
+    this.#length = 0;
+  }
+
   cutTo(length: number): void {
     this.#length = length;
   }
 
-  clear(): void {
-    this.#length = 0;
-    this.#lastRow.fill(NONE);
-  }
-
   each(visit: (script: number, position: TxPosition, received: number, sent: number) => void): void {
     for (let row = 0; row < this.#length; row++)
-      visit(this.#script[row]!, this.#position[row]!, this.#received[row]!, this.#sent[row]!);
-  }
-
-  /** Visits the rows in ascending order of the script's `key`; equal keys in order of insertion. */
-  eachSorted(
-    key: (script: number) => number,
-    visit: (script: number, position: TxPosition, received: number, sent: number) => void,
-  ): void {
-    for (const row of sortedOrder(this.#length, (at) => key(this.#script[at]!)))
       visit(this.#script[row]!, this.#position[row]!, this.#received[row]!, this.#sent[row]!);
   }
 

@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import { countRunFiles } from '../storage/runs/run-manifest.ts';
 import { raiseDescriptorLimit } from '../util/descriptors.ts';
 import type { Log } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
@@ -23,18 +24,27 @@ const MINIMUM = 256;
  * work.
  */
 const OWN = 128;
+/** Threads that read runs: the node thread, the main thread and at most five readers. Each opens their files. */
+const RUN_THREADS = 7;
 const LEAST_HEADROOM = 64;
 const MOST_HEADROOM = 1024;
 /** Connections beyond `p2p.maxConnections`: those that an operator adds, and attempts. */
 const DIALLED = 16;
 
-/** Distributes `limit` descriptors. Throws OperatorError where the limit is too low for a node. */
-export function descriptorBudget(limit: number, wanted: { peers: number; http: number }): DescriptorBudget {
+/**
+ * Distributes `limit` descriptors; `runFiles` is the number of files of runs. Throws OperatorError where the limit is too
+ * low for a node.
+ */
+export function descriptorBudget(
+  limit: number,
+  wanted: { peers: number; http: number },
+  runFiles: number,
+): DescriptorBudget {
   if (limit < MINIMUM)
     throw new OperatorError(
       `the limit of open files is ${limit}, and the node needs at least ${MINIMUM}: raise it (ulimit -n, or LimitNOFILE= of the service)`,
     );
-  const free = limit - OWN;
+  const free = limit - OWN - Math.min(runFiles * RUN_THREADS, Math.floor((limit - MINIMUM) / 4));
   const headroom = Math.min(MOST_HEADROOM, Math.max(LEAST_HEADROOM, Math.floor(limit / 8)));
   const peers = Math.min(wanted.peers, Math.floor(free / 3));
   return { limit, peers, headroom, http: Math.min(wanted.http, free - peers - headroom) };
@@ -50,7 +60,7 @@ export function withinDescriptors(config: Config, log: Log): { config: Config; b
   const { p2p, http } = config;
   const extra = p2p.enabled ? p2p.connect.length + DIALLED : 0;
   const wanted = { peers: p2p.enabled ? p2p.maxConnections + extra : 0, http: http.limits.connections };
-  const budget = descriptorBudget(raised.limit, wanted);
+  const budget = descriptorBudget(raised.limit, wanted, countRunFiles(config.chainDir));
   const maxConnections = Math.min(p2p.maxConnections, Math.max(0, budget.peers - extra));
   log.info('open files', { ...budget, limitBefore: raised.before });
   if (budget.http < wanted.http)

@@ -4,7 +4,6 @@ import type { Config } from '../config/schema.ts';
 import { signatureEngine } from '../crypto/secp256k1.ts';
 import { MempoolService } from '../mempool/service.ts';
 import type { NetworkParams } from '../params/network-params.ts';
-import { paramsFor } from '../params/networks.ts';
 import type { CallTable, NodeCallName, NodeCalls } from '../port/node-calls.ts';
 import type { NodeCounters, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
 import type { WalletCalls } from '../port/wallet-node-calls.ts';
@@ -18,6 +17,7 @@ import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
 import { closeDatabase } from '../storage/database.ts';
 import { FeeStore } from '../storage/fee-store.ts';
 import { MempoolStore } from '../storage/mempool-store.ts';
+import { MergeThread } from '../storage/runs/merge-thread.ts';
 import { SeqFloor } from '../storage/seq-floor.ts';
 import { type Clock, systemClock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
@@ -27,6 +27,7 @@ import { mempoolCalls } from './calls/mempool-calls.ts';
 import { miningCalls } from './calls/mining-calls.ts';
 import { networkCalls } from './calls/network-calls.ts';
 import { walletCalls } from './calls/wallet-calls.ts';
+import { paramsOfConfig } from './config-params.ts';
 import { buildFilters } from './filter-build.ts';
 import { importFiles } from './import-files.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
@@ -48,7 +49,7 @@ export interface NodeDeps {
 
 const MEBIBYTE = 1024 * 1024;
 /** Memory for pages of the writer's database, MiB. */
-const DATABASE_CACHE_MIB = 256;
+const DATABASE_CACHE_MIB = 64;
 
 /** The parts that live on the node thread, built in order: verify workers, chain, and what feeds it. */
 export class Node {
@@ -59,6 +60,7 @@ export class Node {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #pool: VerifyPool;
+  readonly #merges = new MergeThread();
   readonly #database: Database;
   /** Null where the configuration disables the peer network. */
   readonly #network: PeerNetwork | null;
@@ -80,7 +82,7 @@ export class Node {
     this.#clock = clock;
     this.#updates = new Observers('updates', log);
     this.#peerChanges = new Observers('peers', log);
-    this.params = paramsFor(config.network, { testActivationHeight: config.consensus.testActivationHeight });
+    this.params = paramsOfConfig(config);
     if (signatureEngine().name !== 'native')
       log.warn('the native signature library cannot be loaded: script verification is about ten times slower', {
         needs: 'a supported platform, and files in memory (memfd_create) or a TMPDIR that may be executed from',
@@ -105,7 +107,7 @@ export class Node {
           filters: config.index.filter,
           seqFloor: new SeqFloor(this.#database),
         },
-        { verifier: this.#pool, clock, log },
+        { verifier: this.#pool, clock, log, mergeRuns: (job) => this.#merges.mergeRuns(job) },
       );
     } catch (error) {
       closeDatabase(this.#database);
@@ -236,6 +238,7 @@ export class Node {
       stages,
       commits: commit,
       eventRows: this.chain.eventRows,
+      runs: this.chain.runCounts,
       p2p: this.#network?.counters() ?? null,
     };
   }
@@ -314,6 +317,7 @@ export class Node {
     await this.#network?.stop();
     try {
       await this.chain.close();
+      this.#merges.close();
     } finally {
       this.#wallets?.close();
       this.mempool.close();

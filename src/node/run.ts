@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type ApiKey, readApiKey } from '../config/api-key.ts';
 import type { Config } from '../config/schema.ts';
 import { readAddons } from '../crypto/addon-file.ts';
-import { paramsFor } from '../params/networks.ts';
+import type { NetworkParams } from '../params/network-params.ts';
 import { restRoutes } from '../rest/rest-routes.ts';
 import { rpcRoutes } from '../rpc/rpc-routes.ts';
 import { sandboxAddresses } from '../sandbox/accounts.ts';
@@ -21,6 +21,7 @@ import { type ServiceNotifier, serviceNotifier } from '../util/systemd.ts';
 import { threads } from '../util/worker.ts';
 import { apiOptionsOf, readSourcesOf } from './api-options.ts';
 import { NodeClient } from './client.ts';
+import { paramsOfConfig } from './config-params.ts';
 import { type DescriptorBudget, withinDescriptors } from './descriptor-budget.ts';
 import { warnOfExposedDirectories } from './exposed-directory.ts';
 import { lockDirectory } from './lock.ts';
@@ -50,7 +51,7 @@ export async function runNode(
   // The main thread must not wait long for a free descriptor, since it answers requests.
   reserveDescriptors(FRONT_RESERVE, 0);
   const service = serviceNotifier();
-  const params = paramsFor(config.network, { testActivationHeight: config.consensus.testActivationHeight });
+  const params = paramsOfConfig(config);
   const asked = new AbortController();
   const staticKey = readApiKey(process.env);
   if (staticKey?.exposed) log.warn('the API key file is readable for other users', { file: staticKey.file });
@@ -98,7 +99,7 @@ interface Surroundings {
 const REPORT_MS = 1000;
 
 interface Listening {
-  readonly params: ReturnType<typeof paramsFor>;
+  readonly params: NetworkParams;
   readonly budget: DescriptorBudget | null;
   /** The operator's own API key. */
   readonly staticKey: string | null;

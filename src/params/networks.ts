@@ -1,3 +1,4 @@
+import type { BlockHash } from '../primitives/hash.ts';
 import { mainnet } from './mainnet.ts';
 import type { NetworkName, NetworkParams } from './network-params.ts';
 import { regtest, regtestWith } from './regtest.ts';
@@ -14,10 +15,22 @@ export interface NetworkOptions {
   readonly testActivationHeight?: readonly string[];
   /** Signet: the challenge of a custom signet. */
   readonly signetChallenge?: Uint8Array;
+  /** Block whose ancestors need no script checks (Core's -assumevalid); null verifies all scripts. */
+  readonly assumeValid?: BlockHash | null;
+  /** Least work of a chain that counts as synced (Core's -minimumchainwork). */
+  readonly minimumChainWork?: bigint;
 }
 
 /** Returns the parameters of a network. Throws on an option that the network does not have, or that is invalid. */
 export function paramsFor(name: NetworkName, options: NetworkOptions = {}): NetworkParams {
+  const params = chooseParams(name, options);
+  const { assumeValid = params.consensus.assumeValid, minimumChainWork = params.consensus.minimumChainWork } = options;
+  const { consensus } = params;
+  if (assumeValid === consensus.assumeValid && minimumChainWork === consensus.minimumChainWork) return params;
+  return { ...params, consensus: { ...consensus, assumeValid, minimumChainWork } };
+}
+
+function chooseParams(name: NetworkName, options: NetworkOptions): NetworkParams {
   const { testActivationHeight = [], signetChallenge } = options;
   if (testActivationHeight.length > 0) {
     if (name !== 'regtest') throw new Error('testActivationHeight is for regtest only');

@@ -73,6 +73,8 @@ export interface NodeCounters {
   readonly commits: DurationTotals;
   /** Events that chain.db holds. */
   readonly eventRows: number;
+  /** Runs of coins and indexes, and their bytes, by family. */
+  readonly runs: readonly { readonly family: string; readonly runs: number; readonly bytes: number }[];
   /** Null where the configuration disables the peer network. */
   readonly p2p: P2pCounters | null;
 }

@@ -45,6 +45,7 @@ export const addressEndpoint = readEndpoint({
 
 function balanceView({ reads, tip, params, mempool }: ReadEnv, { address, script }: ScriptInput) {
   const totals = reads.scripts.totals(script);
+  const heights = totals && reads.scripts.heights(totals.key);
   const confirmed = totals ? totals.received - totals.sent : 0n;
   const pending = mempool.scriptSums(script);
   const unconfirmed = pending.received - pending.sent;
@@ -54,7 +55,7 @@ function balanceView({ reads, tip, params, mempool }: ReadEnv, { address, script
     confirmed: sat(confirmed),
     unconfirmed,
     total: sat(confirmed + BigInt(unconfirmed)),
-    immature: totals ? reads.scripts.coinbaseValueFrom(totals.id, tip.height - COINBASE_MATURITY + 2) : 0,
+    immature: totals ? reads.scripts.coinbaseValueFrom(totals.key, tip.height - COINBASE_MATURITY + 2) : 0,
     pendingReceived: pending.received,
     pendingSpent: pending.sent,
     received: sat(totals?.received ?? 0n),
@@ -62,8 +63,8 @@ function balanceView({ reads, tip, params, mempool }: ReadEnv, { address, script
     txCount: totals?.txs ?? 0,
     mempoolTxCount: pending.txs,
     utxoCount: totals?.utxos ?? 0,
-    firstSeenHeight: totals?.firstHeight ?? null,
-    lastSeenHeight: totals?.lastHeight ?? null,
+    firstSeenHeight: heights?.first ?? null,
+    lastSeenHeight: heights?.last ?? null,
     tip: tipView(tip),
   };
 }

@@ -11,6 +11,7 @@ import { checkStillActive, decodeCursor, encodeCursor, endOfChain, type PageEnd 
 import { needSpenders, type ReadEnv } from '../queries/read-env.ts';
 import { readScriptInput, type ScriptInput } from '../queries/script-input.ts';
 import { feeOf, type TxFacts, txFacts, unconfirmedFacts, vsizeOf } from '../queries/tx-facts.ts';
+import type { ScriptKey } from '../storage/script-store.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { statusView, txView } from '../views/rest/tx-view.ts';
 import { readEndpoint } from './endpoint.ts';
@@ -83,7 +84,7 @@ export const addressTxsEndpoint = readEndpoint({
     const { limit, full } = input;
     env.expectWork(Math.min(limit, (totals?.txs ?? 0) + pending.txs) * (full ? TX_US * 3 : TX_US));
     // One entry more than requested shows whether there is another page.
-    const found = entriesOf(env, input, totals?.id ?? null, end);
+    const found = entriesOf(env, input, totals?.key ?? null, end);
     const page = found.slice(0, limit);
     const last = found.length > limit ? page.at(-1)! : null;
     const facts = page.map((entry) => factsOf(env, entry));
@@ -116,28 +117,28 @@ export const addressTxsEndpoint = readEndpoint({
  * Returns the entries behind `end`, one more than a page holds: newest first with the mempool before the chain, or the
  * reverse.
  */
-function entriesOf(env: ReadEnv, input: AddressTxsInput, scriptId: number | null, end: PageEnd | null): Entry[] {
+function entriesOf(env: ReadEnv, input: AddressTxsInput, scriptKey: ScriptKey | null, end: PageEnd | null): Entry[] {
   const wanted = input.limit + 1;
   if (input.order === 'asc') {
-    const confirmed = confirmedEntries(env, input, scriptId, end, wanted);
+    const confirmed = confirmedEntries(env, input, scriptKey, end, wanted);
     return [...confirmed, ...waitingEntries(env, input, end).slice(0, wanted - confirmed.length)];
   }
   // A cursor in the chain is past the mempool part.
   const waiting = end && end.seq === 0 ? [] : waitingEntries(env, input, end).reverse().slice(0, wanted);
   const inChain = end && end.seq > 0 ? null : end;
-  return [...waiting, ...confirmedEntries(env, input, scriptId, inChain, wanted - waiting.length)];
+  return [...waiting, ...confirmedEntries(env, input, scriptKey, inChain, wanted - waiting.length)];
 }
 
 function confirmedEntries(
   { reads, tip }: ReadEnv,
   input: AddressTxsInput,
-  scriptId: number | null,
+  scriptKey: ScriptKey | null,
   end: PageEnd | null,
   limit: number,
 ): Entry[] {
   const { above, below } = range(input, tip.height, end?.position ?? null);
-  if (scriptId === null || above >= below || limit <= 0) return [];
-  return reads.scripts.history(scriptId, { above, below, order: input.order, limit });
+  if (scriptKey === null || above >= below || limit <= 0) return [];
+  return reads.scripts.history(scriptKey, { above, below, order: input.order, limit });
 }
 
 /** Returns the mempool entries behind `end`, oldest first. */

@@ -11,6 +11,7 @@ import type { ReadEnv } from '../queries/read-env.ts';
 import { readScriptInput, type ScriptInput } from '../queries/script-input.ts';
 import { confirmationsAt } from '../queries/tx-facts.ts';
 import { isUnspendable } from '../script/templates.ts';
+import type { ScriptKey } from '../storage/script-store.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { readEndpoint } from './endpoint.ts';
 import { ADDRESS, CURSOR, flag, LIMIT } from './parameters.ts';
@@ -65,7 +66,7 @@ export const addressUtxosEndpoint = readEndpoint({
     const pending = mempool.scriptSums(script);
     const read = Math.min(limit + (confirmed ? 0 : pending.inputs), totals?.utxos ?? 0);
     env.expectWork(read * UTXO_US + (confirmed ? 0 : pending.txs * WAITING_US));
-    const found = firstOf(limit + 1, utxosBehind(env, input, totals?.id ?? null, end));
+    const found = firstOf(limit + 1, utxosBehind(env, input, totals?.key ?? null, end));
     const page = found.slice(0, limit);
     const last = found.length > limit ? page.at(-1)! : null;
     const view = utxoViews(env, input);
@@ -90,26 +91,26 @@ export const addressUtxosEndpoint = readEndpoint({
 function* utxosBehind(
   env: ReadEnv,
   { script, confirmed }: AddressUtxosInput,
-  scriptId: number | null,
+  scriptKey: ScriptKey | null,
   end: PageEnd | null,
 ): Generator<Utxo> {
-  if (scriptId !== null) {
+  if (scriptKey !== null) {
     const after = end
       ? { position: end.position, vout: end.seq > 0 ? Number.MAX_SAFE_INTEGER : end.sub }
       : { position: -1, vout: 0 };
-    for (const utxo of confirmedUtxos(env, scriptId, after)) if (confirmed || !utxo.spentBy) yield utxo;
+    for (const utxo of confirmedUtxos(env, scriptKey, after)) if (confirmed || !utxo.spentBy) yield utxo;
   }
   if (!confirmed && !isUnspendable(script)) yield* waitingUtxos(env, script, end);
 }
 
 function* confirmedUtxos(
   { reads, mempool }: ReadEnv,
-  scriptId: number,
+  scriptKey: ScriptKey,
   from: { position: TxPosition; vout: number },
 ): Generator<Utxo> {
   let after = from;
   for (;;) {
-    const coins = reads.scripts.coins(scriptId, after, BATCH);
+    const coins = reads.scripts.coins(scriptKey, after, BATCH);
     for (const { position, vout, value } of coins) {
       const { txid } = reads.txs.byPosition(position)!;
       yield { txid, vout, value, position, seq: 0, spentBy: mempool.spender({ txid, vout }) };

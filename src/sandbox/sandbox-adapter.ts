@@ -58,11 +58,13 @@ export function sandboxChain(
       return reads.snapshot(() => {
         const totals = reads.scripts.totals(script);
         if (!totals) return [];
-        return reads.scripts.coins(totals.id, { position: -1, vout: 0 }, limit).flatMap(({ position, vout, value }) => {
-          const outpoint = { txid: reads.txs.byPosition(position)!.txid, vout };
-          const waits = mempool.mempool.entries.spender(outpoint) >= 0;
-          return waits ? [] : [{ outpoint, value: BigInt(value), position }];
-        });
+        return reads.scripts
+          .coins(totals.key, { position: -1, vout: 0 }, limit)
+          .flatMap(({ position, vout, value }) => {
+            const outpoint = { txid: reads.txs.byPosition(position)!.txid, vout };
+            const waits = mempool.mempool.entries.spender(outpoint) >= 0;
+            return waits ? [] : [{ outpoint, value: BigInt(value), position }];
+          });
       });
     },
     async offer(raw) {

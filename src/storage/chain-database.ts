@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { dirname } from 'node:path';
 import { syncAgainAdvice } from './chain-folder.ts';
+import { convertToRuns, createScriptSalt } from './convert-to-runs.ts';
 import { type ChainDatabaseIdentity, cacheSize, openDatabase, opened } from './database.ts';
 import { EVENT_RANGES_SCHEMA, FILTER_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
@@ -11,11 +12,15 @@ export function openWriter(path: string, identity: ChainDatabaseIdentity, cacheM
   const kind = {
     schema: SCHEMA,
     version: SCHEMA_VERSION,
+    upgrades: { 1: (db: Database) => convertToRuns(db, dirname(path)) },
     // After a power failure the last blocks are connected again, which costs less than a disk sync with every commit.
     durable: false,
     pageSize: 8192,
     whenDamaged: (file: string) => syncAgainAdvice(dirname(file)),
     pragmas: [cacheSize(cacheMiB), 'wal_autocheckpoint = 20000', 'temp_store = MEMORY'],
   };
-  return opened(openDatabase(path, kind, identity), (db) => void db.run(EVENT_RANGES_SCHEMA + FILTER_SCHEMA));
+  return opened(openDatabase(path, kind, identity), (db) => {
+    db.run(EVENT_RANGES_SCHEMA + FILTER_SCHEMA);
+    createScriptSalt(db);
+  });
 }

@@ -11,6 +11,7 @@ import { EventStore } from './event-store.ts';
 import { FilterStore } from './filter-store.ts';
 import { type HeaderRecord, HeaderStore } from './header-store.ts';
 import { MetaStore } from './meta-store.ts';
+import { ReaderRuns } from './runs/run-lists.ts';
 import { ScriptStore } from './script-store.ts';
 import { type TxRecord, TxStore } from './tx-store.ts';
 import { openUndo, UNDO_CHECKSUM_SIZE } from './undo-record.ts';
@@ -30,6 +31,7 @@ export class ChainReads {
   readonly meta: MetaStore;
   readonly filters: FilterStore;
   readonly #db: Database;
+  readonly #runs: ReaderRuns;
   readonly #blocks: RecordReader;
   readonly #undo: RecordReader;
 
@@ -37,11 +39,12 @@ export class ChainReads {
   constructor(dir: string, options: { cacheMiB?: number } = {}) {
     this.#db = openReadOnly(join(dir, 'chain.db'), options.cacheMiB ?? READER_CACHE_MIB);
     this.headers = new HeaderStore(this.#db);
-    this.txs = new TxStore(this.#db);
-    this.coins = new CoinStore(this.#db);
-    this.scripts = new ScriptStore(this.#db);
+    this.#runs = new ReaderRuns(this.#db, dir);
+    this.txs = new TxStore(this.#db, this.#runs);
+    this.coins = new CoinStore(this.#runs);
     this.events = new EventStore(this.#db);
     this.meta = new MetaStore(this.#db);
+    this.scripts = new ScriptStore(this.#runs, () => this.meta.scriptSalt());
     this.filters = new FilterStore(this.#db, dir);
     this.#blocks = new RecordReader(join(dir, 'blocks'), 'blk');
     this.#undo = new RecordReader(join(dir, 'blocks'), 'rev');
@@ -90,6 +93,7 @@ export class ChainReads {
     this.#blocks.close();
     this.#undo.close();
     this.filters.close();
+    this.#runs.close();
     this.#db.close();
   }
 

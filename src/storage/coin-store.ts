@@ -1,8 +1,12 @@
-import type { Database } from 'bun:sqlite';
 import type { Coin } from '../primitives/coin.ts';
 import type { Txid } from '../primitives/hash.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
-import { BulkInsert } from './bulk-insert.ts';
+import { MAX_PAIR_SIZE, pairFirst, pairSecond, pairSize, putPair } from './runs/pair-codec.ts';
+import type { RunBatch } from './runs/run-batch.ts';
+import { COINS } from './runs/run-family.ts';
+import { keyAfterPrefix } from './runs/run-format.ts';
+import type { RunLists } from './runs/run-lists.ts';
+import { allLiveEntries, liveEntries } from './runs/run-range.ts';
 
 export interface CoinRow {
   position: number;
@@ -10,7 +14,8 @@ export interface CoinRow {
   script: Uint8Array;
 }
 
-const KEY_SIZE = 36;
+const { keySize: KEY_SIZE } = COINS;
+const TXID_SIZE = 32;
 
 /** Encodes the key of a coin: the txid in wire order and the index big-endian. Writes to `out` if given. */
 export function coinKey({ txid, vout }: Outpoint, out: Uint8Array = new Uint8Array(KEY_SIZE)): Uint8Array {
@@ -22,8 +27,15 @@ export function coinKey({ txid, vout }: Outpoint, out: Uint8Array = new Uint8Arr
   return out;
 }
 
-function outpointFromKey(key: Uint8Array): Outpoint {
-  return { txid: key.subarray(0, 32) as Txid, vout: new DataView(key.buffer, key.byteOffset).getUint32(32) };
+function outpointFromKey(keys: Uint8Array, at: number): Outpoint {
+  const key = keys.slice(at, at + KEY_SIZE);
+  return { txid: key.subarray(0, TXID_SIZE) as Txid, vout: new DataView(key.buffer).getUint32(TXID_SIZE) };
+}
+
+/** Decodes a value: the pair of position and amount, then the script. */
+export function coinRow(bytes: Uint8Array, from: number, to: number): CoinRow {
+  const scriptAt = from + pairSize(bytes, from);
+  return { position: pairFirst(bytes, from), value: pairSecond(bytes, from), script: bytes.slice(scriptAt, to) };
 }
 
 function fromRow({ position, value, script }: CoinRow): Coin {
@@ -33,18 +45,10 @@ function fromRow({ position, value, script }: CoinRow): Coin {
 
 /** Read access to the UTXO set of the active chain. */
 export class CoinStore {
-  readonly #get;
-  readonly #all;
-  readonly #anyOf;
-  readonly #low = new Uint8Array(KEY_SIZE);
-  readonly #high = new Uint8Array(KEY_SIZE);
+  readonly #runs: RunLists;
 
-  constructor(db: Database) {
-    this.#get = db.prepare<CoinRow, [Uint8Array]>('SELECT position, value, script FROM coins WHERE outpoint = ?');
-    this.#all = db.prepare<CoinRow & { outpoint: Uint8Array }, []>('SELECT * FROM coins ORDER BY outpoint');
-    this.#anyOf = db.prepare<{ found: number }, [Uint8Array, Uint8Array]>(
-      'SELECT 1 AS found FROM coins WHERE outpoint BETWEEN ? AND ? LIMIT 1',
-    );
+  constructor(runs: RunLists) {
+    this.#runs = runs;
   }
 
   get(outpoint: Outpoint): Coin | null {
@@ -53,41 +57,63 @@ export class CoinStore {
   }
 
   row(key: Uint8Array): CoinRow | null {
-    return this.#get.get(key);
+    for (const run of this.#runs.runsOf(COINS)) {
+      if (!run.mayHold(key)) continue;
+      const found = run.find(key);
+      if (found !== null) return found.removed ? null : coinRow(found.bytes, found.from, found.to);
+    }
+    return null;
+  }
+
+  /** Announces a look-up of a coin, so that the disk reads its page meanwhile. */
+  prefetch(key: Uint8Array): void {
+    for (const run of this.#runs.runsOf(COINS)) if (run.mayHold(key)) run.prefetch(key);
   }
 
   /** Whether any output of the transaction is unspent. */
   hasAnyOf(txid: Uint8Array): boolean {
-    const low = coinKey({ txid: txid as Txid, vout: 0 }, this.#low);
-    const high = coinKey({ txid: txid as Txid, vout: 0xffff_ffff }, this.#high);
-    return this.#anyOf.get(low, high) !== null;
+    const runs = this.#runs.runsOf(COINS).filter((run) => run.mayHold(txid));
+    if (runs.length === 0) return false;
+    const low = coinKey({ txid: txid as Txid, vout: 0 });
+    for (const _ of liveEntries(runs, low, keyAfterPrefix(txid, KEY_SIZE))) return true;
+    return false;
   }
 
   /** Yields all coins by txid in wire order and index, the order in which Core hashes the UTXO set. */
   *all(): Generator<Coin & { outpoint: Outpoint }> {
-    for (const row of this.#all.iterate()) yield { outpoint: outpointFromKey(row.outpoint), ...fromRow(row) };
+    for (const { keys, keyAt, bytes, from, to } of allLiveEntries(this.#runs.runsOf(COINS)))
+      yield { outpoint: outpointFromKey(keys, keyAt), ...fromRow(coinRow(bytes, from, to)) };
   }
 }
 
-/** Write access to the UTXO set for the single writer, within its transaction. Keys come in ascending order. */
-export class CoinWriter {
-  readonly #put;
-  readonly #remove;
+/**
+ * Adds a created coin to the batch of a commit. `key` is that of `coinKey`; the script is `bytes` from `from` up to
+ * before `to`.
+ */
+export function batchCoin(
+  batch: RunBatch,
+  key: Uint8Array,
+  position: number,
+  value: number,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): void {
+  batch.beginEntry(false, MAX_PAIR_SIZE + to - from);
+  putKey(batch, key);
+  const { values } = batch;
+  let at = putPair(values, batch.valueAt, position, value);
+  for (let i = from; i < to; i++) values[at++] = bytes[i]!;
+  batch.finishEntry(at);
+}
 
-  constructor(db: Database) {
-    this.#put = new BulkInsert(db, 'coins', ['outpoint', 'position', 'value', 'script'], 'INSERT OR REPLACE');
-    this.#remove = db.prepare('DELETE FROM coins WHERE outpoint = ?');
-  }
+/** Adds the removal of a stored coin to the batch of a commit. */
+export function batchRemovedCoin(batch: RunBatch, key: Uint8Array): void {
+  batch.beginEntry(true, 0);
+  putKey(batch, key);
+  batch.finishEntry(batch.valueAt);
+}
 
-  put(key: Uint8Array, position: number, value: number, script: Uint8Array): void {
-    this.#put.add4(key, position, value, script);
-  }
-
-  remove(key: Uint8Array): void {
-    this.#remove.run(key);
-  }
-
-  finish(): void {
-    this.#put.finish();
-  }
+function putKey({ keys, keyAt }: RunBatch, key: Uint8Array): void {
+  for (let i = 0; i < KEY_SIZE; i++) keys[keyAt + i] = key[i]!;
 }

@@ -4,8 +4,6 @@ import type { Database } from 'bun:sqlite';
 export interface MetaValues {
   /** Height of the best header that is not known to be invalid. */
   bestHeaderHeight: number;
-  /** The last id of a script; ids of removed scripts are not used again. */
-  lastScriptId: number;
   /** The last event number that is reserved. */
   reservedSeq: number;
   /** Number of events in the log when its newest one had the number `eventRowsUpTo`. */
@@ -19,13 +17,20 @@ export interface MetaValues {
 /** Read access to single values. */
 export class MetaStore {
   readonly #get;
+  readonly #salt;
 
   constructor(db: Database) {
     this.#get = db.prepare<{ value: number }, [string]>('SELECT value FROM meta WHERE key = ?');
+    this.#salt = db.prepare<{ value: string }, []>("SELECT value FROM meta WHERE key = 'scriptSalt'");
   }
 
   get(key: keyof MetaValues): number | null {
     return this.#get.get(key)?.value ?? null;
+  }
+
+  /** Returns the secret salt of the keys of scripts in this database. */
+  scriptSalt(): Uint8Array {
+    return Uint8Array.fromHex(this.#salt.get()!.value);
   }
 }
 

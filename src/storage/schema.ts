@@ -1,3 +1,5 @@
+import { RUN_SCHEMA } from './runs/run-manifest.ts';
+
 /**
  * Filters of every block that was connected while the index was on, and of all its ancestors (BIP-158). They are never
  * removed, since they depend on nothing but the block. Older databases lack the table, so it is created when they are
@@ -22,10 +24,10 @@ CREATE TABLE IF NOT EXISTS event_ranges (first INTEGER PRIMARY KEY, tag TEXT NOT
 `;
 
 /**
- * chain.db, schema version 1. Amounts, heights and positions fit a double exactly; chainwork is a BLOB. Lifetime sums
- * of a script may exceed 2^53 and are read as text. `position` is height * 2^20 + index in the block.
+ * chain.db, schema version 2. Amounts, heights and positions fit a double exactly; chainwork is a BLOB. Coins, the
+ * transaction index and the address index are runs. `position` is height * 2^20 + index in the block.
  */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 export const SCHEMA = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -57,33 +59,9 @@ CREATE TABLE chain (
 
 -- Offset of a transaction within its block, and of its undo records within the undo data of the block.
 CREATE TABLE txs (position INTEGER PRIMARY KEY, txid BLOB NOT NULL, offset INTEGER NOT NULL, undo_offset INTEGER NOT NULL);
--- The first six bytes of a txid lead to a few candidates, of which txs holds the full txid.
-CREATE TABLE tx_index (prefix INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (prefix, position)) WITHOUT ROWID;
-
--- Keyed by txid in wire order and output index big-endian, which is the order of Core's UTXO set.
-CREATE TABLE coins (
-  outpoint BLOB PRIMARY KEY, position INTEGER NOT NULL, value INTEGER NOT NULL, script BLOB NOT NULL
-) WITHOUT ROWID;
-
--- Keyed by the first 20 bytes of SHA-256(scriptPubKey); no id is used twice.
-CREATE TABLE scripts (
-  hash BLOB PRIMARY KEY,
-  id INTEGER NOT NULL,
-  received INTEGER NOT NULL, sent INTEGER NOT NULL,
-  txs INTEGER NOT NULL, utxos INTEGER NOT NULL,
-  first_height INTEGER NOT NULL, last_height INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE history (
-  script_id INTEGER NOT NULL, position INTEGER NOT NULL, received INTEGER NOT NULL, sent INTEGER NOT NULL,
-  PRIMARY KEY (script_id, position)
-) WITHOUT ROWID;
-CREATE TABLE script_coins (
-  script_id INTEGER NOT NULL, position INTEGER NOT NULL, vout INTEGER NOT NULL, value INTEGER NOT NULL,
-  PRIMARY KEY (script_id, position, vout)
-) WITHOUT ROWID;
 
 CREATE TABLE events (seq INTEGER PRIMARY KEY, type TEXT NOT NULL, data TEXT NOT NULL);
-${EVENT_RANGES_SCHEMA}${FILTER_SCHEMA}`;
+${EVENT_RANGES_SCHEMA}${FILTER_SCHEMA}${RUN_SCHEMA}`;
 
 /** Bits of headers.status. */
 export const HeaderStatus = {

@@ -1,34 +1,59 @@
-import type { Database } from 'bun:sqlite';
 import { sha256 } from '../crypto/hash-functions.ts';
-import { type TxPosition, txPosition } from '../primitives/coin.ts';
-import { BulkInsert } from './bulk-insert.ts';
+import { positionHeight, positionIndex, type TxPosition, txPosition } from '../primitives/coin.ts';
+import { pairFirst, pairSecond } from './runs/pair-codec.ts';
+import { HISTORY, SCRIPT_COINS } from './runs/run-family.ts';
+import { keyAfterPrefix } from './runs/run-format.ts';
+import type { RunLists } from './runs/run-lists.ts';
+import { liveEntries, positionOf, putPosition, sumEntries } from './runs/run-range.ts';
 
 export const SCRIPT_HASH_SIZE = 20;
+export const SCRIPT_KEY_SIZE = 10;
+export const SCRIPT_SALT_SIZE = 16;
+/** The largest position that six bytes hold. */
+const MAX_POSITION = 2 ** 48 - 1;
+const MAX_VOUT = 2 ** 32 - 1;
 
-/** Returns the key of a script in the address index: the first 20 bytes of its SHA-256. */
-export function scriptHash(script: Uint8Array): Uint8Array {
+/** Returns the hash of a script that the address index is built on: the first 20 bytes of its SHA-256. */
+function scriptHash(script: Uint8Array): Uint8Array {
   return sha256(script).subarray(0, SCRIPT_HASH_SIZE);
+}
+
+/**
+ * Key of a script in the address index: the first 10 bytes of SHA-256(salt, hash of the script). The salt is secret and
+ * each database has its own, so that no client can construct two scripts with one key.
+ */
+export type ScriptKey = Uint8Array & { readonly __brand: 'ScriptKey' };
+
+/** Computes keys of scripts. */
+export class ScriptKeys {
+  readonly #input = new Uint8Array(SCRIPT_SALT_SIZE + SCRIPT_HASH_SIZE);
+  readonly #digest = new Uint8Array(32);
+
+  constructor(salt: Uint8Array) {
+    this.#input.set(salt);
+  }
+
+  keyOf(script: Uint8Array): ScriptKey {
+    const key = new Uint8Array(SCRIPT_KEY_SIZE);
+    this.putKey(scriptHash(script), key, 0);
+    return key as ScriptKey;
+  }
+
+  /** Writes the key of a script with this hash to `out` at `at`. */
+  putKey(hash: Uint8Array, out: Uint8Array, at: number): void {
+    for (let i = 0; i < SCRIPT_HASH_SIZE; i++) this.#input[SCRIPT_SALT_SIZE + i] = hash[i]!;
+    sha256(this.#input, this.#digest);
+    for (let i = 0; i < SCRIPT_KEY_SIZE; i++) out[at + i] = this.#digest[i]!;
+  }
 }
 
 /** Confirmed totals of a script in the active chain, satoshis. Lifetime sums may exceed 2^53. */
 export interface ScriptTotals {
-  readonly id: number;
+  readonly key: ScriptKey;
   readonly received: bigint;
   readonly sent: bigint;
   readonly txs: number;
   readonly utxos: number;
-  readonly firstHeight: number;
-  readonly lastHeight: number;
-}
-
-interface ScriptRow {
-  id: number;
-  received: string;
-  sent: string;
-  txs: number;
-  utxos: number;
-  first_height: number;
-  last_height: number;
 }
 
 /** A transaction that pays to a script or spends from it; both amounts in satoshis. */
@@ -47,156 +72,108 @@ export interface ScriptCoin {
 
 /** Read access to the address index. */
 export class ScriptStore {
-  readonly #totals;
-  readonly #older;
-  readonly #newer;
-  readonly #coins;
-  readonly #immature;
-  readonly #countBetween;
+  readonly #runs: RunLists;
+  readonly #salt: () => Uint8Array;
+  #keys: ScriptKeys | null = null;
 
-  constructor(db: Database) {
-    this.#totals = db.prepare<ScriptRow, [Uint8Array]>(
-      `SELECT id, CAST(received AS TEXT) AS received, CAST(sent AS TEXT) AS sent, txs, utxos, first_height, last_height
-       FROM scripts WHERE hash = ?`,
-    );
-    const history =
-      'SELECT position, received, sent FROM history WHERE script_id = ? AND position > ? AND position < ?';
-    this.#older = db.prepare<HistoryRecord, [number, number, number, number]>(
-      `${history} ORDER BY position DESC LIMIT ?`,
-    );
-    this.#newer = db.prepare<HistoryRecord, [number, number, number, number]>(`${history} ORDER BY position LIMIT ?`);
-    this.#coins = db.prepare<ScriptCoin, [number, number, number, number]>(
-      `SELECT position, vout, value FROM script_coins WHERE script_id = ? AND (position, vout) > (?, ?)
-       ORDER BY position, vout LIMIT ?`,
-    );
-    // A coinbase is the first transaction of its block.
-    this.#immature = db.prepare<{ value: number | null }, [number, number]>(
-      `SELECT sum(value) AS value FROM script_coins
-       WHERE script_id = ? AND position >= ? AND position % 1048576 = 0`,
-    );
-    this.#countBetween = db.prepare<{ n: number }, [number, number, number]>(
-      'SELECT count(*) AS n FROM history WHERE script_id = ? AND position > ? AND position < ?',
-    );
+  /** `salt` returns the salt of the database; it is called at the first use. */
+  constructor(runs: RunLists, salt: () => Uint8Array) {
+    this.#runs = runs;
+    this.#salt = salt;
+  }
+
+  keyOf(script: Uint8Array): ScriptKey {
+    this.#keys ??= new ScriptKeys(this.#salt());
+    return this.#keys.keyOf(script);
   }
 
   /** Returns the totals of a script; null if it never occurred. */
   totals(script: Uint8Array): ScriptTotals | null {
-    const row = this.#totals.get(scriptHash(script));
-    return (
-      row && {
-        id: row.id,
-        received: BigInt(row.received),
-        sent: BigInt(row.sent),
-        txs: row.txs,
-        utxos: row.utxos,
-        firstHeight: row.first_height,
-        lastHeight: row.last_height,
-      }
+    const key = this.keyOf(script);
+    const low = (size: number) => padded(key, size);
+    const history = sumEntries(this.#runs.runsOf(HISTORY), low(HISTORY.keySize), keyAfterPrefix(key, HISTORY.keySize));
+    if (history.count === 0) return null;
+    const coins = sumEntries(
+      this.#runs.runsOf(SCRIPT_COINS),
+      low(SCRIPT_COINS.keySize),
+      keyAfterPrefix(key, SCRIPT_COINS.keySize),
     );
+    return { key, received: history.first, sent: history.second, txs: history.count, utxos: coins.count };
+  }
+
+  /** Returns the heights of the first and the last transaction of a script that has some. */
+  heights(key: ScriptKey): { first: number; last: number } {
+    const range = { above: -1, below: MAX_POSITION, limit: 1 };
+    const [first] = this.history(key, { ...range, order: 'asc' });
+    const [last] = this.history(key, { ...range, order: 'desc' });
+    return { first: positionHeight(first!.position), last: positionHeight(last!.position) };
   }
 
   /** Returns transactions strictly between two positions, newest or oldest first. */
   history(
-    id: number,
+    key: ScriptKey,
     { above, below, order, limit }: { above: TxPosition; below: TxPosition; order: 'asc' | 'desc'; limit: number },
   ): HistoryRecord[] {
-    return (order === 'desc' ? this.#older : this.#newer).all(id, above, below, limit);
-  }
-
-  countHistory(id: number, { above, below }: { above: TxPosition; below: TxPosition }): number {
-    return this.#countBetween.get(id, above, below)!.n;
+    const records: HistoryRecord[] = [];
+    if (limit <= 0) return records;
+    const low = historyKey(key, above + 1);
+    const high = historyKey(key, below);
+    for (const { keys, keyAt, bytes, from } of liveEntries(this.#runs.runsOf(HISTORY), low, high, order)) {
+      const position = positionOf(keys, keyAt + SCRIPT_KEY_SIZE);
+      records.push({ position, received: pairFirst(bytes, from), sent: pairSecond(bytes, from) });
+      if (records.length === limit) break;
+    }
+    return records;
   }
 
   /** Returns unspent outputs after (position, vout), in chain order. (-1, 0) starts at the first. */
-  coins(id: number, after: { position: TxPosition; vout: number }, limit: number): ScriptCoin[] {
-    return this.#coins.all(id, after.position, after.vout, limit);
+  coins(key: ScriptKey, after: { position: TxPosition; vout: number }, limit: number): ScriptCoin[] {
+    const coins: ScriptCoin[] = [];
+    if (limit <= 0) return coins;
+    const { position, vout } = after.vout < MAX_VOUT ? after : { position: after.position + 1, vout: -1 };
+    for (const coin of this.#coinsFrom(key, position, vout + 1)) {
+      coins.push(coin);
+      if (coins.length === limit) break;
+    }
+    return coins;
   }
 
   /** Returns the sum of coinbase outputs of blocks from a height on, satoshis. */
-  coinbaseValueFrom(id: number, height: number): number {
-    return this.#immature.get(id, txPosition(Math.max(height, 0), 0))?.value ?? 0;
+  coinbaseValueFrom(key: ScriptKey, height: number): number {
+    let sum = 0;
+    // A coinbase is the first transaction of its block.
+    for (const { position, value } of this.#coinsFrom(key, txPosition(Math.max(height, 0), 0), 0))
+      if (positionIndex(position) === 0) sum += value;
+    return sum;
+  }
+
+  *#coinsFrom(key: ScriptKey, position: TxPosition, vout: number): Generator<ScriptCoin> {
+    const { keySize } = SCRIPT_COINS;
+    const low = padded(key, keySize);
+    if (position >= 0) {
+      putPosition(low, SCRIPT_KEY_SIZE, Math.min(position, MAX_POSITION));
+      new DataView(low.buffer).setUint32(SCRIPT_KEY_SIZE + 6, vout);
+    }
+    for (const entry of liveEntries(this.#runs.runsOf(SCRIPT_COINS), low, keyAfterPrefix(key, keySize))) {
+      const { keys, keyAt, bytes, from } = entry;
+      const at = keyAt + SCRIPT_KEY_SIZE;
+      yield {
+        position: positionOf(keys, at),
+        vout: new DataView(keys.buffer, keys.byteOffset).getUint32(at + 6),
+        value: pairFirst(bytes, from),
+      };
+    }
   }
 }
 
-/** Changes of a script's totals by one commit. All but the height are differences. */
-export interface ScriptChange {
-  readonly received: bigint;
-  readonly sent: bigint;
-  readonly txs: number;
-  readonly utxos: number;
-  /** Height of the last added transaction; 0 if none is added. */
-  readonly lastHeight: number;
+function padded(key: ScriptKey, size: number): Uint8Array {
+  const bytes = new Uint8Array(size);
+  bytes.set(key);
+  return bytes;
 }
 
-/** Write access to the address index for the single writer, within its transaction. */
-export class ScriptWriter {
-  readonly #find;
-  readonly #insert;
-  readonly #update;
-  readonly #bounds;
-  readonly #dropEmpty;
-  readonly #cutHistory;
-  readonly #history;
-  readonly #coins;
-  readonly #removeCoin;
-
-  constructor(db: Database) {
-    this.#find = db.prepare<{ id: number }, [Uint8Array]>('SELECT id FROM scripts WHERE hash = ?');
-    this.#insert = db.prepare('INSERT INTO scripts VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
-    this.#update = db.prepare(
-      `UPDATE scripts SET received = received + ?, sent = sent + ?, txs = txs + ?, utxos = utxos + ?,
-         last_height = max(last_height, ?) WHERE hash = ?`,
-    );
-    this.#bounds = db.prepare(
-      `UPDATE scripts SET first_height = (SELECT min(position) FROM history WHERE script_id = id) >> 20,
-         last_height = (SELECT max(position) FROM history WHERE script_id = id) >> 20
-       WHERE hash = ? AND txs > 0`,
-    );
-    this.#dropEmpty = db.prepare('DELETE FROM scripts WHERE hash = ? AND txs = 0');
-    this.#cutHistory = db.prepare('DELETE FROM history WHERE script_id = ? AND position = ?');
-    this.#history = new BulkInsert(db, 'history', ['script_id', 'position', 'received', 'sent']);
-    this.#coins = new BulkInsert(db, 'script_coins', ['script_id', 'position', 'vout', 'value']);
-    this.#removeCoin = db.prepare('DELETE FROM script_coins WHERE script_id = ? AND position = ? AND vout = ?');
-  }
-
-  /** Returns the id of a script, or 0. */
-  id(hash: Uint8Array): number {
-    return this.#find.get(hash)?.id ?? 0;
-  }
-
-  insert(hash: Uint8Array, id: number, change: ScriptChange, firstHeight: number): void {
-    const { received, sent, txs, utxos, lastHeight } = change;
-    this.#insert.run(hash, id, received, sent, txs, utxos, firstHeight, lastHeight);
-  }
-
-  update(hash: Uint8Array, { received, sent, txs, utxos, lastHeight }: ScriptChange): void {
-    this.#update.run(received, sent, txs, utxos, lastHeight, hash);
-  }
-
-  /** Recomputes first and last height after history was removed; removes a script without history. */
-  recomputeBounds(hash: Uint8Array): void {
-    this.#bounds.run(hash);
-    this.#dropEmpty.run(hash);
-  }
-
-  addHistory(id: number, position: TxPosition, received: number, sent: number): void {
-    this.#history.add4(id, position, received, sent);
-  }
-
-  removeHistory(id: number, position: TxPosition): void {
-    this.#cutHistory.run(id, position);
-  }
-
-  addCoin(id: number, position: TxPosition, vout: number, value: number): void {
-    this.#coins.add4(id, position, vout, value);
-  }
-
-  removeCoin(id: number, position: TxPosition, vout: number): void {
-    this.#removeCoin.run(id, position, vout);
-  }
-
-  finish(): void {
-    this.#history.finish();
-    this.#coins.finish();
-  }
+function historyKey(key: ScriptKey, position: TxPosition): Uint8Array {
+  const bytes = padded(key, HISTORY.keySize);
+  putPosition(bytes, SCRIPT_KEY_SIZE, Math.min(Math.max(position, 0), MAX_POSITION));
+  return bytes;
 }

@@ -3,6 +3,10 @@ import { type TxPosition, txPosition } from '../primitives/coin.ts';
 import type { Txid } from '../primitives/hash.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { BulkInsert } from './bulk-insert.ts';
+import type { RunBatch } from './runs/run-batch.ts';
+import { TX_INDEX } from './runs/run-family.ts';
+import type { RunLists } from './runs/run-lists.ts';
+import { positionOf, putPosition } from './runs/run-range.ts';
 
 /** A transaction of the active chain. */
 export interface TxRecord {
@@ -21,11 +25,16 @@ interface TxRow {
   undo_offset: number;
 }
 
-/** Returns the first six bytes of a txid as a number, which fits a double exactly. */
-export function txidPrefix(txid: Uint8Array): number {
-  const high = (txid[0]! << 16) | (txid[1]! << 8) | txid[2]!;
-  const low = (txid[3]! << 16) | (txid[4]! << 8) | txid[5]!;
-  return high * 0x100_0000 + low;
+/** Bytes of the txid in the transaction index; they lead to a few candidates, of which `txs` holds the full txid. */
+const TXID_PREFIX_SIZE = 6;
+
+/** Adds a transaction to the batch of the transaction index, or its removal. */
+export function indexTx(batch: RunBatch, txid: Uint8Array, position: TxPosition, removed: boolean): void {
+  batch.beginEntry(removed, 0);
+  const { keys, keyAt } = batch;
+  for (let i = 0; i < TXID_PREFIX_SIZE; i++) keys[keyAt + i] = txid[i]!;
+  putPosition(keys, keyAt + TXID_PREFIX_SIZE, position);
+  batch.finishEntry(batch.valueAt);
 }
 
 function fromRow(row: TxRow): TxRecord {
@@ -34,16 +43,14 @@ function fromRow(row: TxRow): TxRecord {
 
 /** Read access to the transactions of the active chain. */
 export class TxStore {
-  readonly #candidates;
+  readonly #runs: RunLists;
   readonly #byPosition;
   readonly #range;
   readonly #next;
   readonly #txids;
 
-  constructor(db: Database) {
-    this.#candidates = db.prepare<TxRow, [number]>(
-      'SELECT t.* FROM tx_index i JOIN txs t ON t.position = i.position WHERE i.prefix = ? ORDER BY i.position DESC',
-    );
+  constructor(db: Database, runs: RunLists) {
+    this.#runs = runs;
     this.#byPosition = db.prepare<TxRow, [number]>('SELECT * FROM txs WHERE position = ?');
     this.#range = db.prepare<TxRow, [number, number]>(
       'SELECT * FROM txs WHERE position >= ? AND position < ? ORDER BY position',
@@ -56,7 +63,16 @@ export class TxStore {
 
   /** Returns the latest transaction with a txid, or null: two coinbases of 2010 are in the chain twice (BIP-30). */
   byTxid(txid: Uint8Array): TxRecord | null {
-    for (const row of this.#candidates.iterate(txidPrefix(txid))) if (equalBytes(row.txid, txid)) return fromRow(row);
+    const prefix = txid.subarray(0, TXID_PREFIX_SIZE);
+    const positions: number[] = [];
+    for (const run of this.#runs.runsOf(TX_INDEX))
+      run.visitPrefix(prefix, (key) => void positions.push(positionOf(key, TXID_PREFIX_SIZE)));
+    positions.sort((a, b) => b - a);
+    // A removed entry leads to another transaction or to none.
+    for (const position of positions) {
+      const row = this.#byPosition.get(position);
+      if (row !== null && equalBytes(row.txid, txid)) return fromRow(row);
+    }
     return null;
   }
 
@@ -92,40 +108,24 @@ export class TxStore {
 /** Write access to the transactions of the active chain for the single writer, within its transaction. */
 export class TxWriter {
   readonly #txs;
-  readonly #index;
-  readonly #range;
-  readonly #cutIndex;
   readonly #cut;
 
   constructor(db: Database) {
     this.#txs = new BulkInsert(db, 'txs', ['position', 'txid', 'offset', 'undo_offset']);
-    this.#index = new BulkInsert(db, 'tx_index', ['prefix', 'position']);
-    this.#range = db.prepare<TxRow, [number, number]>(
-      'SELECT * FROM txs WHERE position >= ? AND position < ? ORDER BY position',
-    );
-    this.#cutIndex = db.prepare('DELETE FROM tx_index WHERE prefix = ? AND position = ?');
-    this.#cut = db.prepare('DELETE FROM txs WHERE position >= ? AND position < ?');
+    this.#cut = db.prepare('DELETE FROM txs WHERE position >= ?');
   }
 
   /** Rows come in order of position. */
-  add(position: TxPosition, txid: Uint8Array, offset: number, undoOffset: number): void {
+  insertTx(position: TxPosition, txid: Uint8Array, offset: number, undoOffset: number): void {
     this.#txs.add4(position, txid, offset, undoOffset);
-  }
-
-  /** Rows are inserted faster in order of prefix. */
-  addIndex(prefix: number, position: TxPosition): void {
-    this.#index.add2(prefix, position);
   }
 
   finish(): void {
     this.#txs.finish();
-    this.#index.finish();
   }
 
-  removeBlock(height: number): void {
-    const from = txPosition(height, 0);
-    const to = txPosition(height + 1, 0);
-    for (const { txid, position } of this.#range.all(from, to)) this.#cutIndex.run(txidPrefix(txid), position);
-    this.#cut.run(from, to);
+  /** Removes the transactions of the block at a height and of all after it. */
+  removeFrom(height: number): void {
+    this.#cut.run(txPosition(height, 0));
   }
 }

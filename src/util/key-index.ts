@@ -38,21 +38,23 @@ export class KeyIndex {
     return index;
   }
 
+  /** Writes the key with this number to `out` at `at`. */
+  copyKey(index: number, out: Uint8Array, at: number): void {
+    const from = index * this.#width;
+    for (let i = 0; i < this.#width; i++) out[at + i] = this.#keys[from + i]!;
+  }
+
   /** Returns a view of the key with this number, valid until the next new key. */
   key(index: number): Uint8Array {
     return this.#keys.subarray(index * this.#width, (index + 1) * this.#width);
   }
 
-  /** Returns the first four bytes of a key as a big-endian number, for sorting. */
-  order(index: number): number {
-    const at = index * this.#width;
-    const keys = this.#keys;
-    return ((keys[at]! << 24) | (keys[at + 1]! << 16) | (keys[at + 2]! << 8) | keys[at + 3]!) >>> 0;
-  }
-
+  /** Removes all keys. The arrays are kept unless they were far too large. */
   clear(): void {
-    this.#slots = new Uint32Array(1024);
-    this.#keys = new Uint8Array(512 * this.#width);
+    if (this.#slots.length > Math.max(1024, this.#count * 16)) {
+      this.#slots = new Uint32Array(1024);
+      this.#keys = new Uint8Array(512 * this.#width);
+    } else this.#slots.fill(0);
     this.#count = 0;
   }
 

@@ -383,12 +383,10 @@ export class WalletSync {
 
 /** Yields the history of a script in pages, oldest first; each page is read on demand. */
 function* history(reads: ChainReads, script: Uint8Array, { from, to }: Heights): Generator<readonly HistoryRecord[]> {
+  const key = reads.scripts.keyOf(script);
   const below = txPosition(to + 1, 0);
   for (let above = txPosition(from, 0) - 1; ; ) {
-    // Read for each page: after a reorganization the script may have another id.
-    const totals = reads.scripts.totals(script);
-    if (!totals || totals.lastHeight < from) return;
-    const page = reads.scripts.history(totals.id, { above, below, order: 'asc', limit: HISTORY_PAGE });
+    const page = reads.scripts.history(key, { above, below, order: 'asc', limit: HISTORY_PAGE });
     yield page;
     if (page.length < HISTORY_PAGE) return;
     above = page.at(-1)!.position;

@@ -2,7 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { CoinsCache } from '../../src/chain/coins-cache.ts';
 import { sha256 } from '../../src/crypto/hash-functions.ts';
-import type { CoinRow, CoinStore } from '../../src/storage/coin-store.ts';
+import { type CoinRow, type CoinStore, coinRow } from '../../src/storage/coin-store.ts';
+import type { RunBatch } from '../../src/storage/runs/run-batch.ts';
+import { entriesOf, runOf } from '../lib/run-entries.ts';
 
 /** The coins of the database, by key in hex. */
 class FakeStore {
@@ -18,6 +20,29 @@ class FakeStore {
     const prefix = txid.toHex();
     return [...this.rows.keys()].some((key) => key.startsWith(prefix));
   }
+}
+
+/** A coin whose row differs from the database: whether the database holds one, and the new row. */
+interface CoinChange {
+  stored: boolean;
+  row: CoinRow | null;
+}
+
+/** The changes of a batch, by key in hex. An outpoint has at most one removal and one addition, in this order. */
+function changesOf(batch: RunBatch): Map<string, CoinChange> {
+  const entries = entriesOf(runOf(batch));
+  expect(entries).toHaveLength(batch.count);
+  const changes = new Map<string, CoinChange>();
+  for (const { key, removed, value } of entries) {
+    const known = changes.get(key.toHex());
+    if (known === undefined) {
+      changes.set(key.toHex(), { stored: removed, row: removed ? null : coinRow(value, 0, value.length) });
+      continue;
+    }
+    expect([known.stored, known.row, removed]).toEqual([true, null, false]);
+    known.row = coinRow(value, 0, value.length);
+  }
+  return changes;
 }
 
 const TXIDS = 5;
@@ -107,20 +132,14 @@ function run(ops: readonly Op[], limitBytes: number, stored: readonly [number, n
       }
       case 'seal': {
         if (sealed) return;
-        const changes = cache.sealChanges();
-        const seen = new Set<string>();
-        for (const change of changes) {
-          const key = change.key.toHex();
-          expect(seen.has(key)).toBe(false);
-          seen.add(key);
-          expect(change.position).toBe(now.get(key) ?? null);
-          expect(change.storedPosition).toBe(written.get(key) ?? null);
-          expect(change.vout).toBe(Number.parseInt(key.slice(64), 16));
+        const seen = changesOf(cache.sealChanges());
+        for (const [key, { stored: removed, row }] of seen) {
+          expect(row?.position ?? null).toBe(now.get(key) ?? null);
+          expect(removed).toBe(written.has(key));
+          if (row === null) continue;
           const index = Number.parseInt(key.slice(56, 64), 16);
-          expect([change.value, change.script.toHex()]).toEqual([
-            worthOf(index, change.vout),
-            scriptOf(index, change.vout).toHex(),
-          ]);
+          const out = Number.parseInt(key.slice(64), 16);
+          expect([row.value, row.script.toHex()]).toEqual([worthOf(index, out), scriptOf(index, out).toHex()]);
         }
         const all = new Set([...now.keys(), ...written.keys()]);
         for (const key of all) expect(seen.has(key)).toBe(now.get(key) !== written.get(key));
@@ -172,7 +191,7 @@ describe('the coins cache', () => {
     const cache = new CoinsCache(new FakeStore() as unknown as CoinStore, { limitBytes: 1, databaseEmpty: true });
     cache.addCoin(txidOf(1), 0, 5, 1, new Uint8Array(3));
     cache.spendCoin(cache.findSlot(txidOf(1), 0));
-    expect(cache.sealChanges()).toEqual([]);
+    expect(cache.sealChanges().count).toBe(0);
   });
 
   test('does not read an empty database until it was emptied itself', () => {
@@ -206,20 +225,19 @@ describe('the coins cache', () => {
       if (cache.findSlot(hashOf(i), (i + 1) % 4) >= 0) wrong++;
     }
     expect(wrong).toBe(0);
-    const changes = cache.sealChanges();
-    expect(changes).toHaveLength(count - Math.ceil(count / 3));
+    const changes = changesOf(cache.sealChanges());
+    expect(changes.size).toBe(count - Math.ceil(count / 3));
     // Two thirds of the coins are spent while the sealed changes are committed; then more arrive than the table has
     // room for.
     for (let i = 0; i < count; i++) if (i % 3 === 1) cache.spendCoin(cache.findSlot(hashOf(i), i % 4));
     for (let i = count; i < count * 2; i++) cache.addCoin(hashOf(i), 0, i, i, new Uint8Array(0));
     for (let i = 0; i < count; i++) if (cache.findSlot(hashOf(i), i % 4) >= 0 !== (i % 3 === 2)) wrong++;
     expect(wrong).toBe(0);
-    for (const { key, position: at, value, script } of changes)
-      store.rows.set(key.toHex(), { position: at!, value, script: script.slice() });
+    for (const [key, { row }] of changes) store.rows.set(key, row!);
     cache.releaseSealed();
-    const gone = cache.sealChanges().filter(({ position: at }) => at === null);
+    const gone = [...changesOf(cache.sealChanges()).values()].filter(({ row }) => row === null);
     expect(gone).toHaveLength(Math.ceil((count - 1) / 3));
-    expect(gone.every(({ storedPosition }) => storedPosition !== null)).toBe(true);
+    expect(gone.every(({ stored }) => stored)).toBe(true);
   });
 
   // The database holds the coin until the commit, so the table must keep its spent state.
@@ -229,7 +247,7 @@ describe('the coins cache', () => {
     store.rows.set(keyOf(1, 0), row);
     const cache = new CoinsCache(store as unknown as CoinStore, { limitBytes: 2 ** 30, databaseEmpty: false });
     cache.spendCoin(cache.findSlot(txidOf(1), 0));
-    expect(cache.sealChanges()).toHaveLength(1);
+    expect(changesOf(cache.sealChanges()).size).toBe(1);
     for (let i = 0; i < 60_000; i++) cache.addCoin(hashOf(i), 0, i, i, row.script);
     expect(cache.findSlot(txidOf(1), 0)).toBe(-1);
     store.rows.clear();

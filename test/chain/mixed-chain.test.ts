@@ -145,12 +145,12 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
       expect(totals.circulating).toBe(Number(sum));
       expect([...byScript.values()].reduce((count, { utxos }) => count + utxos, 0)).toBe(totals.utxos);
       for (const { script, value, utxos } of byScript.values()) {
-        const { id, received, sent, txs, utxos: counted } = reads.scripts.totals(script)!;
+        const { key, received, sent, txs, utxos: counted } = reads.scripts.totals(script)!;
         expect([received - sent, counted]).toEqual([value, utxos]);
-        const rows = reads.scripts.history(id, { above: -1, below: Infinity, order: 'asc', limit: 100_000 });
+        const rows = reads.scripts.history(key, { above: -1, below: Infinity, order: 'asc', limit: 100_000 });
         expect(rows).toHaveLength(txs);
         expect(rows.reduce((total, row) => total + row.received - row.sent, 0)).toBe(Number(value));
-        const coins = reads.scripts.coins(id, { position: -1, vout: 0 }, 100_000);
+        const coins = reads.scripts.coins(key, { position: -1, vout: 0 }, 100_000);
         expect(coins.reduce((total, coin) => total + coin.value, 0)).toBe(Number(value));
       }
     });

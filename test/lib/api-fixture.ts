@@ -148,7 +148,7 @@ export class FakeNode implements NodePort {
     const id = height + 1;
     this.#headers.insert({ id, hash, header: headerBytes(header), height, chainwork: BigInt(2 * id), status: 0 });
     this.#headers.extend(height, id, { circulating: 50 * height, utxos: height, txs: id });
-    this.#txs.add(txPosition(height, 0), hash, 81, 0);
+    this.#txs.insertTx(txPosition(height, 0), hash, 81, 0);
     this.#txs.finish();
     this.tip = { height, hash };
     this.#events.insertEvent(seq, 'newBlock', { time: 1_700_000_000, height, hash: hash.toReversed().toHex(), note });

@@ -1,35 +1,31 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { workOf } from '../../src/consensus/work.ts';
+import { AddressRows } from '../../src/indexes/address-rows.ts';
 import { genesisBlock } from '../../src/params/genesis.ts';
 import type { NetworkParams } from '../../src/params/network-params.ts';
 import { type ParsedBlock, parseBlock } from '../../src/primitives/block.ts';
 import { type Coin, txPosition } from '../../src/primitives/coin.ts';
-import { hashToHex } from '../../src/primitives/hash.ts';
+import { hashToHex, type Txid } from '../../src/primitives/hash.ts';
 import { outpointKey } from '../../src/primitives/outpoint.ts';
 import { writeUndoRecord } from '../../src/primitives/undo.ts';
 import { type FilePosition, RecordWriter } from '../../src/storage/block-files.ts';
 import { openWriter } from '../../src/storage/chain-database.ts';
-import { CoinWriter, coinKey } from '../../src/storage/coin-store.ts';
+import { batchCoin, coinKey } from '../../src/storage/coin-store.ts';
 import { EventWriter } from '../../src/storage/event-store.ts';
 import { type BodyStats, HeaderWriter } from '../../src/storage/header-store.ts';
-import { scriptHash } from '../../src/storage/script-store.ts';
-import { TxWriter, txidPrefix } from '../../src/storage/tx-store.ts';
+import { MetaStore } from '../../src/storage/meta-store.ts';
+import { RunBatch } from '../../src/storage/runs/run-batch.ts';
+import { COINS, TX_INDEX } from '../../src/storage/runs/run-family.ts';
+import { RunStore } from '../../src/storage/runs/run-store.ts';
+import { ScriptKeys } from '../../src/storage/script-store.ts';
+import { indexTx, TxWriter } from '../../src/storage/tx-store.ts';
 import { sealUndo } from '../../src/storage/undo-record.ts';
 import { ByteReader, ByteWriter } from '../../src/util/bytes.ts';
+import { systemClock } from '../../src/util/clock.ts';
 
 const HAVE_BLOCK_AND_UNDO = 3;
 const HAVE_BLOCK = 1;
-
-interface ScriptRow {
-  id: number;
-  received: number;
-  sent: number;
-  txs: number;
-  utxos: number;
-  first: number;
-  last: number;
-}
 
 /** The blocks of a file of `magic, size, block` records. */
 export function blocksOfFile(bytes: Uint8Array): Uint8Array[] {
@@ -74,47 +70,21 @@ export function fillChain(
   const headers = new HeaderWriter(db);
   const txs = new TxWriter(db);
   const coins = new Map<string, Coin & { txid: Uint8Array; vout: number }>();
-  const scripts = new Map<string, ScriptRow>();
-  const history = new Map<string, { id: number; position: number; received: number; sent: number }>();
+  const txIndex = new RunBatch(TX_INDEX);
+  const rows = new AddressRows();
+  const runs = new RunStore(db, dir, systemClock);
   const works = new Map<string, { work: bigint; height: number }>();
   let nextId = 1;
   let circulating = 0;
   let txCount = 0;
-
-  const touch = (
-    script: Uint8Array,
-    position: number,
-    height: number,
-    change: { received?: number; sent?: number },
-  ) => {
-    const key = scriptHash(script).toHex();
-    let row = scripts.get(key);
-    if (!row) {
-      row = { id: scripts.size + 1, received: 0, sent: 0, txs: 0, utxos: 0, first: height, last: height };
-      scripts.set(key, row);
-    }
-    row.last = height;
-    row.received += change.received ?? 0;
-    row.sent += change.sent ?? 0;
-    row.utxos += change.received === undefined ? -1 : 1;
-    const entryKey = `${row.id}:${position}`;
-    let entry = history.get(entryKey);
-    if (!entry) {
-      entry = { id: row.id, position, received: 0, sent: 0 };
-      history.set(entryKey, entry);
-      row.txs++;
-    }
-    entry.received += change.received ?? 0;
-    entry.sent += change.sent ?? 0;
-  };
 
   const connect = (block: ParsedBlock, height: number) => {
     const undo = new ByteWriter(1 << 22);
     let fees = 0;
     for (const [index, { tx, txid, offset }] of block.txs.entries()) {
       const position = txPosition(height, index);
-      txs.add(position, txid, offset, undo.length);
-      txs.addIndex(txidPrefix(txid), position);
+      txs.insertTx(position, txid, offset, undo.length);
+      indexTx(txIndex, txid, position, false);
       txCount++;
       let valueIn = 0;
       if (index > 0) {
@@ -127,7 +97,7 @@ export function fillChain(
           circulating -= value;
           valueIn += value;
           writeUndoRecord(undo, coin.position, coin.output.value, coin.output.scriptPubKey);
-          touch(coin.output.scriptPubKey, position, height, { sent: value });
+          rows.spend(coin.output.scriptPubKey, position, { position: coin.position, vout: prevout.vout }, value);
         }
       }
       let sum = 0;
@@ -138,7 +108,7 @@ export function fillChain(
         if (height === 0 || unspendable) continue;
         coins.set(outpointKey({ txid, vout }), { position, output, txid, vout });
         circulating += value;
-        touch(output.scriptPubKey, position, height, { received: value });
+        rows.receive(output.scriptPubKey, position, vout, value);
       }
       if (index > 0) fees += valueIn - sum;
     }
@@ -175,23 +145,19 @@ export function fillChain(
       record(block, (parent?.height ?? -1) + 1, { body: bodies.append(raw), stats: bodyStats(block), fees: null });
     }
     txs.finish();
-    const writer = new CoinWriter(db);
-    const all = [...coins.values()].map((coin) => ({
-      coin,
-      key: coinKey({ txid: coin.txid, vout: coin.vout } as never),
-    }));
-    all.sort((a, b) => Buffer.compare(a.key, b.key));
-    for (const { coin, key } of all)
-      writer.put(key, coin.position, Number(coin.output.value), coin.output.scriptPubKey);
-    writer.finish();
-    const putScript = db.prepare('INSERT INTO scripts VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
-    for (const [key, s] of scripts)
-      putScript.run(Uint8Array.fromHex(key), s.id, s.received, s.sent, s.txs, s.utxos, s.first, s.last);
-    const putHistory = db.prepare('INSERT INTO history VALUES (?, ?, ?, ?)');
-    for (const h of history.values()) putHistory.run(h.id, h.position, h.received, h.sent);
-    const putCoin = db.prepare('INSERT INTO script_coins VALUES (?, ?, ?, ?)');
-    for (const { position, output, vout } of coins.values())
-      putCoin.run(scripts.get(scriptHash(output.scriptPubKey).toHex())!.id, position, vout, Number(output.value));
+    const unspent = new RunBatch(COINS);
+    for (const { txid, vout, position, output } of coins.values())
+      batchCoin(
+        unspent,
+        coinKey({ txid: txid as Txid, vout }),
+        position,
+        Number(output.value),
+        output.scriptPubKey,
+        0,
+        output.scriptPubKey.length,
+      );
+    runs.stageBatches([unspent, txIndex, ...rows.batches(new ScriptKeys(new MetaStore(db).scriptSalt()))]);
+    runs.insertStaged();
     db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('bestHeaderHeight', ?)").run(nextId - 2 - side.length);
   })();
   for (const file of [bodies, undos]) {
@@ -200,5 +166,6 @@ export function fillChain(
   }
   // Makes what readers expect of an event log, though it is empty.
   new EventWriter(db);
+  runs.close();
   db.close();
 }

@@ -6,10 +6,16 @@ import { regtest } from '../../src/params/regtest.ts';
 import { type ParsedBlock, parseBlock } from '../../src/primitives/block.ts';
 import type { Coin } from '../../src/primitives/coin.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
+import { ChainReads } from '../../src/storage/chain-reads.ts';
+import { pairFirst, pairSecond } from '../../src/storage/runs/pair-codec.ts';
+import { HISTORY, type RunFamily, SCRIPT_COINS, TX_INDEX } from '../../src/storage/runs/run-family.ts';
+import { ReaderRuns } from '../../src/storage/runs/run-lists.ts';
+import { allLiveEntries, positionOf } from '../../src/storage/runs/run-range.ts';
+import { SCRIPT_KEY_SIZE } from '../../src/storage/script-store.ts';
 
 /**
  * The content of a chain database, as lines of text a table: two nodes with the same active chain have the same lines.
- * Numbers of headers and scripts, positions in files and the event log depend on the history of the node and are left
+ * Numbers of headers, keys of scripts, positions in files and the event log depend on the history of the node and are left
  * out.
  */
 export interface ChainState {
@@ -29,62 +35,81 @@ export interface ChainState {
   readonly scriptCoins: readonly string[];
 }
 
-const QUERIES = {
-  chain: `SELECT c.height || ': ' || lower(hex(h.hash)) || ' status ' || h.status || ' circulating ' || c.circulating ||
+const CHAIN = `SELECT c.height || ': ' || lower(hex(h.hash)) || ' status ' || h.status || ' circulating ' || c.circulating ||
       ' utxos ' || c.utxos || ' txs ' || c.txs || ' size ' || h.size || ' stripped ' || h.stripped_size ||
       ' count ' || h.tx_count || ' inputs ' || h.inputs || ' outputs ' || h.outputs ||
       ' out ' || h.value_out || ' reward ' || h.reward || ' fees ' || h.fees || ' at ' || h.height AS line
-    FROM chain c JOIN headers h ON h.id = c.header_id ORDER BY c.height`,
-  coins: `SELECT lower(hex(outpoint)) || ': ' || position || ' ' || value || ' ' || lower(hex(script)) AS line FROM coins`,
-  txs: `SELECT position || ': ' || lower(hex(txid)) || ' ' || offset || ' ' || undo_offset AS line FROM txs ORDER BY position`,
-  txIndex: `SELECT position || ': ' || prefix AS line FROM tx_index ORDER BY position`,
-  scripts: `SELECT lower(hex(hash)) || ': received ' || received || ' sent ' || sent || ' txs ' || txs ||
-      ' utxos ' || utxos || ' from ' || first_height || ' to ' || last_height AS line FROM scripts`,
-  // An entry without its script shows as one of script 'none'.
-  history: `SELECT coalesce(lower(hex(s.hash)), 'none') || ' ' || h.position || ': ' || h.received || ' ' || h.sent AS line
-    FROM history h LEFT JOIN scripts s ON s.id = h.script_id`,
-  scriptCoins: `SELECT coalesce(lower(hex(s.hash)), 'none') || ' ' || c.position || ' ' || c.vout || ': ' || c.value AS line
-    FROM script_coins c LEFT JOIN scripts s ON s.id = c.script_id`,
-} as const;
-type Table = keyof typeof QUERIES;
-const TABLES = Object.keys(QUERIES) as Table[];
+    FROM chain c JOIN headers h ON h.id = c.header_id ORDER BY c.height`;
+const TXS =
+  "SELECT position || ': ' || lower(hex(txid)) || ' ' || offset || ' ' || undo_offset AS line FROM txs ORDER BY position";
+const TABLES = ['chain', 'coins', 'txs', 'txIndex', 'scripts', 'history', 'scriptCoins'] as const;
 
 export function dumpState(dir: string): ChainState {
   const db = new Database(join(dir, 'chain.db'), { readonly: true });
+  const reads = new ChainReads(dir);
+  const runs = new ReaderRuns(db, dir);
   try {
-    // The join by id has no index of its own, and tests want it once.
-    db.run('PRAGMA automatic_index = ON');
-    const lines = (table: Table) =>
+    const lines = (query: string) =>
       db
-        .query<{ line: string }, []>(QUERIES[table])
+        .query<{ line: string }, []>(query)
         .all()
         .map(({ line }) => line);
-    checkScriptIds(db);
-    const unordered = (table: Table) => lines(table).sort();
+    const entries = <T>(family: RunFamily, line: (key: Uint8Array, value: Uint8Array) => T): T[] =>
+      Array.from(allLiveEntries(runs.runsOf(family)), ({ keys, keyAt, bytes, from, to }) =>
+        line(keys.slice(keyAt, keyAt + family.keySize), bytes.slice(from, to)),
+      );
+    const scripts = scriptsOf(reads);
+    // An entry without its script shows as one of script 'none'.
+    const hashOf = (key: Uint8Array) => {
+      const script = scripts.get(key.subarray(0, SCRIPT_KEY_SIZE).toHex());
+      return script ? scriptKey(script) : 'none';
+    };
+    const totals = [...scripts.values()].flatMap((script) => {
+      const found = reads.scripts.totals(script);
+      if (found === null) return [];
+      const { first, last } = reads.scripts.heights(found.key);
+      const sums = `received ${found.received} sent ${found.sent} txs ${found.txs} utxos ${found.utxos}`;
+      return [`${scriptKey(script)}: ${sums} from ${first} to ${last}`];
+    });
+    const txIndex = entries(TX_INDEX, (key) => ({
+      position: positionOf(key, 6),
+      prefix: Number.parseInt(key.toHex().slice(0, 12), 16),
+    }));
     return {
-      chain: lines('chain'),
-      coins: unordered('coins'),
-      txs: lines('txs'),
-      txIndex: lines('txIndex'),
-      scripts: unordered('scripts'),
-      history: unordered('history'),
-      scriptCoins: unordered('scriptCoins'),
+      chain: lines(CHAIN),
+      coins: Array.from(
+        reads.coins.all(),
+        ({ outpoint: { txid, vout }, position, output: { value, scriptPubKey } }) =>
+          `${txidKey(txid)}${voutKey(vout)}: ${position} ${value} ${scriptPubKey.toHex()}`,
+      ).sort(),
+      txs: lines(TXS),
+      txIndex: txIndex.sort((a, b) => a.position - b.position).map(({ position, prefix }) => `${position}: ${prefix}`),
+      scripts: totals.sort(),
+      history: entries(
+        HISTORY,
+        (key, value) => `${hashOf(key)} ${positionOf(key, 10)}: ${pairFirst(value, 0)} ${pairSecond(value, 0)}`,
+      ).sort(),
+      scriptCoins: entries(
+        SCRIPT_COINS,
+        (key, value) =>
+          `${hashOf(key)} ${positionOf(key, 10)} ${Number.parseInt(key.toHex().slice(32), 16)}: ${pairFirst(value, 0)}`,
+      ).sort(),
     };
   } finally {
+    runs.close();
+    reads.close();
     db.close();
   }
 }
 
-/** Numbers of scripts join tables: each must be there once, and below those that are still to be given. */
-function checkScriptIds(db: Database): void {
-  const { ids, scripts, highest } = db
-    .query<{ ids: number; scripts: number; highest: number | null }, []>(
-      'SELECT count(DISTINCT id) AS ids, count(*) AS scripts, max(id) AS highest FROM scripts',
-    )
-    .get()!;
-  const last = db.query<{ value: number }, []>("SELECT value FROM meta WHERE key = 'lastScriptId'").get();
-  if (ids !== scripts) throw new Error(`${scripts} scripts have ${ids} numbers`);
-  if ((highest ?? 0) > (last?.value ?? 0)) throw new Error(`script ${highest} is above the last number ${last?.value}`);
+/** Returns all scripts of the outputs of the active chain, by their keys in the address index. */
+function scriptsOf(reads: ChainReads): Map<string, Uint8Array> {
+  const scripts = new Map<string, Uint8Array>();
+  const tip = reads.headers.tip();
+  for (let height = 0; tip && height <= tip.height; height++)
+    for (const { tx } of parseBlock(reads.rawBlock(reads.headers.byHeight(height)!)!).txs)
+      for (const { scriptPubKey } of tx.outputs) scripts.set(reads.scripts.keyOf(scriptPubKey).toHex(), scriptPubKey);
+  return scripts;
 }
 
 /** The first lines in which two states differ, a table at a time; none where they are the same. */

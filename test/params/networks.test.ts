@@ -4,7 +4,7 @@ import { genesisBlock } from '../../src/params/genesis.ts';
 import type { NetworkName } from '../../src/params/network-params.ts';
 import { NETWORK_NAMES, paramsFor } from '../../src/params/networks.ts';
 import { parseBlock } from '../../src/primitives/block.ts';
-import { hashFromHex, hashToHex } from '../../src/primitives/hash.ts';
+import { type BlockHash, hashFromHex, hashToHex } from '../../src/primitives/hash.ts';
 import { scriptFlagNames } from '../../src/script/flags.ts';
 
 /** The four bytes in wire order. */
@@ -115,6 +115,15 @@ describe('script flags of a block', () => {
 });
 
 describe('options', () => {
+  test('assumeValid and minimumChainWork replace those of the network, and nothing else', () => {
+    const hash = hashFromHex<BlockHash>('ab'.repeat(32));
+    const changed = paramsFor('main', { assumeValid: hash, minimumChainWork: 5n });
+    const usual = paramsFor('main');
+    expect(changed).toEqual({ ...usual, consensus: { ...usual.consensus, assumeValid: hash, minimumChainWork: 5n } });
+    expect(paramsFor('main', { assumeValid: null }).consensus.assumeValid).toBeNull();
+    expect(paramsFor('main').consensus.assumeValid).not.toBeNull();
+  });
+
   test('testActivationHeight sets activation heights of regtest', () => {
     const { consensus } = paramsFor('regtest', {
       testActivationHeight: ['segwit@1', 'bip34@2', 'dersig@3', 'cltv@4', 'csv@5', 'csv@432'],

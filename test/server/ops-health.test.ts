@@ -326,6 +326,7 @@ describe('metrics', () => {
       stages: { parse: durations.totals(), connect: durations.totals() },
       commits: durations.totals(),
       eventRows: 17,
+      runs: [{ family: 'coins', runs: 3, bytes: 900 }],
       p2p: {
         inbound: { ipv4: 2, onion: 0 },
         outbound: { ipv4: 8, onion: 1 },
@@ -356,6 +357,8 @@ describe('metrics', () => {
       'obverse_mempool_rejected_total{reason="fee"} 7',
       'obverse_mempool_rejected_total{reason="policy"} 1',
       'obverse_event_log_rows 17',
+      'obverse_storage_runs{family="coins"} 3',
+      'obverse_storage_run_bytes{family="coins"} 900',
       'obverse_block_connect_seconds_bucket{le="0.5",stage="connect"} 2',
       'obverse_block_connect_seconds_count{stage="parse"} 3',
       'obverse_db_commit_seconds_count{db="chain"} 3',

@@ -27,7 +27,7 @@ const KINDS: Readonly<Record<string, { open: Open; ofChain: boolean; version: nu
   'chain.db': {
     open: (identity) => openWriter(path, identity, 1),
     ofChain: true,
-    version: 1,
+    version: 2,
     advice: 'remove DIR and sync again; wallets and keys are stored elsewhere and are kept',
   },
   'node.db': {

@@ -42,15 +42,11 @@ export class PlainChainReads {
   /** As wallets take it. */
   get reads(): ChainReads {
     const scripts = {
-      totals: (script: Uint8Array) => {
-        const touches = this.#indexed().#histories.get(script.toHex());
-        // The script itself serves as its number.
-        return touches ? { id: script, lastHeight: Math.floor(touches.at(-1)!.position / BLOCK_SPAN) } : null;
-      },
-      history: (id: Uint8Array, { above, below, limit }: { above: number; below: number; limit: number }) => {
+      // The script itself serves as its key.
+      keyOf: (script: Uint8Array) => script,
+      history: (key: Uint8Array, { above, below, limit }: { above: number; below: number; limit: number }) => {
         this.#step();
-        return this.#indexed()
-          .#histories.get(id.toHex())!
+        return (this.#indexed().#histories.get(key.toHex()) ?? [])
           .filter(({ position }) => position > above && position < below)
           .slice(0, limit);
       },

@@ -59,6 +59,23 @@ export class NodeMetrics {
         else this.set(rows);
       },
     });
+    const byFamily = (name: string, help: string, part: 'runs' | 'bytes') =>
+      new Gauge({
+        name,
+        help,
+        labelNames: ['family'],
+        registers,
+        collect() {
+          this.reset();
+          for (const count of counters()?.runs ?? []) this.set({ family: count.family }, count[part]);
+        },
+      });
+    byFamily(
+      'obverse_storage_runs',
+      'Sorted runs of coins and indexes; a merge replaces eight or more by one.',
+      'runs',
+    );
+    byFamily('obverse_storage_run_bytes', 'Bytes of the sorted runs of coins and indexes.', 'bytes');
   }
 
   mempoolRejected(reason: string): void {

@@ -109,7 +109,7 @@ export const getaddressbalance = rpcMethod({
       if (totals === null) continue;
       balance += Number(totals.received - totals.sent);
       received += Number(totals.received);
-      immature += reads.scripts.coinbaseValueFrom(totals.id, tip.height - COINBASE_MATURITY + 2);
+      immature += reads.scripts.coinbaseValueFrom(totals.key, tip.height - COINBASE_MATURITY + 2);
     }
     return { balance, balance_immature: immature, balance_spendable: balance - immature, received };
   },
@@ -276,7 +276,7 @@ function historyOf({ reads, expectWork }: ReadEnv, script: Uint8Array, start: nu
   const above = txPosition(start ?? 0, 0) - 1;
   const below = end === null ? END : txPosition(end + 1, 0);
   return reads.scripts
-    .history(totals.id, { above, below, order: 'asc', limit: totals.txs })
+    .history(totals.key, { above, below, order: 'asc', limit: totals.txs })
     .map(({ position }) => position);
 }
 

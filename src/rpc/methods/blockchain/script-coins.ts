@@ -23,7 +23,7 @@ export function* coinsOfScript({ reads, expectWork }: ReadEnv, script: Uint8Arra
   expectWork(totals.utxos * COIN_US);
   for (let after = { position: -1, vout: 0 }; ; ) {
     expectWork(0);
-    const coins = reads.scripts.coins(totals.id, after, BATCH);
+    const coins = reads.scripts.coins(totals.key, after, BATCH);
     for (const { position, vout, value } of coins) {
       const { txid } = reads.txs.byPosition(position)!;
       yield { txid, vout, value, position, script };

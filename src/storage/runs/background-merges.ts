@@ -1,0 +1,72 @@
+import type { Log } from '../../util/log.ts';
+import type { MergeJob, MergeResult } from './merge-runs.ts';
+import type { RunStore } from './run-store.ts';
+
+/** Merges the runs of one job. */
+export type RunMerger = (job: MergeJob) => Promise<MergeResult>;
+
+/** Merges runs one job after another while commits go on. After a failure it stops until the next start. */
+export class BackgroundMerges {
+  readonly #store: RunStore;
+  readonly #merge: RunMerger;
+  readonly #log: Log;
+  #running: Promise<void> | null = null;
+  #closed = false;
+
+  constructor(store: RunStore, merge: RunMerger, log: Log) {
+    this.#store = store;
+    this.#merge = merge;
+    this.#log = log;
+  }
+
+  /** Starts the next job that is due, unless one runs. Must not be called within a transaction. */
+  schedule(): void {
+    if (this.#running !== null || this.#closed) return;
+    const job = this.#store.beginMerge();
+    if (job === null) return;
+    this.#running = this.#run(job).finally(() => {
+      this.#running = null;
+      this.schedule();
+    });
+  }
+
+  /** Whether the next commit should wait for merges. */
+  get behind(): boolean {
+    return !this.#closed && this.#store.mergesBehind;
+  }
+
+  /** Resolves when commits need not wait. */
+  async caughtUp(): Promise<void> {
+    while (this.behind && this.#running !== null) await this.#running;
+  }
+
+  /** Resolves when no merge is due. */
+  async settled(): Promise<void> {
+    while (this.#running !== null) await this.#running;
+  }
+
+  /** Ends the use of the store; a running job is dropped. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #run(job: MergeJob): Promise<void> {
+    const started = performance.now();
+    try {
+      const result = await this.#merge(job);
+      if (this.#closed) return;
+      this.#store.finishMerge(result);
+      this.#log.debug('runs merged', {
+        family: job.family.name,
+        runs: job.sources.length,
+        entries: result.entries,
+        bytes: result.bytes,
+        ms: Math.round(performance.now() - started),
+      });
+    } catch (error) {
+      if (this.#closed) return;
+      this.#closed = true;
+      this.#log.error('merging of runs stopped; reads become slower until the next start', { error });
+    }
+  }
+}

@@ -1,0 +1,177 @@
+import { sortedOrder } from '../../util/sorted-order.ts';
+import { pushEntry, type RunEntry } from './merge-scan.ts';
+import type { RunBuilder } from './run-builder.ts';
+import type { RunFamily } from './run-family.ts';
+import { compareKeys } from './run-format.ts';
+
+/** Groups of entries with equal first bytes up to this size are sorted by insertion. */
+const INSERTION_LIMIT = 16;
+
+const INITIAL_ENTRIES = 256;
+
+/** Entries of one family in no order, in packed arrays, which `writeTo` sorts. */
+export class RunBatch {
+  readonly family: RunFamily;
+  #keys: Uint8Array;
+  #removed = new Uint8Array(INITIAL_ENTRIES);
+  /** Offset of the end of each value; it begins where the value before ends. */
+  #ends = new Float64Array(INITIAL_ENTRIES);
+  #values = new Uint8Array(4096);
+  #count = 0;
+  #used = 0;
+
+  constructor(family: RunFamily) {
+    this.family = family;
+    this.#keys = new Uint8Array(INITIAL_ENTRIES * family.keySize);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Bytes of keys and values, close to those of the run. */
+  get bytes(): number {
+    return this.#count * (this.family.keySize + 2) + this.#used;
+  }
+
+  /** Removes all entries. The arrays are kept for as many entries as there were, so that they are not made again. */
+  clear(): void {
+    if (this.#count * 8 < this.#removed.length) {
+      const size = Math.max(INITIAL_ENTRIES, this.#count * 2);
+      this.#keys = new Uint8Array(size * this.family.keySize);
+      this.#removed = new Uint8Array(size);
+      this.#ends = new Float64Array(size);
+      this.#values = new Uint8Array(Math.max(4096, this.#used * 2));
+    }
+    this.#count = 0;
+    this.#used = 0;
+  }
+
+  /**
+   * Adds an entry with a value of up to `size` bytes. The caller writes the key to `keys` at `keyAt`, the value to
+   * `values` at `valueAt`, and then calls `finishEntry`.
+   */
+  beginEntry(removed: boolean, size: number): void {
+    if (this.#count === this.#removed.length) this.#grow();
+    this.#removed[this.#count] = removed ? 1 : 0;
+    if (this.#used + size > this.#values.length) {
+      const larger = new Uint8Array(Math.max(this.#values.length * 2, this.#used + size));
+      larger.set(this.#values.subarray(0, this.#used));
+      this.#values = larger;
+    }
+  }
+
+  get keys(): Uint8Array {
+    return this.#keys;
+  }
+
+  get keyAt(): number {
+    return this.#count * this.family.keySize;
+  }
+
+  get values(): Uint8Array {
+    return this.#values;
+  }
+
+  get valueAt(): number {
+    return this.#used;
+  }
+
+  /** Ends the entry; its value ends at `valueEnd`. */
+  finishEntry(valueEnd: number): void {
+    this.#used = valueEnd;
+    this.#ends[this.#count++] = valueEnd;
+  }
+
+  /** Adds the entries to a run in the order of their keys. What cancels within the batch is left out. */
+  writeTo(builder: RunBuilder): void {
+    const { keySize } = this.family;
+    const order = this.#sorted();
+    const keys = this.#keys;
+    for (let i = 0; i < order.length; ) {
+      const first = order[i]!;
+      const keyAt = first * keySize;
+      let next = i + 1;
+      while (next < order.length && compareKeys(keys, keyAt, keys, order[next]! * keySize, keySize) === 0) next++;
+      if (next === i + 1)
+        builder.addEntry(keys, keyAt, this.#removed[first] === 1, this.#values, this.#from(first), this.#ends[first]!);
+      else
+        for (const { removed, bytes, from, to } of this.#remaining(order.subarray(i, next)))
+          builder.addEntry(keys, keyAt, removed, bytes, from, to);
+      i = next;
+    }
+  }
+
+  #from(n: number): number {
+    return n === 0 ? 0 : this.#ends[n - 1]!;
+  }
+
+  /** Returns what remains of entries of one key, given in order of time. */
+  #remaining(order: Uint32Array): RunEntry[] {
+    const entries: RunEntry[] = [];
+    for (const n of order)
+      pushEntry(entries, {
+        removed: this.#removed[n] === 1,
+        bytes: this.#values,
+        from: this.#from(n),
+        to: this.#ends[n]!,
+      });
+    return entries;
+  }
+
+  /** Returns the numbers of the entries in the order of their keys; equal keys stay in order of time. */
+  #sorted(): Uint32Array {
+    const { keySize } = this.family;
+    const keys = this.#keys;
+    const prefix = (n: number) => {
+      const at = n * keySize;
+      return ((keys[at]! << 24) | (keys[at + 1]! << 16) | (keys[at + 2]! << 8) | keys[at + 3]!) >>> 0;
+    };
+    const order = sortedOrder(this.#count, prefix);
+    // The order is by the first bits of the keys, so items in the wrong order are close to each other.
+    const drop = sortedOrderDrop(this.#count);
+    for (let i = 0; i < order.length; ) {
+      const group = Math.floor(prefix(order[i]!) / drop);
+      let next = i + 1;
+      while (next < order.length && Math.floor(prefix(order[next]!) / drop) === group) next++;
+      if (next > i + 1) this.#sortGroup(order.subarray(i, next));
+      i = next;
+    }
+    return order;
+  }
+
+  #sortGroup(order: Uint32Array): void {
+    const { keySize } = this.family;
+    const keys = this.#keys;
+    const compare = (a: number, b: number) => compareKeys(keys, a * keySize, keys, b * keySize, keySize) || a - b;
+    if (order.length > INSERTION_LIMIT) {
+      order.sort(compare);
+      return;
+    }
+    for (let i = 1; i < order.length; i++) {
+      const item = order[i]!;
+      let at = i;
+      for (; at > 0 && compare(order[at - 1]!, item) > 0; at--) order[at] = order[at - 1]!;
+      order[at] = item;
+    }
+  }
+
+  #grow(): void {
+    const size = this.#count * 2;
+    const keys = new Uint8Array(size * this.family.keySize);
+    keys.set(this.#keys);
+    this.#keys = keys;
+    const removed = new Uint8Array(size);
+    removed.set(this.#removed);
+    this.#removed = removed;
+    const ends = new Float64Array(size);
+    ends.set(this.#ends);
+    this.#ends = ends;
+  }
+}
+
+/** Returns by how much `sortedOrder` divides its keys. */
+function sortedOrderDrop(count: number): number {
+  const indexBits = Math.max(1, Math.ceil(Math.log2(count + 1)));
+  return 2 ** Math.max(0, indexBits - 21);
+}

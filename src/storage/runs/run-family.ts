@@ -1,0 +1,29 @@
+/**
+ * A kind of rows that is stored in runs. Keys have a fixed width and sort as bytes. Where `sums` is set, a value begins
+ * with a pair of amounts (`pair-codec.ts`) that pages add up, so that the sums of a range of keys cost two look-ups.
+ */
+export interface RunFamily {
+  /** Name in the names of files. */
+  readonly name: string;
+  /** Number in files and in the manifest; never used for another family. */
+  readonly code: number;
+  /** Bytes of a key. */
+  readonly keySize: number;
+  /** Leading bytes of the key that the filter of a run holds; 0 without a filter. */
+  readonly filterSize: number;
+  readonly sums: boolean;
+}
+
+/** Unspent outputs: txid in wire order and output index big-endian, which is the order of Core's UTXO set. */
+export const COINS: RunFamily = { name: 'coins', code: 1, keySize: 36, filterSize: 32, sums: false };
+
+/** Transactions by the first six bytes of the txid, and position. */
+export const TX_INDEX: RunFamily = { name: 'txindex', code: 2, keySize: 12, filterSize: 0, sums: false };
+
+/** Transactions of a script: script key and position; received and sent amounts. */
+export const HISTORY: RunFamily = { name: 'history', code: 3, keySize: 16, filterSize: 0, sums: true };
+
+/** Unspent outputs of a script: script key, position and output index; value. */
+export const SCRIPT_COINS: RunFamily = { name: 'scriptcoins', code: 4, keySize: 20, filterSize: 0, sums: true };
+
+export const RUN_FAMILIES: readonly RunFamily[] = [COINS, TX_INDEX, HISTORY, SCRIPT_COINS];

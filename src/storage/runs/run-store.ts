@@ -1,0 +1,287 @@
+import type { Database } from 'bun:sqlite';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DecodeError } from '../../util/bytes.ts';
+import type { Clock } from '../../util/clock.ts';
+import { OperatorError } from '../../util/operator-error.ts';
+import { syncDirectory } from '../../util/sync-directory.ts';
+import { syncAgainAdvice } from '../chain-folder.ts';
+import { durably } from '../database.ts';
+import { dueMerge } from './merge-policy.ts';
+import { IMAGE_LIMIT, type MergeJob, type MergeResult, mergeRuns } from './merge-runs.ts';
+import { Run } from './run.ts';
+import type { RunBatch } from './run-batch.ts';
+import { RunBuilder } from './run-builder.ts';
+import { COINS, RUN_FAMILIES, type RunFamily } from './run-family.ts';
+import { openRun, type RunLists } from './run-lists.ts';
+import { RunManifest, RunManifestWriter, type RunRecord, runFileName, runFolder } from './run-manifest.ts';
+import { FileSink, FileSource, MemorySink, MemorySource } from './run-source.ts';
+
+/** Runs up to this size in all are merged together with a commit, larger ones in the background. */
+const INLINE_LIMIT = 128 * 1024;
+/** A file that left the list is kept for readers that saw the list before and are about to open it. */
+const REMOVAL_DELAY_MS = 60_000;
+/** Names of files of runs, and of indexes while they are written. */
+const OWN_NAME = /\.run(\.index)?$/;
+/** Runs of one family above which commits wait for merges. */
+const RUN_LIMIT = 48;
+
+/** Number of runs of a family, and their bytes. */
+export interface RunCount {
+  readonly family: string;
+  readonly runs: number;
+  readonly bytes: number;
+}
+
+interface OpenRun {
+  readonly record: RunRecord;
+  readonly run: Run;
+}
+
+interface NewRun {
+  readonly record: RunRecord;
+  readonly image: Uint8Array | null;
+  /** Ids of the runs that it replaces. */
+  readonly replaces: readonly number[];
+}
+
+/**
+ * The runs of chain.db for its single writer. A commit adds one run of each family: `stageBatches` builds them, and files
+ * are durable before the commit that names them; `insertStaged` lists them within its transaction. Runs of similar size
+ * are merged, so that each entry is written a bounded number of times.
+ */
+export class RunStore implements RunLists {
+  readonly #db: Database;
+  readonly #dir: string;
+  readonly #clock: Clock;
+  readonly #manifest: RunManifest;
+  readonly #writer: RunManifestWriter;
+  /** Runs of each family, the oldest first. */
+  readonly #open = new Map<RunFamily, OpenRun[]>();
+  #lists = new Map<RunFamily, readonly Run[]>();
+  #version: number;
+  #nextId: number;
+  #staged: NewRun[] = [];
+  #job: MergeJob | null = null;
+  /** Files that left the list, with the monotonic time of that. */
+  #dropped: { readonly path: string; readonly at: number }[] = [];
+
+  /** Removes files that the list does not name. Throws OperatorError if one that it names is missing or damaged. */
+  constructor(db: Database, chainDir: string, clock: Clock) {
+    this.#db = db;
+    this.#dir = chainDir;
+    this.#clock = clock;
+    this.#manifest = new RunManifest(db);
+    this.#writer = new RunManifestWriter(db);
+    this.#version = this.#manifest.version;
+    const folder = runFolder(chainDir);
+    if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) syncDirectory(dirname(folder));
+    const records = this.#manifest.all();
+    this.#nextId = records.reduce((highest, { id }) => Math.max(highest, id), 0) + 1;
+    const named = new Set(records.filter(({ inTable }) => !inTable).map(({ id, family }) => runFileName(id, family)));
+    for (const name of readdirSync(folder)) if (OWN_NAME.test(name) && !named.has(name)) rmSync(join(folder, name));
+    for (const family of RUN_FAMILIES) this.#open.set(family, []);
+    try {
+      for (const record of records)
+        this.#open
+          .get(record.family)!
+          .push({ record, run: openRun(chainDir, record, this.#manifest, isPinned(record.family)) });
+    } catch (error) {
+      this.close();
+      throw startProblem(error, chainDir);
+    }
+  }
+
+  runsOf(family: RunFamily): readonly Run[] {
+    let list = this.#lists.get(family);
+    if (list === undefined) {
+      list = this.#open
+        .get(family)!
+        .map(({ run }) => run)
+        .reverse();
+      this.#lists.set(family, list);
+    }
+    return list;
+  }
+
+  /** Whether so many runs wait to be merged that the next commit should wait. */
+  get mergesBehind(): boolean {
+    return RUN_FAMILIES.some((family) => this.#open.get(family)!.length > RUN_LIMIT);
+  }
+
+  counts(): RunCount[] {
+    return RUN_FAMILIES.map((family) => {
+      const open = this.#open.get(family)!;
+      return { family: family.name, runs: open.length, bytes: open.reduce((sum, { record }) => sum + record.bytes, 0) };
+    });
+  }
+
+  /** Builds the runs of the next commit. Those in files are durable when it returns. */
+  stageBatches(batches: readonly RunBatch[]): void {
+    this.discardStaged();
+    for (const batch of batches) if (batch.count > 0) this.#staged.push(this.#build(batch));
+    if (this.#staged.some(({ image }) => image === null)) syncDirectory(runFolder(this.#dir));
+  }
+
+  /** Lists the staged runs, within the transaction of the commit. */
+  insertStaged(): void {
+    if (this.#staged.length === 0) return;
+    for (const { record, image, replaces } of this.#staged) {
+      for (const id of replaces) this.#writer.removeRun(id);
+      this.#writer.insertRun(record, image);
+    }
+    this.#writer.setVersion(this.#version + 1);
+  }
+
+  /** Called when the staged runs are committed. */
+  onCommitted(): void {
+    // They are listed, so that an error below must not remove their files.
+    const committed = this.#staged;
+    this.#staged = [];
+    if (committed.length > 0) this.#version++;
+    for (const run of committed) this.#replaceRuns(run);
+    this.#removeDropped();
+  }
+
+  /** Removes the files of staged runs after a failed commit. */
+  discardStaged(): void {
+    for (const { record, image } of this.#staged)
+      if (image === null) rmSync(this.#path(record.id, record.family), { force: true });
+    this.#staged = [];
+  }
+
+  /** Returns the next merge that is due and no other is running; null without one. It ends with `finishMerge`. */
+  beginMerge(): MergeJob | null {
+    if (this.#job !== null) return null;
+    for (const family of RUN_FAMILIES) {
+      const open = this.#open.get(family)!;
+      const count = dueMerge(open.map(({ record }) => record.bytes));
+      if (count === 0) continue;
+      const sources = open.slice(-count).map(({ record: { id, bytes, inTable } }) => ({
+        id,
+        bytes,
+        image: inTable ? this.#manifest.image(id) : null,
+      }));
+      this.#job = { chainDir: this.#dir, family, id: this.#nextId++, sources, bottom: count === open.length };
+      return this.#job;
+    }
+    return null;
+  }
+
+  /**
+   * Replaces the merged runs by their result in a durable transaction, since the files of the former are removed later.
+   */
+  finishMerge(result: MergeResult): void {
+    const job = this.#job!;
+    this.#job = null;
+    const { family, id, sources } = job;
+    const last = this.#open.get(family)!.find(({ record }) => record.id === sources.at(-1)!.id)!;
+    const { entries, bytes, image } = result;
+    if (image === null) syncDirectory(runFolder(this.#dir));
+    const merged: NewRun = {
+      record: { id, family, age: last.record.age, entries, bytes, inTable: image !== null },
+      image,
+      replaces: sources.map((source) => source.id),
+    };
+    durably(this.#db, () =>
+      this.#db
+        .transaction(() => {
+          for (const replaced of merged.replaces) this.#writer.removeRun(replaced);
+          this.#writer.insertRun(merged.record, image);
+          this.#writer.setVersion(this.#version + 1);
+        })
+        .immediate(),
+    );
+    this.#version++;
+    this.#replaceRuns(merged);
+  }
+
+  close(): void {
+    for (const list of this.#open.values()) for (const { run } of list) run.close();
+    this.#open.clear();
+  }
+
+  /** Builds the run of a batch; merges it at once with younger runs if they are small. */
+  #build(batch: RunBatch): NewRun {
+    const { family } = batch;
+    const open = this.#open.get(family)!;
+    const age = (open.at(-1)?.record.age ?? 0) + 1;
+    const id = this.#nextId++;
+    const inTable = batch.bytes <= IMAGE_LIMIT;
+    const sink = inTable ? new MemorySink() : new FileSink(this.#path(id, family));
+    const builder = new RunBuilder(family, sink, batch.count);
+    batch.writeTo(builder);
+    const bytes = builder.finish();
+    const image = sink.finish() ?? null;
+    const record = { id, family, age, entries: builder.entries, bytes, inTable };
+    const count = image === null ? 0 : this.#dueInline(open, bytes);
+    if (count === 0) return { record, image, replaces: [] };
+    const sources = open.slice(-count).map((source) => ({
+      id: source.record.id,
+      bytes: source.record.bytes,
+      image: this.#manifest.image(source.record.id),
+    }));
+    const bottom = count === open.length;
+    const job = { chainDir: this.#dir, family, id, sources: [...sources, { id, bytes, image }], bottom };
+    const merged = mergeRuns(job);
+    return {
+      record: { ...record, entries: merged.entries, bytes: merged.bytes },
+      image: merged.image,
+      replaces: sources.map((source) => source.id),
+    };
+  }
+
+  /** Returns how many of the youngest runs are merged with a new one of `bytes`. */
+  #dueInline(open: readonly OpenRun[], bytes: number): number {
+    const busy = this.#job === null ? -1 : open.findIndex(({ record }) => record.id === this.#job!.sources.at(-1)!.id);
+    const free = open.slice(busy + 1);
+    const count = dueMerge([...free.map(({ record }) => record.bytes), bytes]) - 1;
+    if (count < 1) return 0;
+    const sources = free.slice(-count);
+    const total = sources.reduce((sum, { record }) => sum + record.bytes, bytes);
+    return total <= INLINE_LIMIT && sources.every(({ record }) => record.inTable) ? count : 0;
+  }
+
+  /** Puts a listed run in the place of those that it replaces. */
+  #replaceRuns({ record, image, replaces }: NewRun): void {
+    const { id, family } = record;
+    const open = this.#open.get(family)!;
+    const source =
+      image === null ? new FileSource(this.#path(id, family)) : new MemorySource(`${family.name} ${id}`, image);
+    const run = new Run(family, source, isPinned(family));
+    const at = replaces.length === 0 ? open.length : open.findIndex((other) => other.record.id === replaces[0]);
+    for (const old of open.splice(at, replaces.length, { record, run })) {
+      old.run.close();
+      if (!old.record.inTable)
+        this.#dropped.push({ path: this.#path(old.record.id, family), at: this.#clock.monotonicMs() });
+    }
+    this.#lists.delete(family);
+  }
+
+  #removeDropped(): void {
+    const now = this.#clock.monotonicMs();
+    while (this.#dropped.length > 0 && now - this.#dropped[0]!.at >= REMOVAL_DELAY_MS)
+      rmSync(this.#dropped.shift()!.path, { force: true });
+  }
+
+  #path(id: number, family: RunFamily): string {
+    return join(runFolder(this.#dir), runFileName(id, family));
+  }
+}
+
+/** Returns an error that says what to do if a listed run is missing or damaged; any other error unchanged. */
+function startProblem(error: unknown, chainDir: string): unknown {
+  const { code, path } = error as NodeJS.ErrnoException;
+  const problem =
+    error instanceof DecodeError
+      ? error.message
+      : code === 'ENOENT'
+        ? `the database needs ${path}, which is missing`
+        : null;
+  return problem === null ? error : new OperatorError(`${problem}: ${syncAgainAdvice(chainDir)}`);
+}
+
+/** Validation looks up coins; the other families are written and rarely read by the writer. */
+function isPinned(family: RunFamily): boolean {
+  return family === COINS;
+}

@@ -1,0 +1,378 @@
+import type { RunFamily } from './run-family.ts';
+import { RunFilter } from './run-filter.ts';
+import {
+  CRC_RESIDUE,
+  CRC_SIZE,
+  compareKeys,
+  crc32,
+  damagedRun,
+  decodeFooter,
+  EntrySums,
+  FOOTER_SIZE,
+  indexEntrySize,
+  keyAfterPrefix,
+  PAGE_HEADER,
+  PAGE_SUMS_AT,
+  PAGES_PER_BLOCK,
+  type RunFooter,
+} from './run-format.ts';
+import type { RunSource } from './run-source.ts';
+
+/** An entry that a look-up found: a value of `bytes`, valid until the next look-up in the run. */
+export interface FoundEntry {
+  readonly removed: boolean;
+  readonly bytes: Uint8Array;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Read access to a run. Whatever is read is verified; damage throws DecodeError with the name of the run. */
+export class Run {
+  readonly family: RunFamily;
+  readonly source: RunSource;
+  readonly footer: RunFooter;
+  readonly #summary: Uint8Array;
+  readonly #filter: RunFilter | null;
+  /** The whole index, if it is kept in memory. */
+  readonly #pinned: Uint8Array | null;
+  readonly #entrySize: number;
+  readonly #blockBuffer: Uint8Array;
+  #block: Uint8Array;
+  #blockNumber = -1;
+  /** Buffer for pages of a file. */
+  #buffer = new Uint8Array(0);
+  #page: Uint8Array = this.#buffer;
+  #pageNumber = -1;
+  /** The key of the entry that is visited. */
+  readonly #visited: Uint8Array;
+
+  /** With `pinned`, the filter and the index stay in memory, so that a look-up reads one page or none. */
+  constructor(family: RunFamily, source: RunSource, pinned: boolean) {
+    this.family = family;
+    this.source = source;
+    this.#entrySize = indexEntrySize(family);
+    this.#visited = new Uint8Array(family.keySize);
+    if (source.size < FOOTER_SIZE) throw damagedRun(source.name);
+    const footer = source.read(source.size - FOOTER_SIZE, FOOTER_SIZE, new Uint8Array(FOOTER_SIZE));
+    this.footer = decodeFooter(family, footer, source.size, source.name);
+    const { summaryAt, filterAt, footerAt, filterSalt, summaryCrc, filterCrc, indexAt } = this.footer;
+    this.#summary = this.#readPart(summaryAt, filterAt, summaryCrc);
+    this.#filter =
+      pinned && family.filterSize > 0
+        ? new RunFilter(new Uint32Array(this.#readPart(filterAt, footerAt, filterCrc).slice().buffer), filterSalt)
+        : null;
+    this.#blockBuffer = new Uint8Array(this.#entrySize * PAGES_PER_BLOCK + 4);
+    this.#block = this.#blockBuffer;
+    this.#pinned = pinned ? this.#readIndex(summaryAt - indexAt) : null;
+  }
+
+  /** Bytes of memory. */
+  get memory(): number {
+    return (
+      this.#summary.length + (this.#filter?.words.byteLength ?? 0) + (this.#pinned?.length ?? 0) + this.#buffer.length
+    );
+  }
+
+  get pages(): number {
+    return this.footer.pages;
+  }
+
+  close(): void {
+    this.source.close();
+  }
+
+  /** Whether the run may hold a key with the filtered prefix of `key`; always true without a filter. */
+  mayHold(key: Uint8Array): boolean {
+    return this.#filter === null || this.#filter.mayHold(key, 0);
+  }
+
+  /** Returns the newest entry of a key; null if the run has none. */
+  find(key: Uint8Array): FoundEntry | null {
+    const number = this.lastPageUpTo(key);
+    if (number < 0) return null;
+    const { keySize } = this.family;
+    const page = this.readPage(number);
+    const end = usedBytes(page);
+    let found: FoundEntry | null = null;
+    let matched = 0;
+    for (let at = PAGE_HEADER; at < end; ) {
+      const shared = page[at++]!;
+      let code = page[at++]!;
+      if (code >= 0x80) {
+        code = (code & 0x7f) | (page[at++]! << 7);
+        if (code >= 0x4000) code = (code & 0x3fff) | (page[at++]! << 14);
+      }
+      const keyAt = at;
+      at += keySize - shared + (code >>> 1);
+      if (shared > matched) continue;
+      if (shared < matched) break;
+      while (matched < keySize && page[keyAt + matched - shared] === key[matched]) matched++;
+      if (matched === keySize) {
+        const from = keyAt + keySize - shared;
+        found = { removed: (code & 1) === 1, bytes: page, from, to: at };
+      } else if (page[keyAt + matched - shared]! > key[matched]!) break;
+    }
+    return found;
+  }
+
+  /** Announces a look-up of a key, so that its page is read meanwhile. */
+  prefetch(key: Uint8Array): void {
+    const number = this.lastPageUpTo(key);
+    if (number < 0 || number === this.#pageNumber) return;
+    const at = this.#pageOffset(number);
+    const end = number + 1 < this.footer.pages ? this.#pageOffset(number + 1) : this.footer.indexAt;
+    this.source.prefetch(at, end - at);
+  }
+
+  /** Adds the sums of the entries from `low` up to before `high` to `sums`; `high` null: up to the end. */
+  addSums(low: Uint8Array, high: Uint8Array | null, sums: EntrySums): void {
+    const first = Math.max(0, this.lastPageBelow(low));
+    const last = high === null ? this.pages - 1 : this.lastPageBelow(high);
+    if (last < first) return;
+    if (first === last) {
+      this.#addPageSums(first, low, high, sums);
+      return;
+    }
+    this.#addPageSums(first, low, null, sums);
+    // The header of a page has the sums of all entries before it.
+    sums.addDifference(this.#sumsBefore(last), this.#sumsBefore(first + 1));
+    this.#addPageSums(last, low, high, sums);
+  }
+
+  /** Whether the run has an entry, added or removed, from `low` up to before `high`. */
+  hasEntries(low: Uint8Array, high: Uint8Array | null): boolean {
+    let found = false;
+    const visit = () => {
+      found = true;
+      return false;
+    };
+    for (let number = Math.max(0, this.lastPageBelow(low)); number < this.pages; number++)
+      if (!this.#visitPage(number, low, high, visit)) break;
+    return found;
+  }
+
+  /** Calls `visit` with each key that begins with `prefix`, in order; the key is valid during the call. */
+  visitPrefix(prefix: Uint8Array, visit: (key: Uint8Array) => void): void {
+    const low = new Uint8Array(this.family.keySize);
+    low.set(prefix);
+    const high = keyAfterPrefix(prefix, this.family.keySize);
+    const each = (key: Uint8Array) => {
+      visit(key);
+      return true;
+    };
+    for (let number = Math.max(0, this.lastPageBelow(low)); number < this.pages; number++)
+      if (!this.#visitPage(number, low, high, each)) return;
+  }
+
+  /** Returns the number of the last page whose first key is at most `key`; -1 without one. */
+  lastPageUpTo(key: Uint8Array): number {
+    return this.#searchPage(key, 0);
+  }
+
+  /** Returns the number of the last page whose first key is below `key`; -1 without one. */
+  lastPageBelow(key: Uint8Array): number {
+    return this.#searchPage(key, -1);
+  }
+
+  /** Returns a verified page, valid until the next one is read. */
+  readPage(number: number): Uint8Array {
+    if (number === this.#pageNumber) return this.#page;
+    this.#pageNumber = -1;
+    const at = this.#pageOffset(number);
+    const end = number + 1 < this.footer.pages ? this.#pageOffset(number + 1) : this.footer.indexAt;
+    if (end - at > this.#buffer.length) this.#buffer = new Uint8Array(end - at);
+    this.#page = this.source.read(at, end - at, this.#buffer);
+    verifyPage(this.#page, this.source.name);
+    this.#pageNumber = number;
+    return this.#page;
+  }
+
+  #sumsBefore(number: number): EntrySums {
+    const sums = new EntrySums();
+    const page = this.readPage(number);
+    sums.load(new DataView(page.buffer, page.byteOffset, page.length), PAGE_SUMS_AT);
+    return sums;
+  }
+
+  #addPageSums(number: number, low: Uint8Array, high: Uint8Array | null, sums: EntrySums): void {
+    const { family } = this;
+    this.#visitPage(number, low, high, (_key, removed, page, valueAt) => {
+      sums.addEntry(family, removed, page, valueAt);
+      return true;
+    });
+  }
+
+  /**
+   * Calls `visit` with the entries of a page from `low` up to before `high`, until it returns false. Returns whether
+   * later pages may have more.
+   */
+  #visitPage(
+    number: number,
+    low: Uint8Array,
+    high: Uint8Array | null,
+    visit: (key: Uint8Array, removed: boolean, page: Uint8Array, valueAt: number) => boolean,
+  ): boolean {
+    const { keySize } = this.family;
+    const page = this.readPage(number);
+    const end = usedBytes(page);
+    const key = this.#visited;
+    let below = true;
+    for (let at = PAGE_HEADER; at < end; ) {
+      const shared = page[at++]!;
+      let code = page[at++]!;
+      if (code >= 0x80) {
+        code = (code & 0x7f) | (page[at++]! << 7);
+        if (code >= 0x4000) code = (code & 0x3fff) | (page[at++]! << 14);
+      }
+      for (let i = shared; i < keySize; i++) key[i] = page[at++]!;
+      const valueAt = at;
+      at += code >>> 1;
+      if (below && compareKeys(key, 0, low, 0, keySize) < 0) continue;
+      below = false;
+      if (high !== null && compareKeys(key, 0, high, 0, keySize) >= 0) return false;
+      if (!visit(key, (code & 1) === 1, page, valueAt)) return false;
+    }
+    return true;
+  }
+
+  /** Reads up to `count` pages from one on, and returns them unverified as views of `buffer`, or of a larger one. */
+  readPages(number: number, count: number, buffer: Uint8Array): Uint8Array[] {
+    const end = Math.min(number + count, this.footer.pages);
+    const offsets: number[] = [];
+    for (let n = number; n < end; n++) offsets.push(this.#pageOffset(n));
+    offsets.push(end < this.footer.pages ? this.#pageOffset(end) : this.footer.indexAt);
+    const from = offsets[0]!;
+    const length = offsets.at(-1)! - from;
+    const bytes = this.source.read(from, length, length > buffer.length ? new Uint8Array(length) : buffer);
+    return offsets.slice(0, -1).map((at, i) => bytes.subarray(at - from, offsets[i + 1]! - from));
+  }
+
+  #readPart(from: number, to: number, crc: number): Uint8Array {
+    const bytes = this.source.read(from, to - from, new Uint8Array(to - from));
+    if (crc32(bytes) !== crc) throw damagedRun(this.source.name);
+    return bytes;
+  }
+
+  /** Returns the index without the checksums of its blocks, which it verifies. */
+  #readIndex(size: number): Uint8Array {
+    const stride = this.#entrySize * PAGES_PER_BLOCK;
+    const index = new Uint8Array(this.footer.pages * this.#entrySize);
+    for (let at = 0, to = 0; at < size; at += stride + 4, to += stride) {
+      const length = Math.min(stride, index.length - to);
+      index.set(this.#readBlockAt(at, length), to);
+    }
+    return index;
+  }
+
+  #readBlockAt(at: number, length: number): Uint8Array {
+    const bytes = this.source.read(this.footer.indexAt + at, length + 4, this.#blockBuffer);
+    const entries = bytes.subarray(0, length);
+    const crc = new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getUint32(length, true);
+    if (crc32(entries) !== crc) throw damagedRun(this.source.name);
+    return entries;
+  }
+
+  /** Loads the index block into `#block`. Returns the number of its pages. */
+  #loadBlock(number: number): number {
+    const pages = Math.min(PAGES_PER_BLOCK, this.footer.pages - number * PAGES_PER_BLOCK);
+    if (number === this.#blockNumber) return pages;
+    this.#blockNumber = -1;
+    const stride = this.#entrySize * PAGES_PER_BLOCK + 4;
+    this.#block = this.#readBlockAt(number * stride, pages * this.#entrySize);
+    this.#blockNumber = number;
+    return pages;
+  }
+
+  #pageOffset(number: number): number {
+    if (this.#pinned !== null) return offsetAt(this.#pinned, (number + 1) * this.#entrySize);
+    this.#loadBlock(Math.floor(number / PAGES_PER_BLOCK));
+    return offsetAt(this.#block, ((number % PAGES_PER_BLOCK) + 1) * this.#entrySize);
+  }
+
+  /** Returns the last page whose first key compares with `key` as at most `bound`. */
+  #searchPage(key: Uint8Array, bound: number): number {
+    const { keySize } = this.family;
+    if (this.#pinned !== null)
+      return lastUpTo(this.#pinned, this.#entrySize, 0, this.footer.pages, key, keySize, bound);
+    const blocks = this.#summary.length / keySize;
+    const block = lastUpTo(this.#summary, keySize, 0, blocks, key, keySize, bound);
+    if (block < 0) return -1;
+    const pages = this.#loadBlock(block);
+    return block * PAGES_PER_BLOCK + lastUpTo(this.#block, this.#entrySize, 0, pages, key, keySize, bound);
+  }
+}
+
+/** Returns the last of `count` keys that compares with `key` as at most `bound` (0 or -1); -1 without one. */
+function lastUpTo(
+  keys: Uint8Array,
+  stride: number,
+  from: number,
+  count: number,
+  key: Uint8Array,
+  keySize: number,
+  bound: number,
+): number {
+  let low = from;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareKeys(keys, middle * stride, key, 0, keySize) <= bound) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** Returns the offset that ends at `end` in an index. */
+function offsetAt(index: Uint8Array, end: number): number {
+  const at = end - 6;
+  const low = index[at]! + index[at + 1]! * 0x100 + index[at + 2]! * 0x1_0000 + index[at + 3]! * 0x100_0000;
+  return (index[at + 4]! + index[at + 5]! * 0x100) * 0x1_0000_0000 + low;
+}
+
+function usedBytes(page: Uint8Array): number {
+  return (page[4]! | (page[5]! << 8) | (page[6]! << 16) | (page[7]! << 24)) >>> 0;
+}
+
+/** Throws DecodeError if the checksum of a page is wrong. */
+export function verifyPage(page: Uint8Array, name: string): void {
+  if (page.length < PAGE_HEADER + CRC_SIZE || crc32(page) !== CRC_RESIDUE) throw damagedRun(name);
+}
+
+/** The entries of a page: their keys in order, whether they are removals, and where their values lie in `bytes`. */
+export class DecodedPage {
+  count = 0;
+  keys = new Uint8Array(0);
+  removed = new Uint8Array(0);
+  from = new Uint32Array(0);
+  to = new Uint32Array(0);
+  bytes = new Uint8Array(0);
+
+  /** Decodes a page into the same arrays. */
+  decode({ keySize }: RunFamily, page: Uint8Array): void {
+    const count = (page[0]! | (page[1]! << 8) | (page[2]! << 16) | (page[3]! << 24)) >>> 0;
+    if (count > this.removed.length) {
+      this.keys = new Uint8Array(count * 2 * keySize);
+      this.removed = new Uint8Array(count * 2);
+      this.from = new Uint32Array(count * 2);
+      this.to = new Uint32Array(count * 2);
+    }
+    const { keys, removed, from, to } = this;
+    let at = PAGE_HEADER;
+    for (let n = 0, key = 0; n < count; n++, key += keySize) {
+      const shared = page[at++]!;
+      let code = page[at++]!;
+      if (code >= 0x80) {
+        code = (code & 0x7f) | (page[at++]! << 7);
+        if (code >= 0x4000) code = (code & 0x3fff) | (page[at++]! << 14);
+      }
+      for (let i = 0; i < shared; i++) keys[key + i] = keys[key - keySize + i]!;
+      for (let i = shared; i < keySize; i++) keys[key + i] = page[at++]!;
+      removed[n] = code & 1;
+      from[n] = at;
+      at += code >>> 1;
+      to[n] = at;
+    }
+    this.count = count;
+    this.bytes = page as Uint8Array<ArrayBuffer>;
+  }
+}

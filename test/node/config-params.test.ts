@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'bun:test';
+import { loadConfig } from '../../src/config/load.ts';
+import { paramsOfConfig } from '../../src/node/config-params.ts';
+import { paramsFor } from '../../src/params/networks.ts';
+
+const host = {
+  env: {},
+  home: '/home/user',
+  cwd: '/',
+  cores: 1,
+  readFile: () => {
+    throw new Error('no file');
+  },
+};
+
+function paramsWith(...args: string[]) {
+  return paramsOfConfig(loadConfig(args, host as never).config);
+}
+
+describe('the parameters of the configured network', () => {
+  test('are those of the version without settings', () => {
+    expect(paramsWith('--network=main')).toEqual(paramsFor('main'));
+  });
+
+  test('have the block of chain.assumeValid, written as in a block explorer', () => {
+    const hash = '00000000000000000000aabbccddeeff00112233445566778899aabbccddeeff';
+    const { assumeValid } = paramsWith('--network=main', `--chain.assumeValid=${hash.toUpperCase()}`).consensus;
+    expect(assumeValid!.toReversed().toHex()).toBe(hash);
+  });
+
+  test('assume no block valid with chain.assumeValid=0', () => {
+    expect(paramsWith('--network=main', '--chain.assumeValid=0').consensus.assumeValid).toBeNull();
+  });
+
+  test('have the work of chain.minimumWork, in hexadecimal', () => {
+    expect(paramsWith('--network=main', '--chain.minimumWork=0fF').consensus.minimumChainWork).toBe(255n);
+  });
+
+  test.each(['xyz', 'ab'.repeat(31), '1'])('refuse chain.assumeValid=%s', (value) => {
+    expect(() => paramsWith(`--chain.assumeValid=${value}`)).toThrow(
+      'must be a block hash of 64 hexadecimal digits, or 0',
+    );
+  });
+});
