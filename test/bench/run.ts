@@ -5,6 +5,7 @@ import { benchLatency } from './latency.ts';
 import { benchMempool } from './mempool.ts';
 import { benchPrimitives } from './primitives.ts';
 import { describeMachine } from './report.ts';
+import { benchSize } from './size.ts';
 import { benchSync } from './sync.ts';
 import { benchTemplate } from './template.ts';
 import { benchWallet } from './wallet.ts';
@@ -18,6 +19,10 @@ const BENCHES: Readonly<
     run: (_, args) => benchHttp(args),
   },
   import: { help: 'import a chain with all indexes: speed, stages, memory, disk', run: benchImport },
+  size: {
+    help: 'import chains of several sizes: time, inputs a second, memory, bytes written; --memory GIB limits it',
+    run: (_, args) => benchSize(args),
+  },
   latency: { help: 'how fast requests are answered while a chain is imported', run: benchLatency },
   mempool: {
     help: 'transactions accepted a second, memory, a block taken out',
