@@ -52,7 +52,15 @@ export class ChainReads {
 
   /** Runs `read` on one state of the database. `read` is synchronous; snapshots may nest. */
   snapshot<T>(read: () => T): T {
-    return readSnapshot(this.#db, read);
+    if (this.#db.inTransaction) return read();
+    return readSnapshot(this.#db, () => {
+      this.#runs.beginSnapshot();
+      try {
+        return read();
+      } finally {
+        this.#runs.endSnapshot();
+      }
+    });
   }
 
   /** Returns the tip of the active chain, which is the genesis block from the first commit on. */

@@ -4,7 +4,7 @@ import { pairFirst, pairSecond } from './runs/pair-codec.ts';
 import { HISTORY, SCRIPT_COINS } from './runs/run-family.ts';
 import { keyAfterPrefix } from './runs/run-format.ts';
 import type { RunLists } from './runs/run-lists.ts';
-import { liveEntries, positionOf, putPosition, sumEntries } from './runs/run-range.ts';
+import { edgeKey, liveEntries, positionOf, putPosition, sumEntries } from './runs/run-range.ts';
 
 export const SCRIPT_HASH_SIZE = 20;
 export const SCRIPT_KEY_SIZE = 10;
@@ -103,10 +103,12 @@ export class ScriptStore {
 
   /** Returns the heights of the first and the last transaction of a script that has some. */
   heights(key: ScriptKey): { first: number; last: number } {
-    const range = { above: -1, below: MAX_POSITION, limit: 1 };
-    const [first] = this.history(key, { ...range, order: 'asc' });
-    const [last] = this.history(key, { ...range, order: 'desc' });
-    return { first: positionHeight(first!.position), last: positionHeight(last!.position) };
+    const runs = this.#runs.runsOf(HISTORY);
+    const heightAt = (edge: 'first' | 'last') => {
+      const found = edgeKey(runs, historyKey(key, 0), historyKey(key, MAX_POSITION), edge);
+      return positionHeight(positionOf(found!, SCRIPT_KEY_SIZE));
+    };
+    return { first: heightAt('first'), last: heightAt('last') };
   }
 
   /** Returns transactions strictly between two positions, newest or oldest first. */

@@ -42,15 +42,13 @@ export async function benchHttp(args: readonly string[]): Promise<void> {
   pinClient();
   const base = values.base === undefined ? null : resolve(values.base);
   const { datadir, sample } = await prepareSample(base ?? ROOT);
-  const directories = [datadir];
+  // Copied before the first start, which may convert the directory to a schema that the base cannot read.
+  const directories = base ? [datadir, copyOf(datadir)] : [datadir];
   const targets: Target[] = [];
   try {
     const node = await startNode(ROOT, datadir);
     targets.push({ name: 'node', server: node });
-    if (base) {
-      directories.push(copyOf(datadir));
-      targets.push({ name: 'base', server: await startNode(base, directories.at(-1)!) });
-    }
+    if (base) targets.push({ name: 'base', server: await startNode(base, directories[1]!) });
     const rows = rowsFor(sample).filter(({ name }) => !values.only || name.includes(values.only));
     await untilReady(node.port);
     const recorded: RecordedReply[] = [];

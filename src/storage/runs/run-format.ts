@@ -91,6 +91,13 @@ export class EntrySums {
     this.second.add(pairSecond(bytes, valueAt), removed);
   }
 
+  /** Adds a count and amounts that may be negative. */
+  addSigned(count: number, first: number, second: number): void {
+    this.count.add(Math.abs(count), count < 0);
+    this.first.add(Math.abs(first), first < 0);
+    this.second.add(Math.abs(second), second < 0);
+  }
+
   /** Adds the sums of what lies between two places of a run. */
   addDifference(above: EntrySums, below: EntrySums): void {
     this.count.addDifference(above.count, below.count);

@@ -37,6 +37,9 @@ export class ReaderRuns implements RunLists {
   #lists = new Map<RunFamily, Run[]>();
   #images = new Map<RunFamily, RunRecord[]>();
   #version = -1;
+  #inSnapshot = false;
+  /** Whether the opened runs are those of the current snapshot. */
+  #checked = false;
 
   constructor(db: Database, chainDir: string) {
     this.#dir = chainDir;
@@ -44,9 +47,23 @@ export class ReaderRuns implements RunLists {
   }
 
   runsOf(family: RunFamily): readonly Run[] {
-    const { version } = this.#manifest;
-    if (version !== this.#version) this.#reload(version);
+    if (!this.#checked) {
+      const { version } = this.#manifest;
+      if (version !== this.#version) this.#reload(version);
+      this.#checked = this.#inSnapshot;
+    }
     return this.#lists.get(family) ?? this.#openFamily(family);
+  }
+
+  /** Called where a snapshot begins: the list is read once until `endSnapshot`. */
+  beginSnapshot(): void {
+    this.#inSnapshot = true;
+    this.#checked = false;
+  }
+
+  endSnapshot(): void {
+    this.#inSnapshot = false;
+    this.#checked = false;
   }
 
   close(): void {

@@ -54,6 +54,28 @@ export function* allLiveEntries(runs: readonly Run[]): Generator<LiveEntry> {
   }
 }
 
+/** Returns the first or the last key of the state from `low` up to before `high`; null without one. */
+export function edgeKey(
+  runs: readonly Run[],
+  low: Uint8Array,
+  high: Uint8Array,
+  edge: 'first' | 'last',
+): Uint8Array | null {
+  let best: { key: Uint8Array; removed: boolean } | null = null;
+  // The youngest first, so of equal keys the newest entry is kept.
+  for (const run of runs) {
+    const found = run.edgeEntry(low, high, edge);
+    if (found === null) continue;
+    const order = best === null ? -1 : compareKeys(found.key, 0, best.key, 0, low.length);
+    if (best === null || (edge === 'first' ? order < 0 : order > 0)) best = found;
+  }
+  if (best === null || !best.removed) return best?.key ?? null;
+  // After a reorg the outermost key may be gone, and the next one is found by merging.
+  for (const { keys, keyAt } of liveEntries(runs, low, high, edge === 'first' ? 'asc' : 'desc'))
+    return keys.slice(keyAt, keyAt + low.length);
+  return null;
+}
+
 /** Sums over the entries of a range of keys. */
 export interface RangeSums {
   readonly count: number;

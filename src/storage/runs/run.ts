@@ -1,3 +1,4 @@
+import { pairFirst, pairSecond } from './pair-codec.ts';
 import type { RunFamily } from './run-family.ts';
 import { RunFilter } from './run-filter.ts';
 import {
@@ -17,6 +18,9 @@ import {
   type RunFooter,
 } from './run-format.ts';
 import type { RunSource } from './run-source.ts';
+
+/** Runs of up to this many pages have their index in memory, at most 170 kB each. */
+const SMALL_RUN_PAGES = 4096;
 
 /** An entry that a look-up found: a value of `bytes`, valid until the next look-up in the run. */
 export interface FoundEntry {
@@ -46,7 +50,7 @@ export class Run {
   /** The key of the entry that is visited. */
   readonly #visited: Uint8Array;
 
-  /** With `pinned`, the filter and the index stay in memory, so that a look-up reads one page or none. */
+  /** With `pinned`, the filter and the index stay in memory, so that a look-up reads one page or none. Small runs keep the index anyway. */
   constructor(family: RunFamily, source: RunSource, pinned: boolean) {
     this.family = family;
     this.source = source;
@@ -63,7 +67,7 @@ export class Run {
         : null;
     this.#blockBuffer = new Uint8Array(this.#entrySize * PAGES_PER_BLOCK + 4);
     this.#block = this.#blockBuffer;
-    this.#pinned = pinned ? this.#readIndex(summaryAt - indexAt) : null;
+    this.#pinned = pinned || this.footer.pages <= SMALL_RUN_PAGES ? this.#readIndex(summaryAt - indexAt) : null;
   }
 
   /** Bytes of memory. */
@@ -151,6 +155,31 @@ export class Run {
     return found;
   }
 
+  /**
+   * Returns the key of the first or the last entry from `low` up to before `high`, and whether the newest entry of that
+   * key is a removal; null without one.
+   */
+  edgeEntry(low: Uint8Array, high: Uint8Array, edge: 'first' | 'last'): { key: Uint8Array; removed: boolean } | null {
+    let found: { key: Uint8Array; removed: boolean } | null = null;
+    const { keySize } = this.family;
+    const visit = (key: Uint8Array, removed: boolean) => {
+      const same = found !== null && compareKeys(found.key, 0, key, 0, keySize) === 0;
+      if (edge === 'first' && found !== null && !same) return false;
+      if (same) found!.removed = removed;
+      else found = { key: key.slice(), removed };
+      return true;
+    };
+    if (edge === 'last') {
+      const number = this.lastPageBelow(high);
+      if (number >= 0) this.#visitPage(number, low, high, visit);
+      return found;
+    }
+    // Entries of one key lie in one page.
+    for (let number = Math.max(0, this.lastPageBelow(low)); number < this.pages && found === null; number++)
+      if (!this.#visitPage(number, low, high, visit)) break;
+    return found;
+  }
+
   /** Calls `visit` with each key that begins with `prefix`, in order; the key is valid during the call. */
   visitPrefix(prefix: Uint8Array, visit: (key: Uint8Array) => void): void {
     const low = new Uint8Array(this.family.keySize);
@@ -195,11 +224,26 @@ export class Run {
   }
 
   #addPageSums(number: number, low: Uint8Array, high: Uint8Array | null, sums: EntrySums): void {
-    const { family } = this;
+    const { sums: hasSums } = this.family;
+    // Doubles add up several times faster, as long as they are exact.
+    let count = 0;
+    let first = 0;
+    let second = 0;
     this.#visitPage(number, low, high, (_key, removed, page, valueAt) => {
-      sums.addEntry(family, removed, page, valueAt);
+      count += removed ? -1 : 1;
+      if (!hasSums) return true;
+      const a = pairFirst(page, valueAt);
+      const b = pairSecond(page, valueAt);
+      if (Math.abs(first) + a > Number.MAX_SAFE_INTEGER || Math.abs(second) + b > Number.MAX_SAFE_INTEGER) {
+        sums.addSigned(0, first, second);
+        first = 0;
+        second = 0;
+      }
+      first += removed ? -a : a;
+      second += removed ? -b : b;
       return true;
     });
+    sums.addSigned(count, first, second);
   }
 
   /**
@@ -216,6 +260,7 @@ export class Run {
     const page = this.readPage(number);
     const end = usedBytes(page);
     const key = this.#visited;
+    let matched = 0;
     let below = true;
     for (let at = PAGE_HEADER; at < end; ) {
       const shared = page[at++]!;
@@ -224,11 +269,21 @@ export class Run {
         code = (code & 0x7f) | (page[at++]! << 7);
         if (code >= 0x4000) code = (code & 0x3fff) | (page[at++]! << 14);
       }
-      for (let i = shared; i < keySize; i++) key[i] = page[at++]!;
+      const keyAt = at;
+      at += keySize - shared;
       const valueAt = at;
       at += code >>> 1;
-      if (below && compareKeys(key, 0, low, 0, keySize) < 0) continue;
-      below = false;
+      if (below) {
+        // The entry before has `matched` bytes in common with `low`, and is below it.
+        if (shared > matched) continue;
+        if (shared === matched) {
+          while (matched < keySize && page[keyAt + matched - shared] === low[matched]) matched++;
+          if (matched < keySize && page[keyAt + matched - shared]! < low[matched]!) continue;
+        }
+        below = false;
+        for (let i = 0; i < shared; i++) key[i] = low[i]!;
+      }
+      for (let i = shared; i < keySize; i++) key[i] = page[keyAt + i - shared]!;
       if (high !== null && compareKeys(key, 0, high, 0, keySize) >= 0) return false;
       if (!visit(key, (code & 1) === 1, page, valueAt)) return false;
     }
