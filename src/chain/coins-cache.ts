@@ -93,8 +93,8 @@ export class CoinsCache {
   hasAnyOf(txid: Uint8Array, outputs: number): boolean {
     for (let vout = 0; vout < outputs; vout++) {
       this.#key.load(txid, vout);
-      for (const table of [this.#young, this.#old])
-        if (table !== null && table.state[table.findSlot(this.#key)]! & UNSPENT) return true;
+      if (this.#young.state[this.#young.findSlot(this.#key)]! & UNSPENT) return true;
+      if (this.#old !== null && this.#old.state[this.#old.findSlot(this.#key)]! & UNSPENT) return true;
     }
     if (this.#complete || !this.#store.hasAnyOf(txid)) return false;
     for (let vout = 0; vout < outputs; vout++) if (this.findSlot(txid, vout) >= 0) return true;

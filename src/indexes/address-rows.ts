@@ -89,7 +89,7 @@ export class AddressRows {
     this.#coinsBatch.clear();
   }
 
-  /** Returns the rows as batches of the history and of the coins of scripts, valid until `clear`. */
+  /** Returns the rows as batches of the history and of the coins of scripts, valid until `clear`. Called once. */
   batches(scriptKeys: ScriptKeys): RunBatch[] {
     const keys = new Uint8Array(this.#scripts.count * SCRIPT_KEY_SIZE);
     const hash = new Uint8Array(SCRIPT_HASH_SIZE);
@@ -99,7 +99,6 @@ export class AddressRows {
     }
 
     const history = this.#historyBatch;
-    history.clear();
     const addHistory = (removed: boolean) => (local: number, position: TxPosition, received: number, sent: number) => {
       history.beginEntry(removed, MAX_PAIR_SIZE);
       const at = putScriptKey(history, keys, local);
@@ -111,7 +110,6 @@ export class AddressRows {
     this.#added.each(addHistory(false));
 
     const coins = this.#coinsBatch;
-    coins.clear();
     this.#coins.each((local, position, vout, value, removed) => {
       coins.beginEntry(removed, MAX_PAIR_SIZE);
       const at = putScriptKey(coins, keys, local);

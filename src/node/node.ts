@@ -317,8 +317,8 @@ export class Node {
     await this.#network?.stop();
     try {
       await this.chain.close();
-      this.#merges.close();
     } finally {
+      this.#merges.close();
       this.#wallets?.close();
       this.mempool.close();
       closeDatabase(this.#database);

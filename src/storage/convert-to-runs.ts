@@ -6,11 +6,10 @@ import { syncDirectory } from '../util/sync-directory.ts';
 import { batchCoin } from './coin-store.ts';
 import { MAX_PAIR_SIZE, putPair } from './runs/pair-codec.ts';
 import { RunBatch } from './runs/run-batch.ts';
-import { RunBuilder } from './runs/run-builder.ts';
+import { buildRun } from './runs/run-builder.ts';
 import { COINS, HISTORY, type RunFamily, SCRIPT_COINS, TX_INDEX } from './runs/run-family.ts';
 import { RUN_SCHEMA, RunManifestWriter, runFileName, runFolder } from './runs/run-manifest.ts';
 import { putPosition } from './runs/run-range.ts';
-import { FileSink } from './runs/run-source.ts';
 import { SCRIPT_KEY_SIZE, SCRIPT_SALT_SIZE, ScriptKeys } from './script-store.ts';
 
 /** Entries of one run: enough for few runs, few enough to be sorted in memory. */
@@ -118,11 +117,8 @@ class ConvertedRuns {
     noteProgress();
     const id = ++this.#id;
     const { family } = batch;
-    const sink = new FileSink(join(this.#folder, runFileName(id, family)));
-    const builder = new RunBuilder(family, sink, batch.count);
-    batch.writeTo(builder);
-    const bytes = builder.finish();
-    sink.finish();
-    this.#writer.insertRun({ id, family, age, entries: builder.entries, bytes }, null);
+    const path = join(this.#folder, runFileName(id, family));
+    const { entries, bytes } = buildRun(family, path, batch.count, (builder) => batch.writeTo(builder));
+    this.#writer.insertRun({ id, family, age, entries, bytes }, null);
   }
 }

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { openWriter } from '../../src/storage/chain-database.ts';
 import { closeDatabase } from '../../src/storage/database.ts';
 import type { MergeJob } from '../../src/storage/runs/merge-runs.ts';
-import { type MergeResult, mergeRuns } from '../../src/storage/runs/merge-runs.ts';
+import { mergeRuns } from '../../src/storage/runs/merge-runs.ts';
 import type { RunBatch } from '../../src/storage/runs/run-batch.ts';
+import type { BuiltRun } from '../../src/storage/runs/run-builder.ts';
 import { RUN_FAMILIES, type RunFamily } from '../../src/storage/runs/run-family.ts';
 import type { RunLists } from '../../src/storage/runs/run-lists.ts';
 import { allLiveEntries } from '../../src/storage/runs/run-range.ts';
@@ -48,7 +49,7 @@ export class StoreOfRuns {
   }
 
   /** Runs all merges that are due. Returns their number. */
-  merge(run: (job: MergeJob) => MergeResult = mergeRuns): number {
+  merge(run: (job: MergeJob) => BuiltRun = mergeRuns): number {
     let merges = 0;
     for (let job = this.store.beginMerge(); job !== null; job = this.store.beginMerge(), merges++)
       this.store.finishMerge(run(job));

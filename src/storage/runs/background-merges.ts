@@ -1,17 +1,22 @@
 import type { Log } from '../../util/log.ts';
-import type { MergeJob, MergeResult } from './merge-runs.ts';
+import type { MergeJob } from './merge-runs.ts';
+import type { BuiltRun } from './run-builder.ts';
 import type { RunStore } from './run-store.ts';
 
 /** Merges the runs of one job. */
-export type RunMerger = (job: MergeJob) => Promise<MergeResult>;
+export type RunMerger = (job: MergeJob) => Promise<BuiltRun>;
 
-/** Merges runs one job after another while commits go on. After a failure it stops until the next start. */
+/**
+ * Merges runs one job after another while commits go on. After a failure it stops until the next start, and commits go on
+ * as long as their runs are below the limit.
+ */
 export class BackgroundMerges {
   readonly #store: RunStore;
   readonly #merge: RunMerger;
   readonly #log: Log;
   #running: Promise<void> | null = null;
   #closed = false;
+  #failure: Error | null = null;
 
   constructor(store: RunStore, merge: RunMerger, log: Log) {
     this.#store = store;
@@ -21,7 +26,7 @@ export class BackgroundMerges {
 
   /** Starts the next job that is due, unless one runs. Must not be called within a transaction. */
   schedule(): void {
-    if (this.#running !== null || this.#closed) return;
+    if (this.#running !== null || this.#closed || this.#failure !== null) return;
     const job = this.#store.beginMerge();
     if (job === null) return;
     this.#running = this.#run(job).finally(() => {
@@ -32,17 +37,13 @@ export class BackgroundMerges {
 
   /** Whether the next commit should wait for merges. */
   get behind(): boolean {
-    return !this.#closed && this.#store.mergesBehind;
+    return this.#store.mergesBehind;
   }
 
-  /** Resolves when commits need not wait. */
+  /** Resolves when commits need not wait. Rejects if merges have failed, since the runs must not become more. */
   async caughtUp(): Promise<void> {
     while (this.behind && this.#running !== null) await this.#running;
-  }
-
-  /** Resolves when no merge is due. */
-  async settled(): Promise<void> {
-    while (this.#running !== null) await this.#running;
+    if (this.behind && this.#failure !== null) throw this.#failure;
   }
 
   /** Ends the use of the store; a running job is dropped. */
@@ -65,7 +66,7 @@ export class BackgroundMerges {
       });
     } catch (error) {
       if (this.#closed) return;
-      this.#closed = true;
+      this.#failure = error instanceof Error ? error : new Error(String(error));
       this.#log.error('merging of runs stopped; reads become slower until the next start', { error });
     }
   }

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { MergeScan } from './merge-scan.ts';
 import { Run } from './run.ts';
-import { RunBuilder } from './run-builder.ts';
+import { type BuiltRun, buildRun, type RunBuilder } from './run-builder.ts';
 import { RunCursor } from './run-cursor.ts';
 import type { RunFamily } from './run-family.ts';
 import { runFileName, runFolder } from './run-manifest.ts';
-import { FileSink, FileSource, MemorySink, MemorySource, type RunSource } from './run-source.ts';
+import { FileSource, MemorySource, type RunSource } from './run-source.ts';
 
 /** Runs up to this size are stored in the database, larger ones in files. */
 export const IMAGE_LIMIT = 1 << 20;
@@ -22,15 +22,8 @@ export interface MergeJob {
   readonly bottom: boolean;
 }
 
-export interface MergeResult {
-  readonly entries: number;
-  readonly bytes: number;
-  /** The new run, if it is to be stored in the database; otherwise it is in its file, which is durable. */
-  readonly image: Uint8Array | null;
-}
-
 /** Merges runs into a new one. Calls `onProgress` now and then. */
-export function mergeRuns(job: MergeJob, onProgress: () => void = () => {}): MergeResult {
+export function mergeRuns(job: MergeJob, onProgress: () => void = () => {}): BuiltRun {
   const { chainDir, family, id, sources } = job;
   const open: RunSource[] = [];
   try {
@@ -45,18 +38,9 @@ export function mergeRuns(job: MergeJob, onProgress: () => void = () => {}): Mer
       return cursor;
     });
     const inMemory = sources.reduce((sum, { bytes }) => sum + bytes, 0) <= IMAGE_LIMIT;
-    const sink = inMemory ? new MemorySink() : new FileSink(join(runFolder(chainDir), runFileName(id, family)));
-    try {
-      const expected = cursors.reduce((sum, { run }) => sum + run.footer.entries, 0);
-      const builder = new RunBuilder(family, sink, expected);
-      writeMerged(cursors, builder, job.bottom, onProgress);
-      const bytes = builder.finish();
-      const image = sink.finish();
-      return { entries: builder.entries, bytes, image: image ?? null };
-    } catch (error) {
-      if (sink instanceof FileSink) sink.discard();
-      throw error;
-    }
+    const path = inMemory ? null : join(runFolder(chainDir), runFileName(id, family));
+    const expected = cursors.reduce((sum, { run }) => sum + run.footer.entries, 0);
+    return buildRun(family, path, expected, (builder) => writeMerged(cursors, builder, job.bottom, onProgress));
   } finally {
     for (const source of open) source.close();
   }

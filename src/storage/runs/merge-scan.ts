@@ -1,13 +1,6 @@
 import type { RunCursor } from './run-cursor.ts';
 import { compareKeys } from './run-format.ts';
-
-/** An entry of a run. Its value is `bytes` from `from` up to before `to`. */
-export interface RunEntry {
-  readonly removed: boolean;
-  readonly bytes: Uint8Array;
-  readonly from: number;
-  readonly to: number;
-}
+import type { PageEntry } from './run-page.ts';
 
 /**
  * Walks through several runs at once, in the order of their keys, and leaves for each key what remains when additions
@@ -18,7 +11,7 @@ export class MergeScan {
   keys: Uint8Array;
   keyAt = 0;
   /** The remaining entries of the current key, oldest first; valid until the next step. */
-  readonly entries: RunEntry[] = [];
+  readonly entries: PageEntry[] = [];
   readonly #keySize: number;
   /** The key that several entries have. */
   readonly #gathered: Uint8Array;
@@ -88,7 +81,7 @@ export class MergeScan {
     const key = this.#gathered;
     for (let i = 0; i < this.#keySize; i++) key[i] = least.keys[least.keyAt + i]!;
     for (const cursor of this.#cursors) {
-      const own: RunEntry[] = [];
+      const own: PageEntry[] = [];
       while (cursor.valid && compareKeys(cursor.keys, cursor.keyAt, key, 0, this.#keySize) === 0) {
         const { removed, bytes, from, to } = cursor;
         if (this.#descending) own.unshift({ removed, bytes, from, to });
@@ -104,7 +97,7 @@ export class MergeScan {
 }
 
 /** Appends a later entry of the same key: additions and removals that follow each other cancel. */
-export function pushEntry(entries: RunEntry[], entry: RunEntry): void {
+export function pushEntry(entries: PageEntry[], entry: PageEntry): void {
   const last = entries.at(-1);
   if (last !== undefined && last.removed !== entry.removed) {
     // An addition and its removal leave nothing; neither does a removal of an entry that is then added unchanged.
@@ -116,7 +109,7 @@ export function pushEntry(entries: RunEntry[], entry: RunEntry): void {
   entries.push(entry);
 }
 
-function equalValues(a: RunEntry, b: RunEntry): boolean {
+function equalValues(a: PageEntry, b: PageEntry): boolean {
   const size = a.to - a.from;
   return size === b.to - b.from && compareKeys(a.bytes, a.from, b.bytes, b.from, size) === 0;
 }

@@ -1,16 +1,17 @@
 import { startWorker } from '../../util/worker.ts';
-import type { MergeJob, MergeResult } from './merge-runs.ts';
+import type { MergeJob } from './merge-runs.ts';
 import type { MergeReply } from './merge-worker.ts';
+import type { BuiltRun } from './run-builder.ts';
 
 /** A thread that merges runs, one job at a time. It starts with the first one. */
 export class MergeThread {
   #worker: Worker | null = null;
-  #pending: PromiseWithResolvers<MergeResult> | null = null;
+  #pending: PromiseWithResolvers<BuiltRun> | null = null;
 
   /** Resolves to the result. Rejects if the merge fails or the thread is closed. No other job may be running. */
-  mergeRuns(job: MergeJob): Promise<MergeResult> {
+  mergeRuns(job: MergeJob): Promise<BuiltRun> {
     this.#worker ??= this.#start();
-    this.#pending = Promise.withResolvers<MergeResult>();
+    this.#pending = Promise.withResolvers<BuiltRun>();
     this.#worker.postMessage(job);
     return this.#pending.promise;
   }
@@ -23,7 +24,7 @@ export class MergeThread {
   }
 
   #start(): Worker {
-    const worker = startWorker(new URL('./merge-worker.ts', import.meta.url), null);
+    const worker = startWorker(new URL('./merge-worker.ts', import.meta.url), 'merge');
     worker.onmessage = ({ data }: MessageEvent<MergeReply>) => {
       const pending = this.#pending;
       this.#pending = null;

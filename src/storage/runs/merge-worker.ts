@@ -1,10 +1,11 @@
 import { lowerThreadPriority } from '../../util/nice.ts';
 import { noteProgress } from '../../util/progress.ts';
 import { announceStart } from '../../util/worker.ts';
-import { type MergeJob, type MergeResult, mergeRuns } from './merge-runs.ts';
+import { type MergeJob, mergeRuns } from './merge-runs.ts';
+import type { BuiltRun } from './run-builder.ts';
 
 /** The result, or the message of the error. */
-export type MergeReply = { readonly result: MergeResult } | { readonly error: string };
+export type MergeReply = { readonly result: BuiltRun } | { readonly error: string };
 
 const MERGE_NICE = 10;
 

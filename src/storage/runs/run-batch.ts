@@ -1,8 +1,9 @@
 import { sortedOrder } from '../../util/sorted-order.ts';
-import { pushEntry, type RunEntry } from './merge-scan.ts';
+import { pushEntry } from './merge-scan.ts';
 import type { RunBuilder } from './run-builder.ts';
 import type { RunFamily } from './run-family.ts';
 import { compareKeys } from './run-format.ts';
+import type { PageEntry } from './run-page.ts';
 
 /** Groups of entries with equal first bytes up to this size are sorted by insertion. */
 const INSERTION_LIMIT = 16;
@@ -107,8 +108,8 @@ export class RunBatch {
   }
 
   /** Returns what remains of entries of one key, given in order of time. */
-  #remaining(order: Uint32Array): RunEntry[] {
-    const entries: RunEntry[] = [];
+  #remaining(order: Uint32Array): PageEntry[] {
+    const entries: PageEntry[] = [];
     for (const n of order)
       pushEntry(entries, {
         removed: this.#removed[n] === 1,

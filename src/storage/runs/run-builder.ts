@@ -11,10 +11,40 @@ import {
   PAGE_SUMS_AT,
   PAGES_PER_BLOCK,
 } from './run-format.ts';
-import type { RunSink } from './run-source.ts';
+import { FileSink, MemorySink, type RunSink } from './run-source.ts';
 
 /** Bytes of an entry beside its key and value: the shared prefix and the length. */
 const ENTRY_OVERHEAD = 4;
+
+/** A new run. */
+export interface BuiltRun {
+  readonly entries: number;
+  readonly bytes: number;
+  /** Its bytes, if it is to be stored in the database; otherwise it is in its file, which is durable. */
+  readonly image: Uint8Array | null;
+}
+
+/**
+ * Builds a run from what `add` adds, in memory or in the file `path`. `expected` is an upper bound of the number of
+ * entries. On an error the file is removed.
+ */
+export function buildRun(
+  family: RunFamily,
+  path: string | null,
+  expected: number,
+  add: (builder: RunBuilder) => void,
+): BuiltRun {
+  const sink = path === null ? new MemorySink() : new FileSink(path);
+  try {
+    const builder = new RunBuilder(family, sink, expected);
+    add(builder);
+    const bytes = builder.finish();
+    return { entries: builder.entries, bytes, image: sink.finish() ?? null };
+  } catch (error) {
+    if (sink instanceof FileSink) sink.discard();
+    throw error;
+  }
+}
 
 /** Writes a run from entries in ascending order of their keys. */
 export class RunBuilder {

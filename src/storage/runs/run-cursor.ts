@@ -1,5 +1,6 @@
-import { DecodedPage, type Run, verifyPage } from './run.ts';
+import type { Run } from './run.ts';
 import { compareKeys, PAGE_SIZE } from './run-format.ts';
+import { DecodedPage, verifyPage } from './run-page.ts';
 
 /** Pages that a scan of a whole run reads at once. */
 const READ_AHEAD_PAGES = 64;

@@ -129,7 +129,7 @@ export interface RunFooter {
   readonly footerAt: number;
   readonly summaryCrc: number;
   readonly filterCrc: number;
-  /** Bytes that the keys of the first and last entries take no part in: sums of all entries. */
+  /** Sums of all entries. */
   readonly sums: EntrySums;
 }
 

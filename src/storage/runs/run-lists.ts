@@ -35,7 +35,8 @@ export class ReaderRuns implements RunLists {
   readonly #manifest: RunManifest;
   readonly #open = new Map<number, Run>();
   #lists = new Map<RunFamily, Run[]>();
-  #images = new Map<RunFamily, RunRecord[]>();
+  /** The current list by family, the youngest first. */
+  #records = new Map<RunFamily, RunRecord[]>();
   #version = -1;
   #inSnapshot = false;
   /** Whether the opened runs are those of the current snapshot. */
@@ -83,17 +84,17 @@ export class ReaderRuns implements RunLists {
         this.#open.delete(id);
       }
     this.#lists = new Map();
-    this.#images = new Map();
+    this.#records = new Map();
     for (const record of records) {
-      const list = this.#images.get(record.family) ?? [];
+      const list = this.#records.get(record.family) ?? [];
       list.unshift(record);
-      this.#images.set(record.family, list);
+      this.#records.set(record.family, list);
     }
     this.#version = version;
   }
 
   #openFamily(family: RunFamily): readonly Run[] {
-    const list = (this.#images.get(family) ?? []).map((record) => this.#run(record));
+    const list = (this.#records.get(family) ?? []).map((record) => this.#run(record));
     this.#lists.set(family, list);
     return list;
   }

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, fsyncSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, fdatasyncSync, fstatSync, fsyncSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import { DecodeError } from '../../util/bytes.ts';
 import { withDescriptors } from '../../util/descriptors.ts';
 import { adviseWillNeed } from '../../util/file-advice.ts';
@@ -111,6 +111,8 @@ export class MemorySink implements RunSink {
 }
 
 const WRITE_BUFFER = 1 << 20;
+/** Bytes after which a file is synced, so that the last sync of a large one is short. */
+const SYNC_INTERVAL = 64 << 20;
 
 /** Writes a run to a new file, readable by the owner alone. */
 export class FileSink implements RunSink {
@@ -119,6 +121,7 @@ export class FileSink implements RunSink {
   readonly #fd: number;
   readonly #buffer = new Uint8Array(WRITE_BUFFER);
   #buffered = 0;
+  #unsynced = 0;
   /** File of what was written aside; it has no name any more. */
   #aside: { readonly fd: number; length: number } | null = null;
 
@@ -178,6 +181,10 @@ export class FileSink implements RunSink {
 
   #writeAll(bytes: Uint8Array): void {
     writeFully(this.#fd, bytes);
+    this.#unsynced += bytes.length;
+    if (this.#unsynced < SYNC_INTERVAL) return;
+    fdatasyncSync(this.#fd);
+    this.#unsynced = 0;
   }
 }
 

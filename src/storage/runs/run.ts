@@ -2,8 +2,6 @@ import { pairFirst, pairSecond } from './pair-codec.ts';
 import type { RunFamily } from './run-family.ts';
 import { RunFilter } from './run-filter.ts';
 import {
-  CRC_RESIDUE,
-  CRC_SIZE,
   compareKeys,
   crc32,
   damagedRun,
@@ -12,23 +10,15 @@ import {
   FOOTER_SIZE,
   indexEntrySize,
   keyAfterPrefix,
-  PAGE_HEADER,
   PAGE_SUMS_AT,
   PAGES_PER_BLOCK,
   type RunFooter,
 } from './run-format.ts';
+import { type EntryVisitor, findInPage, type PageEntry, verifyPage, visitPage } from './run-page.ts';
 import type { RunSource } from './run-source.ts';
 
 /** Runs of up to this many pages have their index in memory, at most 170 kB each. */
 const SMALL_RUN_PAGES = 4096;
-
-/** An entry that a look-up found: a value of `bytes`, valid until the next look-up in the run. */
-export interface FoundEntry {
-  readonly removed: boolean;
-  readonly bytes: Uint8Array;
-  readonly from: number;
-  readonly to: number;
-}
 
 /** Read access to a run. Whatever is read is verified; damage throws DecodeError with the name of the run. */
 export class Run {
@@ -50,7 +40,10 @@ export class Run {
   /** The key of the entry that is visited. */
   readonly #visited: Uint8Array;
 
-  /** With `pinned`, the filter and the index stay in memory, so that a look-up reads one page or none. Small runs keep the index anyway. */
+  /**
+   * With `pinned`, the filter and the index stay in memory, so that a look-up reads one page or none. Small runs keep
+   * their index anyway.
+   */
   constructor(family: RunFamily, source: RunSource, pinned: boolean) {
     this.family = family;
     this.source = source;
@@ -70,13 +63,6 @@ export class Run {
     this.#pinned = pinned || this.footer.pages <= SMALL_RUN_PAGES ? this.#readIndex(summaryAt - indexAt) : null;
   }
 
-  /** Bytes of memory. */
-  get memory(): number {
-    return (
-      this.#summary.length + (this.#filter?.words.byteLength ?? 0) + (this.#pinned?.length ?? 0) + this.#buffer.length
-    );
-  }
-
   get pages(): number {
     return this.footer.pages;
   }
@@ -91,32 +77,9 @@ export class Run {
   }
 
   /** Returns the newest entry of a key; null if the run has none. */
-  find(key: Uint8Array): FoundEntry | null {
+  find(key: Uint8Array): PageEntry | null {
     const number = this.lastPageUpTo(key);
-    if (number < 0) return null;
-    const { keySize } = this.family;
-    const page = this.readPage(number);
-    const end = usedBytes(page);
-    let found: FoundEntry | null = null;
-    let matched = 0;
-    for (let at = PAGE_HEADER; at < end; ) {
-      const shared = page[at++]!;
-      let code = page[at++]!;
-      if (code >= 0x80) {
-        code = (code & 0x7f) | (page[at++]! << 7);
-        if (code >= 0x4000) code = (code & 0x3fff) | (page[at++]! << 14);
-      }
-      const keyAt = at;
-      at += keySize - shared + (code >>> 1);
-      if (shared > matched) continue;
-      if (shared < matched) break;
-      while (matched < keySize && page[keyAt + matched - shared] === key[matched]) matched++;
-      if (matched === keySize) {
-        const from = keyAt + keySize - shared;
-        found = { removed: (code & 1) === 1, bytes: page, from, to: at };
-      } else if (page[keyAt + matched - shared]! > key[matched]!) break;
-    }
-    return found;
+    return number < 0 ? null : findInPage(this.family, this.readPage(number), key);
   }
 
   /** Announces a look-up of a key, so that its page is read meanwhile. */
@@ -124,8 +87,7 @@ export class Run {
     const number = this.lastPageUpTo(key);
     if (number < 0 || number === this.#pageNumber) return;
     const at = this.#pageOffset(number);
-    const end = number + 1 < this.footer.pages ? this.#pageOffset(number + 1) : this.footer.indexAt;
-    this.source.prefetch(at, end - at);
+    this.source.prefetch(at, this.#pageOffset(number + 1) - at);
   }
 
   /** Adds the sums of the entries from `low` up to before `high` to `sums`; `high` null: up to the end. */
@@ -151,7 +113,7 @@ export class Run {
       return false;
     };
     for (let number = Math.max(0, this.lastPageBelow(low)); number < this.pages; number++)
-      if (!this.#visitPage(number, low, high, visit)) break;
+      if (!this.#visit(number, low, high, visit)) break;
     return found;
   }
 
@@ -171,12 +133,12 @@ export class Run {
     };
     if (edge === 'last') {
       const number = this.lastPageBelow(high);
-      if (number >= 0) this.#visitPage(number, low, high, visit);
+      if (number >= 0) this.#visit(number, low, high, visit);
       return found;
     }
     // Entries of one key lie in one page.
     for (let number = Math.max(0, this.lastPageBelow(low)); number < this.pages && found === null; number++)
-      if (!this.#visitPage(number, low, high, visit)) break;
+      if (!this.#visit(number, low, high, visit)) break;
     return found;
   }
 
@@ -190,7 +152,7 @@ export class Run {
       return true;
     };
     for (let number = Math.max(0, this.lastPageBelow(low)); number < this.pages; number++)
-      if (!this.#visitPage(number, low, high, each)) return;
+      if (!this.#visit(number, low, high, each)) return;
   }
 
   /** Returns the number of the last page whose first key is at most `key`; -1 without one. */
@@ -208,9 +170,9 @@ export class Run {
     if (number === this.#pageNumber) return this.#page;
     this.#pageNumber = -1;
     const at = this.#pageOffset(number);
-    const end = number + 1 < this.footer.pages ? this.#pageOffset(number + 1) : this.footer.indexAt;
-    if (end - at > this.#buffer.length) this.#buffer = new Uint8Array(end - at);
-    this.#page = this.source.read(at, end - at, this.#buffer);
+    const length = this.#pageOffset(number + 1) - at;
+    if (length > this.#buffer.length) this.#buffer = new Uint8Array(length);
+    this.#page = this.source.read(at, length, this.#buffer);
     verifyPage(this.#page, this.source.name);
     this.#pageNumber = number;
     return this.#page;
@@ -229,7 +191,7 @@ export class Run {
     let count = 0;
     let first = 0;
     let second = 0;
-    this.#visitPage(number, low, high, (_key, removed, page, valueAt) => {
+    this.#visit(number, low, high, (_key, removed, page, valueAt) => {
       count += removed ? -1 : 1;
       if (!hasSums) return true;
       const a = pairFirst(page, valueAt);
@@ -246,56 +208,15 @@ export class Run {
     sums.addSigned(count, first, second);
   }
 
-  /**
-   * Calls `visit` with the entries of a page from `low` up to before `high`, until it returns false. Returns whether
-   * later pages may have more.
-   */
-  #visitPage(
-    number: number,
-    low: Uint8Array,
-    high: Uint8Array | null,
-    visit: (key: Uint8Array, removed: boolean, page: Uint8Array, valueAt: number) => boolean,
-  ): boolean {
-    const { keySize } = this.family;
-    const page = this.readPage(number);
-    const end = usedBytes(page);
-    const key = this.#visited;
-    let matched = 0;
-    let below = true;
-    for (let at = PAGE_HEADER; at < end; ) {
-      const shared = page[at++]!;
-      let code = page[at++]!;
-      if (code >= 0x80) {
-        code = (code & 0x7f) | (page[at++]! << 7);
-        if (code >= 0x4000) code = (code & 0x3fff) | (page[at++]! << 14);
-      }
-      const keyAt = at;
-      at += keySize - shared;
-      const valueAt = at;
-      at += code >>> 1;
-      if (below) {
-        // The entry before has `matched` bytes in common with `low`, and is below it.
-        if (shared > matched) continue;
-        if (shared === matched) {
-          while (matched < keySize && page[keyAt + matched - shared] === low[matched]) matched++;
-          if (matched < keySize && page[keyAt + matched - shared]! < low[matched]!) continue;
-        }
-        below = false;
-        for (let i = 0; i < shared; i++) key[i] = low[i]!;
-      }
-      for (let i = shared; i < keySize; i++) key[i] = page[keyAt + i - shared]!;
-      if (high !== null && compareKeys(key, 0, high, 0, keySize) >= 0) return false;
-      if (!visit(key, (code & 1) === 1, page, valueAt)) return false;
-    }
-    return true;
+  #visit(number: number, low: Uint8Array, high: Uint8Array | null, visit: EntryVisitor): boolean {
+    return visitPage(this.family, this.readPage(number), low, high, this.#visited, visit);
   }
 
   /** Reads up to `count` pages from one on, and returns them unverified as views of `buffer`, or of a larger one. */
   readPages(number: number, count: number, buffer: Uint8Array): Uint8Array[] {
     const end = Math.min(number + count, this.footer.pages);
     const offsets: number[] = [];
-    for (let n = number; n < end; n++) offsets.push(this.#pageOffset(n));
-    offsets.push(end < this.footer.pages ? this.#pageOffset(end) : this.footer.indexAt);
+    for (let n = number; n <= end; n++) offsets.push(this.#pageOffset(n));
     const from = offsets[0]!;
     const length = offsets.at(-1)! - from;
     const bytes = this.source.read(from, length, length > buffer.length ? new Uint8Array(length) : buffer);
@@ -338,7 +259,9 @@ export class Run {
     return pages;
   }
 
+  /** Returns where a page begins; for the number after the last page, where that page ends. */
   #pageOffset(number: number): number {
+    if (number === this.footer.pages) return this.footer.indexAt;
     if (this.#pinned !== null) return offsetAt(this.#pinned, (number + 1) * this.#entrySize);
     this.#loadBlock(Math.floor(number / PAGES_PER_BLOCK));
     return offsetAt(this.#block, ((number % PAGES_PER_BLOCK) + 1) * this.#entrySize);
@@ -347,13 +270,12 @@ export class Run {
   /** Returns the last page whose first key compares with `key` as at most `bound`. */
   #searchPage(key: Uint8Array, bound: number): number {
     const { keySize } = this.family;
-    if (this.#pinned !== null)
-      return lastUpTo(this.#pinned, this.#entrySize, 0, this.footer.pages, key, keySize, bound);
+    if (this.#pinned !== null) return lastUpTo(this.#pinned, this.#entrySize, this.footer.pages, key, keySize, bound);
     const blocks = this.#summary.length / keySize;
-    const block = lastUpTo(this.#summary, keySize, 0, blocks, key, keySize, bound);
+    const block = lastUpTo(this.#summary, keySize, blocks, key, keySize, bound);
     if (block < 0) return -1;
     const pages = this.#loadBlock(block);
-    return block * PAGES_PER_BLOCK + lastUpTo(this.#block, this.#entrySize, 0, pages, key, keySize, bound);
+    return block * PAGES_PER_BLOCK + lastUpTo(this.#block, this.#entrySize, pages, key, keySize, bound);
   }
 }
 
@@ -361,13 +283,12 @@ export class Run {
 function lastUpTo(
   keys: Uint8Array,
   stride: number,
-  from: number,
   count: number,
   key: Uint8Array,
   keySize: number,
   bound: number,
 ): number {
-  let low = from;
+  let low = 0;
   let high = count;
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -382,52 +303,4 @@ function offsetAt(index: Uint8Array, end: number): number {
   const at = end - 6;
   const low = index[at]! + index[at + 1]! * 0x100 + index[at + 2]! * 0x1_0000 + index[at + 3]! * 0x100_0000;
   return (index[at + 4]! + index[at + 5]! * 0x100) * 0x1_0000_0000 + low;
-}
-
-function usedBytes(page: Uint8Array): number {
-  return (page[4]! | (page[5]! << 8) | (page[6]! << 16) | (page[7]! << 24)) >>> 0;
-}
-
-/** Throws DecodeError if the checksum of a page is wrong. */
-export function verifyPage(page: Uint8Array, name: string): void {
-  if (page.length < PAGE_HEADER + CRC_SIZE || crc32(page) !== CRC_RESIDUE) throw damagedRun(name);
-}
-
-/** The entries of a page: their keys in order, whether they are removals, and where their values lie in `bytes`. */
-export class DecodedPage {
-  count = 0;
-  keys = new Uint8Array(0);
-  removed = new Uint8Array(0);
-  from = new Uint32Array(0);
-  to = new Uint32Array(0);
-  bytes = new Uint8Array(0);
-
-  /** Decodes a page into the same arrays. */
-  decode({ keySize }: RunFamily, page: Uint8Array): void {
-    const count = (page[0]! | (page[1]! << 8) | (page[2]! << 16) | (page[3]! << 24)) >>> 0;
-    if (count > this.removed.length) {
-      this.keys = new Uint8Array(count * 2 * keySize);
-      this.removed = new Uint8Array(count * 2);
-      this.from = new Uint32Array(count * 2);
-      this.to = new Uint32Array(count * 2);
-    }
-    const { keys, removed, from, to } = this;
-    let at = PAGE_HEADER;
-    for (let n = 0, key = 0; n < count; n++, key += keySize) {
-      const shared = page[at++]!;
-      let code = page[at++]!;
-      if (code >= 0x80) {
-        code = (code & 0x7f) | (page[at++]! << 7);
-        if (code >= 0x4000) code = (code & 0x3fff) | (page[at++]! << 14);
-      }
-      for (let i = 0; i < shared; i++) keys[key + i] = keys[key - keySize + i]!;
-      for (let i = shared; i < keySize; i++) keys[key + i] = page[at++]!;
-      removed[n] = code & 1;
-      from[n] = at;
-      at += code >>> 1;
-      to[n] = at;
-    }
-    this.count = count;
-    this.bytes = page as Uint8Array<ArrayBuffer>;
-  }
 }

@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BackgroundMerges } from '../../../src/storage/runs/background-merges.ts';
+import { mergeRuns } from '../../../src/storage/runs/merge-runs.ts';
+import { createLog } from '../../../src/util/log.ts';
+import { ChangeSource, liveState, StoreOfRuns } from '../../lib/run-chain.ts';
+
+let dir: string;
+let logged: string;
+const log = createLog({
+  level: 'debug',
+  format: 'json',
+  write: (bytes) => {
+    logged += new TextDecoder().decode(bytes);
+    return bytes.length;
+  },
+});
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'obverse-merges-'));
+  logged = '';
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+/** Too many for a merge within the commit. */
+const ENTRIES = 20;
+
+describe('merges in the background', () => {
+  test('run one after another beside commits, and leave the same state', async () => {
+    const runs = new StoreOfRuns(dir);
+    const source = new ChangeSource(1);
+    let running = 0;
+    const merges = new BackgroundMerges(
+      runs.store,
+      async (job) => {
+        expect(++running).toBe(1);
+        await new Promise(setImmediate);
+        running--;
+        return mergeRuns(job);
+      },
+      log,
+    );
+    for (let commit = 0; commit < 40; commit++) {
+      runs.commit(source.next(ENTRIES, true));
+      merges.schedule();
+      await new Promise(setImmediate);
+    }
+    while (logged.split('runs merged').length < 5) await new Promise(setImmediate);
+    expect(merges.behind).toBe(false);
+    await merges.caughtUp();
+    expect(liveState(runs.store)).toEqual(source.state());
+    merges.close();
+    runs.close();
+  });
+
+  test('end after a failure, and a commit is refused once a family has 97 runs', async () => {
+    const runs = new StoreOfRuns(dir);
+    const source = new ChangeSource(2);
+    let attempts = 0;
+    const merges = new BackgroundMerges(
+      runs.store,
+      async () => {
+        attempts++;
+        throw new Error('no space left on device');
+      },
+      log,
+    );
+    const most = () => Math.max(...runs.store.counts().map((count) => count.runs));
+    while (!merges.behind) {
+      expect(most()).toBeLessThan(97);
+      await merges.caughtUp();
+      runs.commit(source.next(ENTRIES, true));
+      merges.schedule();
+    }
+    expect(most()).toBe(97);
+    await expect(merges.caughtUp()).rejects.toThrow('no space left on device');
+    expect(attempts).toBe(1);
+    expect(logged).toContain('merging of runs stopped');
+    expect(liveState(runs.store)).toEqual(source.state());
+    merges.close();
+    runs.close();
+  });
+});
