@@ -17,7 +17,7 @@ import { type ChainTotals, HeaderStore, HeaderWriter } from '../storage/header-s
 import { MetaStore, MetaWriter } from '../storage/meta-store.ts';
 import { BackgroundMerges, type RunMerger } from '../storage/runs/background-merges.ts';
 import { RunBatch } from '../storage/runs/run-batch.ts';
-import { TX_INDEX } from '../storage/runs/run-family.ts';
+import { HISTORY, SCRIPT_COINS, TX_INDEX } from '../storage/runs/run-family.ts';
 import { RunStore } from '../storage/runs/run-store.ts';
 import { HeaderStatus } from '../storage/schema.ts';
 import { ScriptKeys } from '../storage/script-store.ts';
@@ -74,6 +74,10 @@ export class ChainStore {
   readonly #txWriter: TxWriter;
   readonly #txs: TxStore;
   readonly #scriptKeys: ScriptKeys;
+  /** Batches of the commit; their arrays are used again by the next one. */
+  readonly #txIndexBatch = new RunBatch(TX_INDEX);
+  readonly #historyBatch = new RunBatch(HISTORY);
+  readonly #scriptCoinsBatch = new RunBatch(SCRIPT_COINS);
   readonly #eventWriter: EventWriter;
   readonly #metaWriter: MetaWriter;
   #lastSeq: number;
@@ -154,13 +158,13 @@ export class ChainStore {
   commit(batch: CommitBatch): void {
     this.#blocks.sync();
     this.#unread = false;
-    const { connected, coins, rows } = batch.chain;
+    const { connected } = batch.chain;
     const undoPositions = connected.map(({ entry, effects }) =>
       entry.hasUndo ? null : this.#undo.append(sealUndo(entry.hash, effects.undo)),
     );
     this.#undo.sync();
     this.filters?.stageFilters(connected);
-    this.runs.stageBatches([coins, this.#txIndexBatch(batch.chain), ...rows.batches(this.#scriptKeys)]);
+    this.#stageRuns(batch.chain);
     this.#db.run('BEGIN IMMEDIATE');
     try {
       this.#writeHeaders(batch.tree);
@@ -236,15 +240,22 @@ export class ChainStore {
     this.#txWriter.finish();
   }
 
-  /** Returns the changes of the transaction index. Must be called while `txs` has the transactions of removed blocks. */
-  #txIndexBatch({ connected, disconnected }: SealedChange): RunBatch {
-    const batch = new RunBatch(TX_INDEX);
+  /** Builds the runs of a commit. */
+  #stageRuns(chain: SealedChange): void {
+    const batches = [this.#txIndexBatch, this.#historyBatch, this.#scriptCoinsBatch];
+    this.#indexTxs(chain, this.#txIndexBatch);
+    chain.rows.addToBatches(this.#scriptKeys, this.#historyBatch, this.#scriptCoinsBatch);
+    this.runs.stageBatches([chain.coins, ...batches]);
+    for (const batch of batches) batch.clear();
+  }
+
+  /** Adds the changes of the transaction index. Must be called while `txs` has the transactions of removed blocks. */
+  #indexTxs({ connected, disconnected }: SealedChange, batch: RunBatch): void {
     for (const { height } of disconnected)
       for (const { txid, position } of this.#txs.ofBlock(height)) indexTx(batch, txid, position, true);
     for (const { entry, effects } of connected)
       for (let n = 0; n < effects.offsets.length; n++)
         indexTx(batch, effects.txids.subarray(n * 32, n * 32 + 32), txPosition(entry.height, n), false);
-    return batch;
   }
 }
 

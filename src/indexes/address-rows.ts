@@ -1,8 +1,7 @@
 import { sha256 } from '../crypto/hash-functions.ts';
 import type { TxPosition } from '../primitives/coin.ts';
 import { MAX_PAIR_SIZE, putPair } from '../storage/runs/pair-codec.ts';
-import { RunBatch } from '../storage/runs/run-batch.ts';
-import { HISTORY, SCRIPT_COINS } from '../storage/runs/run-family.ts';
+import type { RunBatch } from '../storage/runs/run-batch.ts';
 import { putPosition } from '../storage/runs/run-range.ts';
 import { SCRIPT_HASH_SIZE, SCRIPT_KEY_SIZE, type ScriptKeys } from '../storage/script-store.ts';
 import { KeyIndex } from '../util/key-index.ts';
@@ -33,8 +32,6 @@ export class AddressRows {
   readonly #added = new HistoryRows();
   readonly #removed = new HistoryRows();
   readonly #coins = new CoinRows();
-  readonly #historyBatch = new RunBatch(HISTORY);
-  readonly #coinsBatch = new RunBatch(SCRIPT_COINS);
 
   /** Number of collected rows, which determines the memory. */
   get size(): number {
@@ -85,12 +82,10 @@ export class AddressRows {
     this.#added.clear();
     this.#removed.clear();
     this.#coins.cutTo(0);
-    this.#historyBatch.clear();
-    this.#coinsBatch.clear();
   }
 
-  /** Returns the rows as batches of the history and of the coins of scripts, valid until `clear`. Called once. */
-  batches(scriptKeys: ScriptKeys): RunBatch[] {
+  /** Adds the rows to the batches of the history and of the coins of scripts. */
+  addToBatches(scriptKeys: ScriptKeys, history: RunBatch, coins: RunBatch): void {
     const keys = new Uint8Array(this.#scripts.count * SCRIPT_KEY_SIZE);
     const hash = new Uint8Array(SCRIPT_HASH_SIZE);
     for (let local = 0; local < this.#scripts.count; local++) {
@@ -98,7 +93,6 @@ export class AddressRows {
       scriptKeys.putKey(hash, keys, local * SCRIPT_KEY_SIZE);
     }
 
-    const history = this.#historyBatch;
     const addHistory = (removed: boolean) => (local: number, position: TxPosition, received: number, sent: number) => {
       history.beginEntry(removed, MAX_PAIR_SIZE);
       const at = putScriptKey(history, keys, local);
@@ -109,7 +103,6 @@ export class AddressRows {
     this.#removed.each(addHistory(true));
     this.#added.each(addHistory(false));
 
-    const coins = this.#coinsBatch;
     this.#coins.each((local, position, vout, value, removed) => {
       coins.beginEntry(removed, MAX_PAIR_SIZE);
       const at = putScriptKey(coins, keys, local);
@@ -120,7 +113,6 @@ export class AddressRows {
       coins.keys[at + 9] = vout;
       coins.finishEntry(putPair(coins.values, coins.valueAt, value, 0));
     });
-    return [history, coins];
   }
 
   /** Returns the number of a script within this commit. Called for every input and output, so it allocates nothing. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { AddressRows } from '../../src/indexes/address-rows.ts';
 import { ScriptKeys, ScriptStore } from '../../src/storage/script-store.ts';
+import { addressBatches } from '../lib/run-chain.ts';
 import { MemoryRuns } from '../lib/run-entries.ts';
 
 const A = Uint8Array.of(1);
@@ -16,7 +17,7 @@ class Index {
   readonly store = new ScriptStore(this.#runs, () => SALT);
 
   commit(rows: AddressRows): void {
-    this.#runs.commit(rows.batches(this.#keys));
+    this.#runs.commit(addressBatches(rows, this.#keys));
   }
 
   of(script: Uint8Array) {

@@ -23,6 +23,7 @@ import { indexTx, TxWriter } from '../../src/storage/tx-store.ts';
 import { sealUndo } from '../../src/storage/undo-record.ts';
 import { ByteReader, ByteWriter } from '../../src/util/bytes.ts';
 import { systemClock } from '../../src/util/clock.ts';
+import { addressBatches } from './run-chain.ts';
 
 const HAVE_BLOCK_AND_UNDO = 3;
 const HAVE_BLOCK = 1;
@@ -156,7 +157,7 @@ export function fillChain(
         0,
         output.scriptPubKey.length,
       );
-    runs.stageBatches([unspent, txIndex, ...rows.batches(new ScriptKeys(new MetaStore(db).scriptSalt()))]);
+    runs.stageBatches([unspent, txIndex, ...addressBatches(rows, new ScriptKeys(new MetaStore(db).scriptSalt()))]);
     runs.insertStaged();
     db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('bestHeaderHeight', ?)").run(nextId - 2 - side.length);
   })();

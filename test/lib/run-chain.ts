@@ -1,15 +1,17 @@
 import type { Database } from 'bun:sqlite';
 import { join } from 'node:path';
+import type { AddressRows } from '../../src/indexes/address-rows.ts';
 import { openWriter } from '../../src/storage/chain-database.ts';
 import { closeDatabase } from '../../src/storage/database.ts';
 import type { MergeJob } from '../../src/storage/runs/merge-runs.ts';
 import { mergeRuns } from '../../src/storage/runs/merge-runs.ts';
-import type { RunBatch } from '../../src/storage/runs/run-batch.ts';
+import { RunBatch } from '../../src/storage/runs/run-batch.ts';
 import type { BuiltRun } from '../../src/storage/runs/run-builder.ts';
-import { RUN_FAMILIES, type RunFamily } from '../../src/storage/runs/run-family.ts';
+import { HISTORY, RUN_FAMILIES, type RunFamily, SCRIPT_COINS } from '../../src/storage/runs/run-family.ts';
 import type { RunLists } from '../../src/storage/runs/run-lists.ts';
 import { allLiveEntries } from '../../src/storage/runs/run-range.ts';
 import { RunStore } from '../../src/storage/runs/run-store.ts';
+import type { ScriptKeys } from '../../src/storage/script-store.ts';
 import { ManualClock } from './manual-clock.ts';
 import { type KeyChange, pairValue, RunModel } from './run-model.ts';
 
@@ -60,6 +62,14 @@ export class StoreOfRuns {
     this.store.close();
     closeDatabase(this.#db);
   }
+}
+
+/** Returns the rows of the address index as batches of the history and of the coins of scripts. */
+export function addressBatches(rows: AddressRows, keys: ScriptKeys): RunBatch[] {
+  const history = new RunBatch(HISTORY);
+  const coins = new RunBatch(SCRIPT_COINS);
+  rows.addToBatches(keys, history, coins);
+  return [history, coins];
 }
 
 /** The live entries of all families, as text. */
