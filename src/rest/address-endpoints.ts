@@ -45,7 +45,6 @@ export const addressEndpoint = readEndpoint({
 
 function balanceView({ reads, tip, params, mempool }: ReadEnv, { address, script }: ScriptInput) {
   const totals = reads.scripts.totals(script);
-  const heights = totals && reads.scripts.heights(totals.key);
   const confirmed = totals ? totals.received - totals.sent : 0n;
   const pending = mempool.scriptSums(script);
   const unconfirmed = pending.received - pending.sent;
@@ -63,8 +62,8 @@ function balanceView({ reads, tip, params, mempool }: ReadEnv, { address, script
     txCount: totals?.txs ?? 0,
     mempoolTxCount: pending.txs,
     utxoCount: totals?.utxos ?? 0,
-    firstSeenHeight: heights?.first ?? null,
-    lastSeenHeight: heights?.last ?? null,
+    firstSeenHeight: totals?.firstHeight ?? null,
+    lastSeenHeight: totals?.lastHeight ?? null,
     tip: tipView(tip),
   };
 }

@@ -4,7 +4,7 @@ import { pairFirst, pairSecond } from './runs/pair-codec.ts';
 import { HISTORY, SCRIPT_COINS } from './runs/run-family.ts';
 import { keyAfterPrefix } from './runs/run-format.ts';
 import type { RunLists } from './runs/run-lists.ts';
-import { edgeKey, liveEntries, positionOf, putPosition, sumEntries } from './runs/run-range.ts';
+import { liveEntries, positionOf, putPosition, sumEntries } from './runs/run-range.ts';
 
 export const SCRIPT_HASH_SIZE = 20;
 export const SCRIPT_KEY_SIZE = 10;
@@ -54,6 +54,9 @@ export interface ScriptTotals {
   readonly sent: bigint;
   readonly txs: number;
   readonly utxos: number;
+  /** Heights of the first and the last transaction. */
+  readonly firstHeight: number;
+  readonly lastHeight: number;
 }
 
 /** A transaction that pays to a script or spends from it; both amounts in satoshis. */
@@ -98,17 +101,16 @@ export class ScriptStore {
       low(SCRIPT_COINS.keySize),
       keyAfterPrefix(key, SCRIPT_COINS.keySize),
     );
-    return { key, received: history.first, sent: history.second, txs: history.count, utxos: coins.count };
-  }
-
-  /** Returns the heights of the first and the last transaction of a script that has some. */
-  heights(key: ScriptKey): { first: number; last: number } {
-    const runs = this.#runs.runsOf(HISTORY);
-    const heightAt = (edge: 'first' | 'last') => {
-      const found = edgeKey(runs, historyKey(key, 0), historyKey(key, MAX_POSITION), edge);
-      return positionHeight(positionOf(found!, SCRIPT_KEY_SIZE));
+    const { first: received, second: sent, count: txs, firstKey, lastKey } = history;
+    return {
+      key,
+      received,
+      sent,
+      txs,
+      utxos: coins.count,
+      firstHeight: heightOf(firstKey!),
+      lastHeight: heightOf(lastKey!),
     };
-    return { first: heightAt('first'), last: heightAt('last') };
   }
 
   /** Returns transactions strictly between two positions, newest or oldest first. */
@@ -140,28 +142,31 @@ export class ScriptStore {
     return coins;
   }
 
-  /** Returns the sum of coinbase outputs of blocks from a height on, satoshis. */
+  /** Returns the sum of unspent coinbase outputs of blocks from a height on, satoshis. */
   coinbaseValueFrom(key: ScriptKey, height: number): number {
+    const low = coinKeyFrom(key, txPosition(Math.max(height, 0), 0), 0);
+    const high = keyAfterPrefix(key, SCRIPT_COINS.keySize);
     let sum = 0;
-    // A coinbase is the first transaction of its block.
-    for (const { position, value } of this.#coinsFrom(key, txPosition(Math.max(height, 0), 0), 0))
-      if (positionIndex(position) === 0) sum += value;
+    // Removals cancel additions, so that no merging is needed. A coinbase is the first transaction of its block.
+    for (const run of this.#runs.runsOf(SCRIPT_COINS))
+      run.visitRange(low, high, (entryKey, removed, page, valueAt) => {
+        if (positionIndex(positionOf(entryKey, SCRIPT_KEY_SIZE)) !== 0) return true;
+        const value = pairFirst(page, valueAt);
+        sum += removed ? -value : value;
+        return true;
+      });
     return sum;
   }
 
   *#coinsFrom(key: ScriptKey, position: TxPosition, vout: number): Generator<ScriptCoin> {
-    const { keySize } = SCRIPT_COINS;
-    const low = padded(key, keySize);
-    if (position >= 0) {
-      putPosition(low, SCRIPT_KEY_SIZE, Math.min(position, MAX_POSITION));
-      new DataView(low.buffer).setUint32(SCRIPT_KEY_SIZE + 6, vout);
-    }
-    for (const entry of liveEntries(this.#runs.runsOf(SCRIPT_COINS), low, keyAfterPrefix(key, keySize))) {
+    const low = coinKeyFrom(key, position, vout);
+    const high = keyAfterPrefix(key, SCRIPT_COINS.keySize);
+    for (const entry of liveEntries(this.#runs.runsOf(SCRIPT_COINS), low, high)) {
       const { keys, keyAt, bytes, from } = entry;
       const at = keyAt + SCRIPT_KEY_SIZE;
       yield {
         position: positionOf(keys, at),
-        vout: new DataView(keys.buffer, keys.byteOffset).getUint32(at + 6),
+        vout: ((keys[at + 6]! << 24) | (keys[at + 7]! << 16) | (keys[at + 8]! << 8) | keys[at + 9]!) >>> 0,
         value: pairFirst(bytes, from),
       };
     }
@@ -172,6 +177,19 @@ function padded(key: ScriptKey, size: number): Uint8Array {
   const bytes = new Uint8Array(size);
   bytes.set(key);
   return bytes;
+}
+
+/** Returns the least key of coins of a script from (position, output index) on; of all with a negative position. */
+function coinKeyFrom(key: ScriptKey, position: TxPosition, vout: number): Uint8Array {
+  const low = padded(key, SCRIPT_COINS.keySize);
+  if (position < 0) return low;
+  putPosition(low, SCRIPT_KEY_SIZE, Math.min(position, MAX_POSITION));
+  new DataView(low.buffer).setUint32(SCRIPT_KEY_SIZE + 6, vout);
+  return low;
+}
+
+function heightOf(key: Uint8Array): number {
+  return positionHeight(positionOf(key, SCRIPT_KEY_SIZE));
 }
 
 function historyKey(key: ScriptKey, position: TxPosition): Uint8Array {

@@ -23,13 +23,12 @@ class Index {
   of(script: Uint8Array) {
     const totals = this.store.totals(script);
     if (!totals) return null;
-    const { key, received, sent, txs, utxos } = totals;
-    const { first, last } = this.store.heights(key);
+    const { key, received, sent, txs, utxos, firstHeight, lastHeight } = totals;
     const history = this.store.history(key, { above: -1, below: Infinity, order: 'asc', limit: 100 });
     const coins = this.store.coins(key, { position: -1, vout: 0 }, 100);
     return {
       totals: [Number(received), Number(sent), txs, utxos],
-      heights: [first, last],
+      heights: [firstHeight, lastHeight],
       history: history.map(({ position, received: got, sent: gave }) => [position, got, gave]),
       coins: coins.map(({ position, vout, value }) => [position, vout, value]),
     };

@@ -67,9 +67,8 @@ export function dumpState(dir: string): ChainState {
     const totals = [...scripts.values()].flatMap((script) => {
       const found = reads.scripts.totals(script);
       if (found === null) return [];
-      const { first, last } = reads.scripts.heights(found.key);
       const sums = `received ${found.received} sent ${found.sent} txs ${found.txs} utxos ${found.utxos}`;
-      return [`${scriptKey(script)}: ${sums} from ${first} to ${last}`];
+      return [`${scriptKey(script)}: ${sums} from ${found.firstHeight} to ${found.lastHeight}`];
     });
     const txIndex = entries(TX_INDEX, (key) => ({
       position: positionOf(key, 6),

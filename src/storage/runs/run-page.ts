@@ -1,5 +1,5 @@
 import type { RunFamily } from './run-family.ts';
-import { CRC_RESIDUE, CRC_SIZE, compareKeys, crc32, damagedRun, PAGE_HEADER } from './run-format.ts';
+import { CRC_RESIDUE, CRC_SIZE, crc32, damagedRun, PAGE_HEADER } from './run-format.ts';
 
 /** An entry of a page. Its value is `bytes` from `from` up to before `to`, and valid as long as the page. */
 export interface PageEntry {
@@ -48,7 +48,7 @@ export function findInPage({ keySize }: RunFamily, page: Uint8Array, key: Uint8A
 
 /**
  * Calls `visit` with the entries of a page from `low` up to before `high`, until it returns false. `key` is a buffer for
- * their keys. Returns whether later pages may have more.
+ * their keys, and holds the key of the last entry afterwards. Returns whether later pages may have more.
  */
 export function visitPage(
   { keySize }: RunFamily,
@@ -61,6 +61,8 @@ export function visitPage(
   const end = usedBytes(page);
   let matched = 0;
   let below = true;
+  // Bytes that the entry before has in common with `high`, which it is below.
+  let highMatched = 0;
   for (let at = PAGE_HEADER; at < end; ) {
     const shared = page[at++]!;
     let code = page[at++]!;
@@ -68,7 +70,7 @@ export function visitPage(
       code = (code & 0x7f) | (page[at++]! << 7);
       if (code >= 0x4000) code = (code & 0x3fff) | (page[at++]! << 14);
     }
-    const keyAt = at;
+    const restAt = at - shared;
     at += keySize - shared;
     const valueAt = at;
     at += code >>> 1;
@@ -76,14 +78,22 @@ export function visitPage(
       // The entry before has `matched` bytes in common with `low`, and is below it.
       if (shared > matched) continue;
       if (shared === matched) {
-        while (matched < keySize && page[keyAt + matched - shared] === low[matched]) matched++;
-        if (matched < keySize && page[keyAt + matched - shared]! < low[matched]!) continue;
+        while (matched < keySize && page[restAt + matched] === low[matched]) matched++;
+        if (matched < keySize && page[restAt + matched]! < low[matched]!) continue;
       }
       below = false;
       for (let i = 0; i < shared; i++) key[i] = low[i]!;
+      if (high !== null) {
+        for (let i = shared; i < keySize; i++) key[i] = page[restAt + i]!;
+        while (highMatched < keySize && key[highMatched] === high[highMatched]) highMatched++;
+        if (highMatched === keySize || key[highMatched]! > high[highMatched]!) return false;
+      }
+    } else if (high !== null && shared <= highMatched) {
+      if (shared < highMatched) return false;
+      while (highMatched < keySize && page[restAt + highMatched] === high[highMatched]) highMatched++;
+      if (highMatched === keySize || page[restAt + highMatched]! > high[highMatched]!) return false;
     }
-    for (let i = shared; i < keySize; i++) key[i] = page[keyAt + i - shared]!;
-    if (high !== null && compareKeys(key, 0, high, 0, keySize) >= 0) return false;
+    for (let i = shared; i < keySize; i++) key[i] = page[restAt + i]!;
     if (!visit(key, (code & 1) === 1, page, valueAt)) return false;
   }
   return true;
@@ -102,10 +112,10 @@ export class DecodedPage {
   decode({ keySize }: RunFamily, page: Uint8Array): void {
     const count = (page[0]! | (page[1]! << 8) | (page[2]! << 16) | (page[3]! << 24)) >>> 0;
     if (count > this.removed.length) {
-      this.keys = new Uint8Array(count * 2 * keySize);
-      this.removed = new Uint8Array(count * 2);
-      this.from = new Uint32Array(count * 2);
-      this.to = new Uint32Array(count * 2);
+      this.keys = new Uint8Array(count * keySize);
+      this.removed = new Uint8Array(count);
+      this.from = new Uint32Array(count);
+      this.to = new Uint32Array(count);
     }
     const { keys, removed, from, to } = this;
     let at = PAGE_HEADER;

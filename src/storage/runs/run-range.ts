@@ -1,4 +1,5 @@
 import { MergeScan } from './merge-scan.ts';
+import { RangeEdges } from './range-edges.ts';
 import type { Run } from './run.ts';
 import { RunCursor } from './run-cursor.ts';
 import { compareKeys, EntrySums } from './run-format.ts';
@@ -54,40 +55,35 @@ export function* allLiveEntries(runs: readonly Run[]): Generator<LiveEntry> {
   }
 }
 
-/** Returns the first or the last key of the state from `low` up to before `high`; null without one. */
-export function edgeKey(
-  runs: readonly Run[],
-  low: Uint8Array,
-  high: Uint8Array,
-  edge: 'first' | 'last',
-): Uint8Array | null {
-  let best: { key: Uint8Array; removed: boolean } | null = null;
-  // The youngest first, so of equal keys the newest entry is kept.
-  for (const run of runs) {
-    const found = run.edgeEntry(low, high, edge);
-    if (found === null) continue;
-    const order = best === null ? -1 : compareKeys(found.key, 0, best.key, 0, low.length);
-    if (best === null || (edge === 'first' ? order < 0 : order > 0)) best = found;
-  }
-  if (best === null || !best.removed) return best?.key ?? null;
-  // After a reorg the outermost key may be gone, and the next one is found by merging.
-  for (const { keys, keyAt } of liveEntries(runs, low, high, edge === 'first' ? 'asc' : 'desc'))
-    return keys.slice(keyAt, keyAt + low.length);
-  return null;
-}
-
-/** Sums over the entries of a range of keys. */
+/** Sums over the entries of a range of keys, and their outermost keys; null without entries. */
 export interface RangeSums {
   readonly count: number;
   readonly first: bigint;
   readonly second: bigint;
+  readonly firstKey: Uint8Array | null;
+  readonly lastKey: Uint8Array | null;
 }
 
 /** Returns the sums of the entries from `low` up to before `high`, at the cost of two look-ups in each run. */
 export function sumEntries(runs: readonly Run[], low: Uint8Array, high: Uint8Array | null): RangeSums {
   const sums = new EntrySums();
-  for (const run of runs) run.addSums(low, high, sums);
-  return { count: Number(sums.count.value), first: sums.first.value, second: sums.second.value };
+  const edges = new RangeEdges();
+  for (const run of runs) run.addSums(low, high, sums, edges);
+  // After a reorg the outermost key may be gone, and the next one is found by merging.
+  const firstKey = edges.firstRemoved ? edgeKey(runs, low, high, 'asc') : edges.first;
+  const lastKey = edges.lastRemoved ? edgeKey(runs, low, high, 'desc') : edges.last;
+  const { count, first, second } = sums;
+  return { count: Number(count.value), first: first.value, second: second.value, firstKey, lastKey };
+}
+
+function edgeKey(
+  runs: readonly Run[],
+  low: Uint8Array,
+  high: Uint8Array | null,
+  order: 'asc' | 'desc',
+): Uint8Array | null {
+  for (const { keys, keyAt } of liveEntries(runs, low, high, order)) return keys.slice(keyAt, keyAt + low.length);
+  return null;
 }
 
 function isBelow(keys: Uint8Array, keyAt: number, high: Uint8Array | null): boolean {

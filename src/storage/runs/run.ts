@@ -1,4 +1,5 @@
 import { pairFirst, pairSecond } from './pair-codec.ts';
+import type { RangeEdges } from './range-edges.ts';
 import type { RunFamily } from './run-family.ts';
 import { RunFilter } from './run-filter.ts';
 import {
@@ -90,55 +91,41 @@ export class Run {
     this.source.prefetch(at, this.#pageOffset(number + 1) - at);
   }
 
-  /** Adds the sums of the entries from `low` up to before `high` to `sums`; `high` null: up to the end. */
-  addSums(low: Uint8Array, high: Uint8Array | null, sums: EntrySums): void {
+  /**
+   * Adds the sums of the entries from `low` up to before `high` to `sums`, and the outermost ones to `edges`; `high` null:
+   * up to the end.
+   */
+  addSums(low: Uint8Array, high: Uint8Array | null, sums: EntrySums, edges: RangeEdges | null = null): void {
     const first = Math.max(0, this.lastPageBelow(low));
     const last = high === null ? this.pages - 1 : this.lastPageBelow(high);
     if (last < first) return;
-    if (first === last) {
-      this.#addPageSums(first, low, high, sums);
-      return;
-    }
-    this.#addPageSums(first, low, null, sums);
+    const visited = this.#addPageSums(first, low, first === last ? high : null, sums, edges);
+    if (first === last) return;
     // The header of a page has the sums of all entries before it.
     sums.addDifference(this.#sumsBefore(last), this.#sumsBefore(first + 1));
-    this.#addPageSums(last, low, high, sums);
+    if (edges !== null && !visited) {
+      let seen = 0;
+      this.#visit(first + 1, low, high, (key, removed) => edges.addFirst(key, removed, seen++));
+    }
+    this.#addPageSums(last, low, high, sums, edges);
+  }
+
+  /**
+   * Calls `visit` with each entry, added or removed, from `low` up to before `high`, in order, until it returns false. The
+   * key is valid during the call.
+   */
+  visitRange(low: Uint8Array, high: Uint8Array | null, visit: EntryVisitor): void {
+    for (let number = Math.max(0, this.lastPageBelow(low)); number < this.pages; number++)
+      if (!this.#visit(number, low, high, visit)) return;
   }
 
   /** Whether the run has an entry, added or removed, from `low` up to before `high`. */
   hasEntries(low: Uint8Array, high: Uint8Array | null): boolean {
     let found = false;
-    const visit = () => {
+    this.visitRange(low, high, () => {
       found = true;
       return false;
-    };
-    for (let number = Math.max(0, this.lastPageBelow(low)); number < this.pages; number++)
-      if (!this.#visit(number, low, high, visit)) break;
-    return found;
-  }
-
-  /**
-   * Returns the key of the first or the last entry from `low` up to before `high`, and whether the newest entry of that
-   * key is a removal; null without one.
-   */
-  edgeEntry(low: Uint8Array, high: Uint8Array, edge: 'first' | 'last'): { key: Uint8Array; removed: boolean } | null {
-    let found: { key: Uint8Array; removed: boolean } | null = null;
-    const { keySize } = this.family;
-    const visit = (key: Uint8Array, removed: boolean) => {
-      const same = found !== null && compareKeys(found.key, 0, key, 0, keySize) === 0;
-      if (edge === 'first' && found !== null && !same) return false;
-      if (same) found!.removed = removed;
-      else found = { key: key.slice(), removed };
-      return true;
-    };
-    if (edge === 'last') {
-      const number = this.lastPageBelow(high);
-      if (number >= 0) this.#visit(number, low, high, visit);
-      return found;
-    }
-    // Entries of one key lie in one page.
-    for (let number = Math.max(0, this.lastPageBelow(low)); number < this.pages && found === null; number++)
-      if (!this.#visit(number, low, high, visit)) break;
+    });
     return found;
   }
 
@@ -146,13 +133,10 @@ export class Run {
   visitPrefix(prefix: Uint8Array, visit: (key: Uint8Array) => void): void {
     const low = new Uint8Array(this.family.keySize);
     low.set(prefix);
-    const high = keyAfterPrefix(prefix, this.family.keySize);
-    const each = (key: Uint8Array) => {
+    this.visitRange(low, keyAfterPrefix(prefix, this.family.keySize), (key) => {
       visit(key);
       return true;
-    };
-    for (let number = Math.max(0, this.lastPageBelow(low)); number < this.pages; number++)
-      if (!this.#visit(number, low, high, each)) return;
+    });
   }
 
   /** Returns the number of the last page whose first key is at most `key`; -1 without one. */
@@ -185,13 +169,25 @@ export class Run {
     return sums;
   }
 
-  #addPageSums(number: number, low: Uint8Array, high: Uint8Array | null, sums: EntrySums): void {
+  /** Adds the sums of the entries of one page. Returns whether there are any. */
+  #addPageSums(
+    number: number,
+    low: Uint8Array,
+    high: Uint8Array | null,
+    sums: EntrySums,
+    edges: RangeEdges | null,
+  ): boolean {
     const { sums: hasSums } = this.family;
     // Doubles add up several times faster, as long as they are exact.
+    let visited = 0;
     let count = 0;
     let first = 0;
     let second = 0;
-    this.#visit(number, low, high, (_key, removed, page, valueAt) => {
+    let lastRemoved = false;
+    this.#visit(number, low, high, (key, removed, page, valueAt) => {
+      if (edges !== null && visited < 2) edges.addFirst(key, removed, visited);
+      visited++;
+      lastRemoved = removed;
       count += removed ? -1 : 1;
       if (!hasSums) return true;
       const a = pairFirst(page, valueAt);
@@ -206,6 +202,8 @@ export class Run {
       return true;
     });
     sums.addSigned(count, first, second);
+    if (visited > 0) edges?.addLast(this.#visited, lastRemoved);
+    return visited > 0;
   }
 
   #visit(number: number, low: Uint8Array, high: Uint8Array | null, visit: EntryVisitor): boolean {

@@ -53,6 +53,8 @@ function expectState(model: RunModel, runs: readonly Run[], bounds: readonly Uin
     if (high !== null && high.toHex() < low.toHex()) continue;
     const sums = sumEntries(runs, low, high);
     expect(sums.count).toBe(expected.length);
+    expect(sums.firstKey?.toHex() ?? null).toBe(expected[0]?.[0] ?? null);
+    expect(sums.lastKey?.toHex() ?? null).toBe(expected.at(-1)?.[0] ?? null);
     if (!family.sums) continue;
     const total = (read: typeof pairFirst) =>
       expected.reduce((sum, [, value]) => sum + BigInt(read(Uint8Array.fromHex(value), 0)), 0n);
