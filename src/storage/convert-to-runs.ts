@@ -118,7 +118,7 @@ class ConvertedRuns {
     const id = ++this.#id;
     const { family } = batch;
     const path = join(this.#folder, runFileName(id, family));
-    const { entries, bytes } = buildRun(family, path, batch.count, (builder) => batch.writeTo(builder));
+    const { entries, bytes } = buildRun(family, id, path, batch.count, (builder) => batch.writeTo(builder));
     this.#writer.insertRun({ id, family, age, entries, bytes }, null);
   }
 }

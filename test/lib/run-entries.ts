@@ -3,6 +3,7 @@ import type { RunBatch } from '../../src/storage/runs/run-batch.ts';
 import { RunBuilder } from '../../src/storage/runs/run-builder.ts';
 import { RunCursor } from '../../src/storage/runs/run-cursor.ts';
 import type { RunFamily } from '../../src/storage/runs/run-family.ts';
+import { FOOTER_SIZE } from '../../src/storage/runs/run-format.ts';
 import type { RunLists } from '../../src/storage/runs/run-lists.ts';
 import { MemorySink, MemorySource } from '../../src/storage/runs/run-source.ts';
 
@@ -13,10 +14,17 @@ export interface EntryCopy {
   readonly value: Uint8Array;
 }
 
+let nextId = 1;
+
+/** Returns an id that no other run of this process has. */
+export function newRunId(): number {
+  return nextId++;
+}
+
 /** Returns the bytes of the run of a batch. */
-export function imageOf(batch: RunBatch): Uint8Array {
+export function imageOf(batch: RunBatch, id = newRunId()): Uint8Array {
   const sink = new MemorySink();
-  const builder = new RunBuilder(batch.family, sink, batch.count);
+  const builder = new RunBuilder(batch.family, id, sink, batch.count);
   batch.writeTo(builder);
   builder.finish();
   return sink.finish();
@@ -25,6 +33,11 @@ export function imageOf(batch: RunBatch): Uint8Array {
 /** Returns the run of a batch, in memory. */
 export function runOf(batch: RunBatch, pinned = false): Run {
   return new Run(batch.family, new MemorySource(batch.family.name, imageOf(batch)), pinned);
+}
+
+/** Returns the id in the footer of a run. */
+export function idOfImage(image: Uint8Array): number {
+  return new DataView(image.buffer, image.byteOffset, image.length).getUint32(image.length - FOOTER_SIZE + 12, true);
 }
 
 /** Returns all entries of a run in order. */

@@ -33,14 +33,14 @@ export function mergeRuns(job: MergeJob, onProgress: () => void = () => {}): Bui
           ? new FileSource(join(runFolder(chainDir), runFileName(source.id, family)))
           : new MemorySource(`${family.name} ${source.id}`, source.image);
       open.push(bytes);
-      const cursor = new RunCursor(new Run(family, bytes, false), true);
+      const cursor = new RunCursor(new Run(family, bytes, false, source.id), true);
       cursor.seekFirst();
       return cursor;
     });
     const inMemory = sources.reduce((sum, { bytes }) => sum + bytes, 0) <= IMAGE_LIMIT;
     const path = inMemory ? null : join(runFolder(chainDir), runFileName(id, family));
     const expected = cursors.reduce((sum, { run }) => sum + run.footer.entries, 0);
-    return buildRun(family, path, expected, (builder) => writeMerged(cursors, builder, job.bottom, onProgress));
+    return buildRun(family, id, path, expected, (builder) => writeMerged(cursors, builder, job.bottom, onProgress));
   } finally {
     for (const source of open) source.close();
   }

@@ -5,11 +5,13 @@ import {
   crc32,
   EntrySums,
   encodeFooter,
+  FORMAT_VERSION,
   indexEntrySize,
   PAGE_HEADER,
   PAGE_SIZE,
   PAGE_SUMS_AT,
   PAGES_PER_BLOCK,
+  placeSeed,
 } from './run-format.ts';
 import { FileSink, MemorySink, type RunSink } from './run-source.ts';
 
@@ -25,18 +27,19 @@ export interface BuiltRun {
 }
 
 /**
- * Builds a run from what `add` adds, in memory or in the file `path`. `expected` is an upper bound of the number of
- * entries. On an error the file is removed.
+ * Builds the run with this id from what `add` adds, in memory or in the file `path`. `expected` is an upper bound of the
+ * number of entries. On an error the file is removed.
  */
 export function buildRun(
   family: RunFamily,
+  id: number,
   path: string | null,
   expected: number,
   add: (builder: RunBuilder) => void,
 ): BuiltRun {
   const sink = path === null ? new MemorySink() : new FileSink(path);
   try {
-    const builder = new RunBuilder(family, sink, expected);
+    const builder = new RunBuilder(family, id, sink, expected);
     add(builder);
     const bytes = builder.finish();
     return { entries: builder.entries, bytes, image: sink.finish() ?? null };
@@ -49,9 +52,10 @@ export function buildRun(
 /** Writes a run from entries in ascending order of their keys. */
 export class RunBuilder {
   readonly #family: RunFamily;
+  readonly #id: number;
   readonly #sink: RunSink;
   readonly #filter: RunFilter | null;
-  readonly #filterSalt: number;
+  readonly #salt = crypto.getRandomValues(new Uint32Array(1))[0]!;
   readonly #index: IndexWriter;
   readonly #sums = new EntrySums();
   #page = new Uint8Array(PAGE_SIZE * 4);
@@ -63,13 +67,13 @@ export class RunBuilder {
   #written = 0;
 
   /** `expected`: an upper bound of the number of entries, which sizes the filter. */
-  constructor(family: RunFamily, sink: RunSink, expected: number) {
+  constructor(family: RunFamily, id: number, sink: RunSink, expected: number) {
     this.#family = family;
+    this.#id = id;
     this.#sink = sink;
-    this.#index = new IndexWriter(family, sink);
+    this.#index = new IndexWriter(family, sink, this.#salt);
     this.#lastKey = new Uint8Array(family.keySize);
-    this.#filterSalt = crypto.getRandomValues(new Uint32Array(1))[0]!;
-    this.#filter = family.filterSize > 0 ? RunFilter.sized(expected, this.#filterSalt) : null;
+    this.#filter = family.filterSize > 0 ? RunFilter.sized(expected, this.#salt) : null;
   }
 
   get entries(): number {
@@ -129,12 +133,13 @@ export class RunBuilder {
     this.#write(filter);
     this.#write(
       encodeFooter(family, {
+        id: this.#id,
         entries: this.#entries,
         pages: this.#index.pages,
         indexAt,
         summaryAt,
         filterAt,
-        filterSalt: this.#filterSalt,
+        salt: this.#salt,
         footerAt: this.#written,
         summaryCrc: crc32(summary),
         filterCrc: crc32(filter),
@@ -151,7 +156,8 @@ export class RunBuilder {
     this.#page.fill(0, this.#used, end);
     this.#view.setUint32(0, this.#pageEntries, true);
     this.#view.setUint32(4, this.#used, true);
-    this.#view.setUint32(end - CRC_SIZE, crc32(this.#page.subarray(0, end - CRC_SIZE)), true);
+    const seed = placeSeed({ format: FORMAT_VERSION, salt: this.#salt }, this.#index.pages - 1);
+    this.#view.setUint32(end - CRC_SIZE, crc32(this.#page.subarray(0, end - CRC_SIZE), seed), true);
     this.#write(this.#page.subarray(0, end));
     this.#used = PAGE_HEADER;
     this.#pageEntries = 0;
@@ -175,6 +181,7 @@ export class RunBuilder {
 class IndexWriter {
   readonly #family: RunFamily;
   readonly #sink: RunSink;
+  readonly #salt: number;
   readonly #entrySize: number;
   readonly #block: Uint8Array;
   readonly #view: DataView;
@@ -183,9 +190,10 @@ class IndexWriter {
   #blocks = 0;
   pages = 0;
 
-  constructor(family: RunFamily, sink: RunSink) {
+  constructor(family: RunFamily, sink: RunSink, salt: number) {
     this.#family = family;
     this.#sink = sink;
+    this.#salt = salt;
     this.#entrySize = indexEntrySize(family);
     this.#block = new Uint8Array(this.#entrySize * PAGES_PER_BLOCK + 4);
     this.#view = new DataView(this.#block.buffer);
@@ -207,7 +215,8 @@ class IndexWriter {
   finishBlock(): void {
     if (this.#blockPages === 0) return;
     const length = this.#blockPages * this.#entrySize;
-    this.#view.setUint32(length, crc32(this.#block.subarray(0, length)), true);
+    const seed = placeSeed({ format: FORMAT_VERSION, salt: this.#salt }, ~(this.#blocks - 1));
+    this.#view.setUint32(length, crc32(this.#block.subarray(0, length), seed), true);
     this.#sink.writeAside(this.#block.subarray(0, length + 4));
     this.#blockPages = 0;
   }

@@ -1,6 +1,6 @@
 import type { Run } from './run.ts';
 import { compareKeys, PAGE_SIZE } from './run-format.ts';
-import { DecodedPage, verifyPage } from './run-page.ts';
+import { DecodedPage } from './run-page.ts';
 
 /** Pages that a scan of a whole run reads at once. */
 const READ_AHEAD_PAGES = 64;
@@ -135,7 +135,7 @@ class PageReader {
       this.#pages = this.#run.readPages(number, READ_AHEAD_PAGES, this.#buffers[0]!);
     }
     const page = this.#pages[number - this.#first]!;
-    verifyPage(page, this.#run.source.name);
+    this.#run.verifyPage(number, page);
     return page;
   }
 }

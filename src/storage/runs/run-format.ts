@@ -9,7 +9,9 @@ import type { RunFamily } from './run-family.ts';
  *
  * A page holds a header and entries of `shared prefix, length * 2 + removed, rest of the key, value`. Entries of one key
  * lie in one page. An index block holds the first key and the offset of up to 64 pages, the summary the first key of
- * each index block, and the footer, which comes last, the offsets of all. Every part has a CRC-32.
+ * each index block, and the footer, which comes last, the offsets of all. Every part has a CRC-32. Those of pages and
+ * index blocks begin with a value for run and place (`placeSeed`), so that a part of another run, or of another place of
+ * the same run, is detected.
  *
  * An entry is added or removed: a removal takes back the entry of the same key in an older run. A removal followed by
  * an addition of the same key in one run replaces the older entry.
@@ -20,13 +22,14 @@ export const PAGE_HEADER = 32;
 /** Offset of these sums in a page. */
 export const PAGE_SUMS_AT = 8;
 export const CRC_SIZE = 4;
-/** CRC-32 of any bytes followed by their own CRC-32, little-endian. */
+/** CRC-32 of any bytes followed by their own CRC-32, little-endian, from whatever initial value. */
 export const CRC_RESIDUE = 0x2144df1c;
 export const PAGES_PER_BLOCK = 64;
 /** Bytes of an offset of a page in the index. */
 const OFFSET_SIZE = 6;
 export const FOOTER_SIZE = 128;
-const FORMAT_VERSION = 1;
+/** In version 1 checksums were not bound to the place, and the footer had no id. */
+export const FORMAT_VERSION = 2;
 /** "obvrun" and two zero bytes. */
 const MAGIC = Uint8Array.of(0x6f, 0x62, 0x76, 0x72, 0x75, 0x6e, 0, 0);
 
@@ -119,13 +122,17 @@ export class EntrySums {
 }
 
 export interface RunFooter {
+  readonly format: number;
+  /** Id in the list of runs; 0 in format 1. */
+  readonly id: number;
   readonly entries: number;
   readonly pages: number;
   /** Offset of the first byte after the pages, where the index begins. */
   readonly indexAt: number;
   readonly summaryAt: number;
   readonly filterAt: number;
-  readonly filterSalt: number;
+  /** Random number of the run, for its filter and its checksums. */
+  readonly salt: number;
   readonly footerAt: number;
   readonly summaryCrc: number;
   readonly filterCrc: number;
@@ -133,7 +140,14 @@ export interface RunFooter {
   readonly sums: EntrySums;
 }
 
-export function encodeFooter(family: RunFamily, footer: RunFooter): Uint8Array {
+/**
+ * Returns the initial value of the checksum of a part of a run. Pages have numbers from 0 on, index blocks from -1 down.
+ */
+export function placeSeed({ format, salt }: Pick<RunFooter, 'format' | 'salt'>, part: number): number {
+  return format === 1 ? 0 : (salt + Math.imul(part, 0x9e3779b1)) >>> 0;
+}
+
+export function encodeFooter(family: RunFamily, footer: Omit<RunFooter, 'format'>): Uint8Array {
   const bytes = new Uint8Array(FOOTER_SIZE);
   const view = new DataView(bytes.buffer);
   bytes.set(MAGIC);
@@ -141,9 +155,10 @@ export function encodeFooter(family: RunFamily, footer: RunFooter): Uint8Array {
   bytes[9] = family.code;
   bytes[10] = family.keySize;
   bytes[11] = family.filterSize;
+  view.setUint32(12, footer.id, true);
   const numbers = [footer.entries, footer.pages, footer.indexAt, footer.summaryAt, footer.filterAt, footer.footerAt];
   for (const [i, value] of numbers.entries()) view.setFloat64(16 + i * 8, value, true);
-  view.setUint32(64, footer.filterSalt, true);
+  view.setUint32(64, footer.salt, true);
   view.setUint32(68, footer.summaryCrc, true);
   view.setUint32(72, footer.filterCrc, true);
   footer.sums.put(view, 80);
@@ -156,20 +171,24 @@ export function decodeFooter(family: RunFamily, bytes: Uint8Array, size: number,
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   if (view.getUint32(FOOTER_SIZE - 4, true) !== crc32(bytes.subarray(0, FOOTER_SIZE - 4)) || !hasMagic(bytes))
     throw damagedRun(name);
-  if (bytes[8] !== FORMAT_VERSION) throw new DecodeError(`run ${name} has format ${bytes[8]}, not ${FORMAT_VERSION}`);
+  const format = bytes[8]!;
+  if (format < 1 || format > FORMAT_VERSION)
+    throw new DecodeError(`run ${name} has format ${format}; this version reads up to ${FORMAT_VERSION}`);
   if (bytes[9] !== family.code || bytes[10] !== family.keySize || bytes[11] !== family.filterSize)
     throw new DecodeError(`run ${name} does not hold ${family.name}`);
   const number = (i: number) => view.getFloat64(16 + i * 8, true);
   const sums = new EntrySums();
   sums.load(view, 80);
   const footer: RunFooter = {
+    format,
+    id: view.getUint32(12, true),
     entries: number(0),
     pages: number(1),
     indexAt: number(2),
     summaryAt: number(3),
     filterAt: number(4),
     footerAt: number(5),
-    filterSalt: view.getUint32(64, true),
+    salt: view.getUint32(64, true),
     summaryCrc: view.getUint32(68, true),
     filterCrc: view.getUint32(72, true),
     sums,
@@ -182,12 +201,13 @@ function hasMagic(bytes: Uint8Array): boolean {
   return MAGIC.every((byte, i) => bytes[i] === byte);
 }
 
-export function damagedRun(name: string): DecodeError {
-  return new DecodeError(`run ${name} is damaged`);
+/** Returns the error of a damaged run. `part` names the part, as in `page 3`; without one it is the run as a whole. */
+export function damagedRun(name: string, part: string | null = null): DecodeError {
+  return new DecodeError(`run ${name} is damaged${part === null ? '' : ` in ${part}`}`);
 }
 
-export function crc32(bytes: Uint8Array): number {
-  return Bun.hash.crc32(bytes);
+export function crc32(bytes: Uint8Array, seed = 0): number {
+  return Bun.hash.crc32(bytes, seed);
 }
 
 /** Compares two keys of the same width as bytes. */

@@ -18,7 +18,7 @@ export function openRun(chainDir: string, record: RunRecord, manifest: RunManife
     ? new MemorySource(`${family.name} ${id}`, manifest.image(id))
     : new FileSource(join(runFolder(chainDir), runFileName(id, family)));
   try {
-    return new Run(family, source, pinned);
+    return new Run(family, source, pinned, id);
   } catch (error) {
     source.close();
     throw error;

@@ -1,5 +1,5 @@
 import type { RunFamily } from './run-family.ts';
-import { CRC_RESIDUE, CRC_SIZE, crc32, damagedRun, PAGE_HEADER } from './run-format.ts';
+import { CRC_RESIDUE, CRC_SIZE, crc32, PAGE_HEADER } from './run-format.ts';
 
 /** An entry of a page. Its value is `bytes` from `from` up to before `to`, and valid as long as the page. */
 export interface PageEntry {
@@ -16,9 +16,9 @@ function usedBytes(page: Uint8Array): number {
   return (page[4]! | (page[5]! << 8) | (page[6]! << 16) | (page[7]! << 24)) >>> 0;
 }
 
-/** Throws DecodeError if the checksum of a page is wrong. */
-export function verifyPage(page: Uint8Array, name: string): void {
-  if (page.length < PAGE_HEADER + CRC_SIZE || crc32(page) !== CRC_RESIDUE) throw damagedRun(name);
+/** Whether the checksum of a page is right for its place, which `seed` stands for. */
+export function isIntactPage(page: Uint8Array, seed: number): boolean {
+  return page.length >= PAGE_HEADER + CRC_SIZE && crc32(page, seed) === CRC_RESIDUE;
 }
 
 /** Returns the newest entry of a key in a page; null without one. */

@@ -215,6 +215,7 @@ export class RunStore implements RunLists {
     const inTable = batch.bytes <= IMAGE_LIMIT;
     const { image, bytes, entries } = buildRun(
       family,
+      id,
       inTable ? null : this.#path(id, family),
       batch.count,
       (builder) => batch.writeTo(builder),
@@ -254,7 +255,7 @@ export class RunStore implements RunLists {
     const open = this.#open.get(family)!;
     const source =
       image === null ? new FileSource(this.#path(id, family)) : new MemorySource(`${family.name} ${id}`, image);
-    const run = new Run(family, source, isPinned(family));
+    const run = new Run(family, source, isPinned(family), id);
     const at = replaces.length === 0 ? open.length : open.findIndex((other) => other.record.id === replaces[0]);
     for (const old of open.splice(at, replaces.length, { record, run })) {
       old.run.close();

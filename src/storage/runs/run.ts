@@ -1,3 +1,4 @@
+import { DecodeError } from '../../util/bytes.ts';
 import { pairFirst, pairSecond } from './pair-codec.ts';
 import type { RangeEdges } from './range-edges.ts';
 import type { RunFamily } from './run-family.ts';
@@ -13,9 +14,10 @@ import {
   keyAfterPrefix,
   PAGE_SUMS_AT,
   PAGES_PER_BLOCK,
+  placeSeed,
   type RunFooter,
 } from './run-format.ts';
-import { type EntryVisitor, findInPage, type PageEntry, verifyPage, visitPage } from './run-page.ts';
+import { type EntryVisitor, findInPage, isIntactPage, type PageEntry, visitPage } from './run-page.ts';
 import type { RunSource } from './run-source.ts';
 
 /** Runs of up to this many pages have their index in memory, at most 170 kB each. */
@@ -43,9 +45,9 @@ export class Run {
 
   /**
    * With `pinned`, the filter and the index stay in memory, so that a look-up reads one page or none. Small runs keep
-   * their index anyway.
+   * their index anyway. `id`: the id that the list of runs has for it; null for any.
    */
-  constructor(family: RunFamily, source: RunSource, pinned: boolean) {
+  constructor(family: RunFamily, source: RunSource, pinned: boolean, id: number | null = null) {
     this.family = family;
     this.source = source;
     this.#entrySize = indexEntrySize(family);
@@ -53,11 +55,16 @@ export class Run {
     if (source.size < FOOTER_SIZE) throw damagedRun(source.name);
     const footer = source.read(source.size - FOOTER_SIZE, FOOTER_SIZE, new Uint8Array(FOOTER_SIZE));
     this.footer = decodeFooter(family, footer, source.size, source.name);
-    const { summaryAt, filterAt, footerAt, filterSalt, summaryCrc, filterCrc, indexAt } = this.footer;
-    this.#summary = this.#readPart(summaryAt, filterAt, summaryCrc);
+    if (id !== null && this.footer.format > 1 && this.footer.id !== id)
+      throw new DecodeError(`run ${source.name} is damaged: it holds run ${this.footer.id}`);
+    const { summaryAt, filterAt, footerAt, salt, summaryCrc, filterCrc, indexAt } = this.footer;
+    this.#summary = this.#readPart('the summary', summaryAt, filterAt, summaryCrc);
     this.#filter =
       pinned && family.filterSize > 0
-        ? new RunFilter(new Uint32Array(this.#readPart(filterAt, footerAt, filterCrc).slice().buffer), filterSalt)
+        ? new RunFilter(
+            new Uint32Array(this.#readPart('the filter', filterAt, footerAt, filterCrc).slice().buffer),
+            salt,
+          )
         : null;
     this.#blockBuffer = new Uint8Array(this.#entrySize * PAGES_PER_BLOCK + 4);
     this.#block = this.#blockBuffer;
@@ -157,9 +164,14 @@ export class Run {
     const length = this.#pageOffset(number + 1) - at;
     if (length > this.#buffer.length) this.#buffer = new Uint8Array(length);
     this.#page = this.source.read(at, length, this.#buffer);
-    verifyPage(this.#page, this.source.name);
+    this.verifyPage(number, this.#page);
     this.#pageNumber = number;
     return this.#page;
+  }
+
+  /** Throws DecodeError if `page` is not the intact page of this number. */
+  verifyPage(number: number, page: Uint8Array): void {
+    if (!isIntactPage(page, placeSeed(this.footer, number))) throw damagedRun(this.source.name, `page ${number}`);
   }
 
   #sumsBefore(number: number): EntrySums {
@@ -221,9 +233,9 @@ export class Run {
     return offsets.slice(0, -1).map((at, i) => bytes.subarray(at - from, offsets[i + 1]! - from));
   }
 
-  #readPart(from: number, to: number, crc: number): Uint8Array {
+  #readPart(part: string, from: number, to: number, crc: number): Uint8Array {
     const bytes = this.source.read(from, to - from, new Uint8Array(to - from));
-    if (crc32(bytes) !== crc) throw damagedRun(this.source.name);
+    if (crc32(bytes) !== crc) throw damagedRun(this.source.name, part);
     return bytes;
   }
 
@@ -233,16 +245,17 @@ export class Run {
     const index = new Uint8Array(this.footer.pages * this.#entrySize);
     for (let at = 0, to = 0; at < size; at += stride + 4, to += stride) {
       const length = Math.min(stride, index.length - to);
-      index.set(this.#readBlockAt(at, length), to);
+      index.set(this.#readBlockAt(at / (stride + 4), at, length), to);
     }
     return index;
   }
 
-  #readBlockAt(at: number, length: number): Uint8Array {
+  #readBlockAt(number: number, at: number, length: number): Uint8Array {
     const bytes = this.source.read(this.footer.indexAt + at, length + 4, this.#blockBuffer);
     const entries = bytes.subarray(0, length);
     const crc = new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getUint32(length, true);
-    if (crc32(entries) !== crc) throw damagedRun(this.source.name);
+    if (crc32(entries, placeSeed(this.footer, ~number)) !== crc)
+      throw damagedRun(this.source.name, `index block ${number}`);
     return entries;
   }
 
@@ -252,7 +265,7 @@ export class Run {
     if (number === this.#blockNumber) return pages;
     this.#blockNumber = -1;
     const stride = this.#entrySize * PAGES_PER_BLOCK + 4;
-    this.#block = this.#readBlockAt(number * stride, pages * this.#entrySize);
+    this.#block = this.#readBlockAt(number, number * stride, pages * this.#entrySize);
     this.#blockNumber = number;
     return pages;
   }

@@ -29,7 +29,7 @@ function writeFile(family: RunFamily, path: string): void {
     }),
   );
   const sink = new FileSink(path);
-  const builder = new RunBuilder(family, sink, batch.count);
+  const builder = new RunBuilder(family, 1, sink, batch.count);
   batch.writeTo(builder);
   builder.finish();
   sink.finish();
@@ -167,13 +167,60 @@ describe.each([
     writeFileSync(path, intact);
   });
 
-  // One part as a whole in the place of the same part of another run.
-  test('parts of two runs are not mixed', () => {
+  // One part as a whole in the place of the same part of another run with the same entries.
+  test('a part of another run is detected', () => {
     const other = join(dir, 'other.run');
     writeFile(family, other);
-    const bytes = readFileSync(other);
-    bytes.set(intact.subarray(parts.footer), parts.footer);
-    if (family.filterSize > 0) expect(outcome(bytes, true)).not.toBeNull();
-    else expect(outcome(bytes, true)).toBeNull();
+    const foreign = readFileSync(other);
+    const { index, summary, filter, footer } = parts;
+    const ranges: [name: string, from: number, to: number][] = [
+      ['the first page', 0, 4096],
+      ['a page', 4096 * 9, 4096 * 10],
+      ['the index', index, summary],
+      ['the footer', footer, intact.length],
+    ];
+    if (family.filterSize > 0) ranges.push(['the filter', filter, footer]);
+    for (const [name, from, to] of ranges) {
+      const bytes = Uint8Array.from(intact);
+      bytes.set(foreign.subarray(from, to), from);
+      expect([name, outcome(bytes, true) !== null]).toEqual([name, true]);
+    }
+  });
+
+  test('a page and an index block at another place of the same run are detected', () => {
+    const blockSize = (family.keySize + 6) * 64 + 4;
+    for (const [from, to, length] of [
+      [4096 * 9, 4096 * 10, 4096],
+      [0, 4096, 4096],
+      [parts.index, parts.index + blockSize, blockSize],
+    ] as const) {
+      const bytes = Uint8Array.from(intact);
+      bytes.copyWithin(to, from, from + length);
+      expect(outcome(bytes, true)).not.toBeNull();
+      expect(outcome(bytes, false)).not.toBeNull();
+    }
+  });
+
+  test('another run in the place of a listed one is detected when it is opened', () => {
+    const source = new MemorySource(path, intact);
+    expect(new Run(family, source, false, 1).footer.id).toBe(1);
+    expect(() => new Run(family, source, false, 2)).toThrow(`run ${path} is damaged: it holds run 1`);
+  });
+
+  // As runs were written before checksums were bound to their place.
+  test('a run of format 1 is read', () => {
+    const bytes = Uint8Array.from(intact);
+    const view = new DataView(bytes.buffer);
+    const sum = (from: number, to: number) => view.setUint32(to, Bun.hash.crc32(bytes.subarray(from, to)), true);
+    for (let at = 0; at < parts.index; at += 4096) sum(at, at + 4092);
+    const stride = (family.keySize + 6) * 64 + 4;
+    for (let at = parts.index; at < parts.summary; at += stride) sum(at, Math.min(at + stride, parts.summary) - 4);
+    bytes[parts.footer + 8] = 1;
+    view.setUint32(parts.footer + 12, 0);
+    sum(parts.footer, bytes.length - 4);
+    for (const pinned of [true, false]) expect(outcome(bytes, pinned)).toBeNull();
+    expect(new Run(family, new MemorySource(path, bytes), false, 77).pages).toBeGreaterThan(64);
+    bytes[4096 * 7 + 100]! ^= 8;
+    expect(outcome(bytes, true)?.message).toBe(`run ${path} is damaged in page 7`);
   });
 });

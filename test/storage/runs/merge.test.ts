@@ -13,7 +13,7 @@ import { keyAfterPrefix } from '../../../src/storage/runs/run-format.ts';
 import { runFileName, runFolder } from '../../../src/storage/runs/run-manifest.ts';
 import { allLiveEntries, type LiveEntry, liveEntries, sumEntries } from '../../../src/storage/runs/run-range.ts';
 import { MemorySource } from '../../../src/storage/runs/run-source.ts';
-import { entriesOf, imageOf } from '../../lib/run-entries.ts';
+import { entriesOf, idOfImage, imageOf, newRunId } from '../../lib/run-entries.ts';
 import { changesOf, type KeyChange, keyOf, RunModel } from '../../lib/run-model.ts';
 
 let dir: string;
@@ -73,16 +73,14 @@ function expectState(model: RunModel, runs: readonly Run[], bounds: readonly Uin
   }
 }
 
-let nextId = 1;
-
 /** Merges images, through files if `inFiles`. Returns the image of the result. */
 function merge(family: RunFamily, images: readonly Uint8Array[], bottom: boolean, inFiles: boolean): Uint8Array {
   const sources = images.map((image) => {
-    const id = nextId++;
+    const id = idOfImage(image);
     if (inFiles) writeFileSync(join(runFolder(dir), runFileName(id, family)), image);
     return { id, bytes: image.length, image: inFiles ? null : image };
   });
-  const result = mergeRuns({ chainDir: dir, family, id: nextId++, sources, bottom });
+  const result = mergeRuns({ chainDir: dir, family, id: newRunId(), sources, bottom });
   expect(result.bytes).toBe(result.image!.length);
   expect(result.entries).toBe(new Run(family, new MemorySource('merged', result.image!), false).footer.entries);
   return result.image!;

@@ -27,7 +27,7 @@ function withRuns(batch: RunBatch, check: (run: Run, size: number) => void): voi
     check(new Run(batch.family, new MemorySource('memory', image), pinned), image.length);
   const path = join(dir, `${files++}.run`);
   const sink = new FileSink(path);
-  const builder = new RunBuilder(batch.family, sink, batch.count);
+  const builder = new RunBuilder(batch.family, 1, sink, batch.count);
   batch.writeTo(builder);
   const size = builder.finish();
   sink.finish();
