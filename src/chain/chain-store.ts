@@ -111,6 +111,8 @@ export class ChainStore {
     this.#metaWriter = new MetaWriter(this.#db);
     this.#lastSeq = this.#eventWriter.last;
     this.filters = filters ? new FilterIndex(this.#db, dir, magic, this) : null;
+    // The last run may have ended before merges that were due.
+    this.merges.schedule();
   }
 
   /** Reserves the next event number; the event need not be stored. Must not be called within a commit. */

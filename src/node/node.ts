@@ -110,6 +110,7 @@ export class Node {
         { verifier: this.#pool, clock, log, mergeRuns: (job) => this.#merges.mergeRuns(job) },
       );
     } catch (error) {
+      this.#merges.close();
       closeDatabase(this.#database);
       throw storageProblem(error, config.chainDir, syncAgainAdvice(config.chainDir));
     }

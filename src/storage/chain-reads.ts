@@ -11,12 +11,15 @@ import { EventStore } from './event-store.ts';
 import { FilterStore } from './filter-store.ts';
 import { type HeaderRecord, HeaderStore } from './header-store.ts';
 import { MetaStore } from './meta-store.ts';
-import { ReaderRuns } from './runs/run-lists.ts';
+import { ReaderRuns, RunFileMissing } from './runs/run-lists.ts';
 import { ScriptStore } from './script-store.ts';
 import { type TxRecord, TxStore } from './tx-store.ts';
 import { openUndo, UNDO_CHECKSUM_SIZE } from './undo-record.ts';
 
 const READER_CACHE_MIB = 64;
+
+/** Snapshots that are begun until the files of one are all there. */
+const SNAPSHOT_ATTEMPTS = 3;
 
 /**
  * Read access to the chain on a read-only connection of its own. A reply is read inside one `snapshot`, so that all of
@@ -53,14 +56,20 @@ export class ChainReads {
   /** Runs `read` on one state of the database. `read` is synchronous; snapshots may nest. */
   snapshot<T>(read: () => T): T {
     if (this.#db.inTransaction) return read();
-    return readSnapshot(this.#db, () => {
-      this.#runs.beginSnapshot();
+    for (let attempt = 1; ; attempt++)
       try {
-        return read();
-      } finally {
-        this.#runs.endSnapshot();
+        return readSnapshot(this.#db, () => {
+          this.#runs.beginSnapshot();
+          try {
+            return read();
+          } finally {
+            this.#runs.endSnapshot();
+          }
+        });
+      } catch (error) {
+        // Thrown before `read` was called: the snapshot was older than the files that it names.
+        if (!(error instanceof RunFileMissing) || attempt === SNAPSHOT_ATTEMPTS) throw error;
       }
-    });
   }
 
   /** Returns the tip of the active chain, which is the genesis block from the first commit on. */

@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { join } from 'node:path';
+import { DecodeError } from '../../util/bytes.ts';
 import { Run } from './run.ts';
 import type { RunFamily } from './run-family.ts';
 import { RunManifest, type RunRecord, runFileName, runFolder } from './run-manifest.ts';
@@ -25,18 +26,21 @@ export function openRun(chainDir: string, record: RunRecord, manifest: RunManife
   }
 }
 
+/** A file of the list is missing, since it left the list after the snapshot began: a later snapshot does not name it. */
+export class RunFileMissing extends Error {
+  override readonly name = 'RunFileMissing';
+}
+
 /**
- * The runs that a read-only connection sees. Each call compares the version of the list in the current snapshot with
- * the opened runs. The files of a family are opened at its first use, all at once: the writer removes a file a minute
- * after it left the list.
+ * The runs that a read-only connection sees. The files of all families are opened when the list is read: the writer
+ * removes a file a minute after it left the list, and a snapshot may be older than that when it first reads a family.
  */
 export class ReaderRuns implements RunLists {
   readonly #dir: string;
   readonly #manifest: RunManifest;
   readonly #open = new Map<number, Run>();
-  #lists = new Map<RunFamily, Run[]>();
-  /** The current list by family, the youngest first. */
-  #records = new Map<RunFamily, RunRecord[]>();
+  /** The runs of each family, the youngest first; or the error of a run that cannot be opened. */
+  #lists = new Map<RunFamily, Run[] | Error>();
   #version = -1;
   #inSnapshot = false;
   /** Whether the opened runs are those of the current snapshot. */
@@ -49,17 +53,22 @@ export class ReaderRuns implements RunLists {
 
   runsOf(family: RunFamily): readonly Run[] {
     if (!this.#checked) {
-      const { version } = this.#manifest;
-      if (version !== this.#version) this.#reload(version);
+      this.#checkList();
       this.#checked = this.#inSnapshot;
     }
-    return this.#lists.get(family) ?? this.#openFamily(family);
+    const list = this.#lists.get(family) ?? [];
+    if (list instanceof Error) throw list;
+    return list;
   }
 
-  /** Called where a snapshot begins: the list is read once until `endSnapshot`. */
+  /**
+   * Must be called as the first read of a snapshot: reads the list, which stays the same until `endSnapshot`. Throws
+   * RunFileMissing if a file of the list was removed meanwhile; the caller begins another snapshot.
+   */
   beginSnapshot(): void {
+    this.#checkList();
     this.#inSnapshot = true;
-    this.#checked = false;
+    this.#checked = true;
   }
 
   endSnapshot(): void {
@@ -74,8 +83,15 @@ export class ReaderRuns implements RunLists {
     this.#version = -1;
   }
 
-  /** Closes the runs that left the list. */
+  /** Compares the version of the list in the current snapshot with the opened runs. */
+  #checkList(): void {
+    const { version } = this.#manifest;
+    if (version !== this.#version) this.#reload(version);
+  }
+
+  /** Opens the runs of the list and closes those that left it. */
   #reload(version: number): void {
+    this.#version = -1;
     const records = this.#manifest.all();
     const current = new Set(records.map(({ id }) => id));
     for (const [id, run] of this.#open)
@@ -84,19 +100,21 @@ export class ReaderRuns implements RunLists {
         this.#open.delete(id);
       }
     this.#lists = new Map();
-    this.#records = new Map();
     for (const record of records) {
-      const list = this.#records.get(record.family) ?? [];
-      list.unshift(record);
-      this.#records.set(record.family, list);
+      const list = this.#lists.get(record.family) ?? [];
+      if (list instanceof Error) continue;
+      try {
+        list.unshift(this.#run(record));
+        this.#lists.set(record.family, list);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+          throw new RunFileMissing(`the database needs ${(error as NodeJS.ErrnoException).path}, which is missing`);
+        // A damaged run must not stop reads of other families.
+        if (!(error instanceof DecodeError)) throw error;
+        this.#lists.set(record.family, error);
+      }
     }
     this.#version = version;
-  }
-
-  #openFamily(family: RunFamily): readonly Run[] {
-    const list = (this.#records.get(family) ?? []).map((record) => this.#run(record));
-    this.#lists.set(family, list);
-    return list;
   }
 
   #run(record: RunRecord): Run {

@@ -66,6 +66,8 @@ export class RunStore implements RunLists {
   #job: MergeJob | null = null;
   /** Files that left the list, with the monotonic time of that. */
   #dropped: { readonly path: string; readonly at: number }[] = [];
+  /** Removes dropped files; null without any. */
+  #removal: ReturnType<typeof setTimeout> | null = null;
 
   /** Removes files that the list does not name. Throws OperatorError if one that it names is missing or damaged. */
   constructor(db: Database, chainDir: string, clock: Clock) {
@@ -201,7 +203,10 @@ export class RunStore implements RunLists {
     this.#replaceRuns(merged);
   }
 
+  /** Closes the runs. Files that left the list are removed by the next start. */
   close(): void {
+    if (this.#removal !== null) clearTimeout(this.#removal);
+    this.#removal = null;
     for (const list of this.#open.values()) for (const { run } of list) run.close();
     this.#open.clear();
   }
@@ -263,12 +268,32 @@ export class RunStore implements RunLists {
         this.#dropped.push({ path: this.#path(old.record.id, family), at: this.#clock.monotonicMs() });
     }
     this.#lists.delete(family);
+    this.#scheduleRemoval();
+  }
+
+  /** Removes files a minute after they left the list, whether commits follow or not. */
+  #scheduleRemoval(): void {
+    const [oldest] = this.#dropped;
+    if (oldest === undefined || this.#removal !== null) return;
+    const remaining = Math.max(1, REMOVAL_DELAY_MS - (this.#clock.monotonicMs() - oldest.at));
+    this.#removal = setTimeout(() => {
+      this.#removal = null;
+      this.#removeDropped();
+      this.#scheduleRemoval();
+    }, remaining);
+    this.#removal.unref();
   }
 
   #removeDropped(): void {
     const now = this.#clock.monotonicMs();
-    while (this.#dropped.length > 0 && now - this.#dropped[0]!.at >= REMOVAL_DELAY_MS)
-      rmSync(this.#dropped.shift()!.path, { force: true });
+    while (this.#dropped.length > 0 && now - this.#dropped[0]!.at >= REMOVAL_DELAY_MS) {
+      const { path } = this.#dropped.shift()!;
+      try {
+        rmSync(path, { force: true });
+      } catch {
+        // The next start removes it.
+      }
+    }
   }
 
   #path(id: number, family: RunFamily): string {

@@ -1,12 +1,12 @@
 import { Database } from 'bun:sqlite';
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, jest, test } from 'bun:test';
 import { mkdtempSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { readSnapshot } from '../../../src/storage/database.ts';
 import { type MergeJob, mergeRuns } from '../../../src/storage/runs/merge-runs.ts';
-import { ReaderRuns } from '../../../src/storage/runs/run-lists.ts';
+import { ReaderRuns, RunFileMissing } from '../../../src/storage/runs/run-lists.ts';
 import { RunManifest, runFileName, runFolder } from '../../../src/storage/runs/run-manifest.ts';
 import { ChangeSource, liveState, StoreOfRuns } from '../../lib/run-chain.ts';
 import { imageOf } from '../../lib/run-entries.ts';
@@ -127,6 +127,80 @@ describe('a store of runs', () => {
     expect(files()).toEqual(listed());
     // Open files stay readable, and the next read is of the new state.
     expect(readSnapshot(reader, () => liveState(late))).toEqual(source.state());
+    late.close();
+    reader.close();
+    runs.close();
+  });
+
+  // A read may first look at headers and blocks for longer than removed files are kept.
+  test('a snapshot reads a family for the first time after the files of its list were removed', () => {
+    const runs = new StoreOfRuns(dir);
+    const source = new ChangeSource(11);
+    for (let i = 0; i < 8; i++) runs.commit(source.next(LARGE, true));
+    const before = source.state();
+    const old = files();
+    const reader = new Database(join(dir, 'chain.db'), { readonly: true });
+    const late = new ReaderRuns(reader, dir);
+    const seen = readSnapshot(reader, () => {
+      late.beginSnapshot();
+      expect(runs.merge()).toBe(1);
+      runs.clock.advance(60_000);
+      runs.commit(source.next(3, false));
+      for (const name of old) expect(files()).not.toContain(name);
+      const state = liveState(late);
+      late.endSnapshot();
+      return state;
+    });
+    expect(seen).toEqual(before);
+    late.close();
+    reader.close();
+    runs.close();
+  });
+
+  test('removes merged files after a minute without a commit', () => {
+    jest.useFakeTimers();
+    const runs = new StoreOfRuns(dir);
+    try {
+      const source = new ChangeSource(13);
+      for (let i = 0; i < 8; i++) runs.commit(source.next(LARGE, true));
+      expect(runs.merge()).toBe(1);
+      const all = files();
+      const pass = (ms: number) => {
+        runs.clock.advance(ms);
+        jest.advanceTimersByTime(ms);
+      };
+      pass(59_999);
+      expect(files()).toEqual(all);
+      pass(1);
+      expect(files()).toEqual(listed());
+      expect(jest.getTimerCount()).toBe(0);
+    } finally {
+      runs.close();
+      jest.useRealTimers();
+    }
+  });
+
+  test('a snapshot that names removed files is begun again', () => {
+    const runs = new StoreOfRuns(dir);
+    const source = new ChangeSource(12);
+    for (let i = 0; i < 8; i++) runs.commit(source.next(LARGE, true));
+    const reader = new Database(join(dir, 'chain.db'), { readonly: true });
+    const late = new ReaderRuns(reader, dir);
+    expect(() =>
+      readSnapshot(reader, () => {
+        // Another read begins the snapshot, and the list is read when the files are gone.
+        new RunManifest(reader).all();
+        expect(runs.merge()).toBe(1);
+        runs.clock.advance(60_000);
+        runs.commit(source.next(3, false));
+        late.beginSnapshot();
+      }),
+    ).toThrow(RunFileMissing);
+    const seen = readSnapshot(reader, () => {
+      late.beginSnapshot();
+      return liveState(late);
+    });
+    expect(seen).toEqual(source.state());
     late.close();
     reader.close();
     runs.close();
