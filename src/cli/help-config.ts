@@ -22,7 +22,7 @@ function kindText({ allowed, unit }: Setting<unknown>): string {
 
 function defaultText(setting: Setting<unknown>): string {
   if (setting.defaultText) return setting.defaultText;
-  const value = setting.fallback({ network: 'main', dev: false, dataHome: '', cores: 1 });
+  const value = setting.fallback({ network: 'main', dev: false, dataHome: '', cores: 1, memory: 0 });
   if (value === null || (Array.isArray(value) && value.length === 0)) return 'none';
   if (Array.isArray(value)) return value.join(',');
   return setting.kind === 'address' ? hostPortText(value as Address) : String(value);

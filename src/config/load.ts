@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { availableParallelism, homedir } from 'node:os';
+import { availableParallelism, homedir, totalmem } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { NetworkName } from '../params/network-params.ts';
 import { type Config, KEYS, type Key, SETTINGS } from './schema.ts';
@@ -23,6 +23,8 @@ export interface Host {
   readonly cwd: string;
   readonly home: string;
   readonly cores: number;
+  /** Memory of the machine or of the control group, bytes. */
+  readonly memory: number;
   /** Throws the errors of node:fs. */
   readText(path: string): string;
 }
@@ -33,6 +35,7 @@ export function thisHost(): Host {
     cwd: process.cwd(),
     home: homedir(),
     cores: availableParallelism(),
+    memory: process.constrainedMemory() || totalmem(),
     readText: (path) => readFileSync(path, 'utf8'),
   };
 }
@@ -122,11 +125,11 @@ class Reader {
   }
 
   #surroundings(): Surroundings {
-    const { env, home, cores } = this.#host;
+    const { env, home, cores, memory } = this.#host;
     const xdg = env.XDG_DATA_HOME;
     // The XDG specification requires that relative paths are ignored.
     const base = xdg && isAbsolute(xdg) ? xdg : join(home, '.local/share');
-    return { network: this.network, dev: this.dev, dataHome: join(base, 'obverse'), cores };
+    return { network: this.network, dev: this.dev, dataHome: join(base, 'obverse'), cores, memory };
   }
 }
 

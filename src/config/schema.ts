@@ -294,11 +294,12 @@ export const SETTINGS = {
     help: 'buried deployments activate at these heights (regtest only)',
   }),
   'storage.coinsCache': integer({
-    fallback: 256,
+    fallback: ({ memory }) => coinsCacheFor(memory),
+    defaultText: 'a sixteenth of the memory, from 32 to 512',
     min: 4,
     max: 4096,
     unit: 'MiB',
-    help: 'memory for coins that are not yet flushed',
+    help: 'cache of unspent outputs',
   }),
   'workers.verify': integer({
     fallback: ({ cores }) => cores,
@@ -483,4 +484,11 @@ function testActivationElement(text: string): string | null {
   } catch {
     return null;
   }
+}
+
+const MEBIBYTE = 1024 * 1024;
+
+/** Returns the default size of the coins cache, MiB. */
+function coinsCacheFor(memory: number): number {
+  return Math.min(512, Math.max(32, Math.floor(memory / 16 / MEBIBYTE)));
 }

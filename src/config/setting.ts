@@ -14,6 +14,8 @@ export interface Surroundings {
   /** The default data directory: `$XDG_DATA_HOME/obverse`. */
   readonly dataHome: string;
   readonly cores: number;
+  /** Memory that the process may use: that of the machine or of its control group, bytes. */
+  readonly memory: number;
 }
 
 /** One key of the configuration: how its value is read, and its default. */

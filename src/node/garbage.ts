@@ -11,12 +11,18 @@ const MAX_TIME_SHARE = 1 / 4;
 const URGENT_GROWTH = 1.5;
 /** Delays of two further collections, in which objects that were alive at the first one may be garbage. */
 const FOLLOW_UP_MS = [1000, 5000];
+/** During initial block download throughput matters more: only this growth triggers a collection, without further ones. */
+const SYNC_GROWTH_BYTES = 128_000_000;
 
 export interface GarbageDeps {
   /** Resident memory of the process in bytes; null where the system does not report it. */
   readonly used: () => number | null;
   readonly collect: () => void;
   readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** Least growth that triggers a collection, bytes. */
+  readonly growthBytes?: number;
+  /** Delays of further collections after one that growth triggered, milliseconds. */
+  readonly followUpMs?: readonly number[];
 }
 
 const SYSTEM: Omit<GarbageDeps, 'clock'> = {
@@ -30,7 +36,7 @@ const SYSTEM: Omit<GarbageDeps, 'clock'> = {
  * objects: 30 to 60 ms for a small heap, and some 400 ms with as many headers as the main chain has.
  */
 export class GarbageCollector {
-  readonly #deps: GarbageDeps;
+  readonly #deps: Required<GarbageDeps>;
   #base: number;
   /** The earliest time of the next collection. */
   #next = 0;
@@ -38,7 +44,7 @@ export class GarbageCollector {
   #planned: number[] = [];
 
   constructor(deps: GarbageDeps) {
-    this.#deps = deps;
+    this.#deps = { growthBytes: GROWTH_BYTES, followUpMs: FOLLOW_UP_MS, ...deps };
     this.#base = deps.used() ?? Number.POSITIVE_INFINITY;
   }
 
@@ -50,15 +56,20 @@ export class GarbageCollector {
     }, CHECK_INTERVAL_MS).unref();
   }
 
+  /** Returns a collector for the commits of initial block download. */
+  static forInitialSync(clock: Pick<Clock, 'monotonicMs'>): GarbageCollector {
+    return new GarbageCollector({ ...SYSTEM, clock, growthBytes: SYNC_GROWTH_BYTES, followUpMs: [] });
+  }
+
   /** Collects garbage where memory has grown enough. */
   collectIfGrown(): void {
-    const { used, collect, clock } = this.#deps;
+    const { used, collect, clock, growthBytes, followUpMs } = this.#deps;
     const from = clock.monotonicMs();
     const before = used();
     if (before === null) return;
     // Memory that was returned to the system may be allocated again without a collection.
     this.#base = Math.min(this.#base, before);
-    const growth = (before - this.#base) / (GROWTH_BYTES + this.#base * GROWTH_SHARE);
+    const growth = (before - this.#base) / (growthBytes + this.#base * GROWTH_SHARE);
     // At this growth memory takes precedence over responsiveness.
     if (growth < URGENT_GROWTH && from < this.#next) return;
     const grown = growth >= 1;
@@ -67,7 +78,7 @@ export class GarbageCollector {
     this.#base = used() ?? before;
     const to = clock.monotonicMs();
     this.#next = to + (to - from) / MAX_TIME_SHARE;
-    this.#planned = grown ? FOLLOW_UP_MS.map((ms) => to + ms) : this.#planned.slice(1);
+    this.#planned = grown ? followUpMs.map((ms) => to + ms) : this.#planned.slice(1);
   }
 }
 

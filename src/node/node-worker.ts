@@ -75,7 +75,7 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
           send({ type: 'update', update, status: update.commit && opened.status() });
         });
         opened.onPeerChange((change) => send({ type: 'peer', change }));
-        // During initial block download throughput matters more than memory.
+        // During initial block download the node collects garbage after commits.
         GarbageCollector.startPeriodicChecks(systemClock, () => !opened.chain.initialSync);
         const timer = setInterval(() => {
           send({ type: 'status', status: opened.status(), counters: opened.counters() });

@@ -29,6 +29,7 @@ import { networkCalls } from './calls/network-calls.ts';
 import { walletCalls } from './calls/wallet-calls.ts';
 import { paramsOfConfig } from './config-params.ts';
 import { buildFilters } from './filter-build.ts';
+import { GarbageCollector } from './garbage.ts';
 import { importFiles } from './import-files.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
 import { openNodeStorage } from './node-storage.ts';
@@ -96,6 +97,8 @@ export class Node {
       },
     });
     this.#database = openNodeStorage(config, this.params);
+    const cacheSizes = { coinsCacheMiB: config.storage.coinsCache, databaseCacheMiB: DATABASE_CACHE_MIB };
+    log.info('cache sizes', { ...cacheSizes, memoryMiB: Math.floor(process.constrainedMemory() / MEBIBYTE) });
     try {
       moveChainData(config.chainDir);
       this.chain = new Chain(
@@ -154,6 +157,11 @@ export class Node {
           signal: this.#ending.signal,
         })
       : null;
+    // Buffers of a commit are large and become garbage faster than the engine notices.
+    const garbage = GarbageCollector.forInitialSync(clock);
+    this.chain.onCommit(() => {
+      if (this.chain.initialSync) garbage.collectIfGrown();
+    });
     this.#walletCalls = walletCalls(this.#wallets?.manager ?? null);
     this.#calls = {
       echo: () => null,

@@ -16,6 +16,7 @@ function host({ env = {}, file }: Around): Host {
     cwd: '/srv/run',
     home: '/home/op',
     cores: 6,
+    memory: 4 * 1024 ** 3,
     readText(path) {
       if (path === FILE && file !== undefined) return file;
       throw Object.assign(new Error('no'), { code: 'ENOENT' });
@@ -97,6 +98,16 @@ describe('defaults', () => {
     expect(config.http.listen.port).toBe(http);
     expect(config.p2p.listen?.port).toBe(p2p);
     expect(config.networkDir.endsWith(`/${network}`)).toBe(true);
+  });
+
+  test.each([
+    [0.25, 32],
+    [1, 64],
+    [3, 192],
+    [64, 512],
+  ])('the coins cache of a machine with %d GiB', (gibibytes, mebibytes) => {
+    const { config } = loadConfig([], { ...host({}), memory: gibibytes * 1024 ** 3 });
+    expect(config.storage.coinsCache).toBe(mebibytes);
   });
 
   test('regtest has no limit for the age of the tip and low limits for free space', () => {

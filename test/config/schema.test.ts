@@ -26,7 +26,7 @@ test('every key has its own variable', () => {
 });
 
 test('every integer default is an allowed value', () => {
-  const around = { network: 'main', dev: false, dataHome: '/d', cores: 4 } as const;
+  const around = { network: 'main', dev: false, dataHome: '/d', cores: 4, memory: 2 ** 34 } as const;
   for (const key of KEYS) {
     const setting: Setting<unknown> = SETTINGS[key];
     if (setting.kind !== 'integer') continue;

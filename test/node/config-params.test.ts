@@ -8,6 +8,7 @@ const host = {
   home: '/home/user',
   cwd: '/',
   cores: 1,
+  memory: 2 ** 32,
   readFile: () => {
     throw new Error('no file');
   },

@@ -1,14 +1,15 @@
 import { expect, test } from 'bun:test';
-import { GarbageCollector } from '../../src/node/garbage.ts';
+import { GarbageCollector, type GarbageDeps } from '../../src/node/garbage.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 
 const MEGABYTE = 1_000_000;
 
 /** Returns a process whose collections take `takesMs`. */
-function machine({ takesMs = 10 } = {}) {
+function machine({ takesMs = 10, ...limits }: Partial<GarbageDeps> & { takesMs?: number } = {}) {
   const clock = new ManualClock(0);
   const state = { live: 100 * MEGABYTE, garbage: 0, collections: 0 };
   const garbage = new GarbageCollector({
+    ...limits,
     clock,
     used: () => state.live + state.garbage,
     collect: () => {
@@ -74,4 +75,14 @@ test('slow collections are further apart unless memory grows urgently', () => {
   expect(state.collections).toBe(1);
   state.garbage = 50 * MEGABYTE;
   expect(look()).toBe(2);
+});
+
+test('with a larger growth and without follow-ups, one collection happens for each growth', () => {
+  const { state, look } = machine({ growthBytes: 128 * MEGABYTE, followUpMs: [] });
+  state.garbage = 120 * MEGABYTE;
+  expect(look(5000)).toBe(0);
+  state.garbage = 140 * MEGABYTE;
+  expect(look(5000)).toBe(1);
+  for (let i = 0; i < 10; i++) look(5000);
+  expect(state.collections).toBe(1);
 });
