@@ -12,6 +12,7 @@ const config: KnipConfig = {
     'test/{check,bench,fuzz,proof}/**/*.ts',
     // Programs that tests start.
     'test/lib/{engine-workers,ledger-consumer}.ts',
+    'test/chain/index-builder.ts',
     'test/node/verify/close-verify-pool.ts',
     'test/storage/hold-lock.ts',
     'test/storage/open-chain.ts',

@@ -2,10 +2,12 @@ import type { ConsensusParams } from '../consensus/consensus-params.ts';
 import { blockScriptFlags } from '../consensus/deployments.ts';
 import type { BlockRejection } from '../consensus/rejection.ts';
 import { AddressRows } from '../indexes/address-rows.ts';
+import { addAddressRows } from '../indexes/index-rows.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import { scriptErrorMessage } from '../script/script-error.ts';
 import type { BodyStats } from '../storage/header-store.ts';
+import { spenderKeys } from '../storage/spender-store.ts';
 import { assert } from '../util/assert.ts';
 import type { Result } from '../util/result.ts';
 import type { ChainEntry } from './chain-entry.ts';
@@ -19,7 +21,7 @@ import {
   type SealedChange,
   type StagedBlock,
   scriptRejection,
-  unindexBlock,
+  utxoGrowth,
 } from './connect-block.ts';
 import type { ScriptFailure, ScriptVerifier } from './script-verifier.ts';
 
@@ -43,7 +45,8 @@ export class ActiveChain {
   readonly coins: CoinsCache;
   readonly #store: ChainStore;
   readonly #params: ConsensusParams;
-  #rows = new AddressRows();
+  /** Rows of the address index for the next commit; null while that index is off or behind the committed tip. */
+  #rows: AddressRows | null = null;
   /** Rows of the last commit, to be used again. */
   #spareRows: AddressRows | null = null;
   #staged: StagedBlock[] = [];
@@ -54,6 +57,8 @@ export class ActiveChain {
   #circulating = 0;
   #utxos = 0;
   #txs = 0;
+  /** Inputs and outputs of the staged blocks. */
+  #coinCount = 0;
   #pendingInputs = 0;
   #pendingBlocks = 0;
   /** The error after which scripts can no longer be verified; null without one. */
@@ -84,9 +89,9 @@ export class ActiveChain {
     return this.#staged.length + this.#disconnected.length > 0;
   }
 
-  /** Number of staged rows of the address index. */
+  /** Number of staged rows of the address index; without them, of inputs and outputs. */
   get rowCount(): number {
-    return this.#rows.size;
+    return this.#rows?.size ?? this.#coinCount;
   }
 
   get sealed(): SealedChange | null {
@@ -111,12 +116,13 @@ export class ActiveChain {
         utxoChange: 0,
         scripts: null,
       },
-      rowsMark: this.#rows.mark,
+      rowsMark: null,
       stats: bodyStats(block),
       circulating: 0,
       utxos: 0,
       txs: this.#txs,
       filter: null,
+      spends: null,
       scriptFailure: null,
     });
   }
@@ -130,8 +136,9 @@ export class ActiveChain {
     block: ParsedBlock,
     verifier: ScriptVerifier | null,
   ): Result<BodyStats, BlockRejection> {
-    const rowsMark = this.#rows.mark;
-    const connected = this.#applyToTip(entry, block, verifier);
+    this.#beginRows();
+    const rowsMark = this.#rows?.mark ?? null;
+    const connected = this.#applyToTip(entry, block, this.#rows, verifier);
     if (!connected.ok) return connected;
     const effects = connected.value;
     this.#circulating += effects.valueChange;
@@ -146,10 +153,12 @@ export class ActiveChain {
       utxos: this.#utxos,
       txs: this.#txs,
       filter: this.#store.filters?.filterForCommit(entry, block, effects.undo) ?? null,
+      spends: this.#store.indexes.isLive('spender') ? spenderKeys(block.txs, entry.height) : null,
       scriptFailure: effects.scripts === null ? null : undefined,
     };
     if (effects.scripts !== null) this.#trackScripts(staged, effects.scripts);
     this.#staged.push(staged);
+    this.#coinCount += staged.stats.inputs + staged.stats.outputs;
     this.#tip = entry;
     return { ok: true, value: staged.stats };
   }
@@ -163,11 +172,9 @@ export class ActiveChain {
     block: ParsedBlock,
     verifier: ScriptVerifier,
   ): Result<Promise<ScriptFailure | null>, BlockRejection> {
-    const rowsMark = this.#rows.mark;
-    const connected = this.#applyToTip(entry, block, verifier);
+    const connected = this.#applyToTip(entry, block, null, verifier);
     if (!connected.ok) return connected;
     disconnectBlock(block, connected.value.undo, this.coins);
-    this.#rows.cutTo(rowsMark);
     return { ok: true, value: connected.value.scripts! };
   }
 
@@ -182,13 +189,16 @@ export class ActiveChain {
     if (staged !== undefined) {
       this.#staged.pop();
       disconnectBlock(block, staged.effects.undo, this.coins);
-      this.#rows.cutTo(staged.rowsMark);
+      if (staged.rowsMark !== null) this.#rows!.cutTo(staged.rowsMark);
+      this.#coinCount -= staged.stats.inputs + staged.stats.outputs;
       this.#circulating -= staged.effects.valueChange;
       this.#utxos -= staged.effects.utxoChange;
     } else {
       const undo = this.#store.readUndo(entry);
       disconnectBlock(block, undo, this.coins);
-      const { valueChange, utxoChange } = unindexBlock(block, undo, entry.height, this.#rows);
+      this.#beginRows();
+      if (this.#rows !== null) addAddressRows(this.#rows, block, undo, { height: entry.height, removed: true });
+      const { valueChange, utxoChange } = utxoGrowth(block, undo);
       this.#circulating -= valueChange;
       this.#utxos -= utxoChange;
       this.#disconnected.push(entry);
@@ -243,8 +253,8 @@ export class ActiveChain {
     };
     this.#staged = [];
     this.#disconnected = [];
-    this.#rows = this.#spareRows ?? new AddressRows();
-    this.#spareRows = null;
+    this.#rows = null;
+    this.#coinCount = 0;
     return this.#sealed;
   }
 
@@ -252,8 +262,10 @@ export class ActiveChain {
   markCommitted(): void {
     assert(this.#sealed !== null, 'something was sealed');
     this.#committedTip = this.#sealed.tip;
-    this.#spareRows = this.#sealed.rows;
-    this.#spareRows.clear();
+    if (this.#sealed.rows !== null) {
+      this.#spareRows = this.#sealed.rows;
+      this.#spareRows.clear();
+    }
     this.#sealed = null;
     this.coins.releaseSealed();
   }
@@ -263,7 +275,8 @@ export class ActiveChain {
     this.#sealed = null;
     this.#staged = [];
     this.#disconnected = [];
-    this.#rows = new AddressRows();
+    this.#rows = null;
+    this.#coinCount = 0;
     this.#tip = this.#committedTip;
     this.coins.reset();
     this.#loadTotals();
@@ -272,17 +285,25 @@ export class ActiveChain {
   #applyToTip(
     entry: ChainEntry,
     block: ParsedBlock,
+    rows: AddressRows | null,
     verifier: ScriptVerifier | null,
   ): Result<BlockEffects, BlockRejection> {
     assert(entry.parent === this.#tip, 'a block connects to the tip');
     this.coins.prefetchCoins(spentOutpoints(block));
     return connectBlock(block, entry, {
       coins: this.coins,
-      rows: this.#rows,
+      rows,
       params: this.#params,
       flags: blockScriptFlags(entry.hash, entry.height, this.#params),
       verifier,
     });
+  }
+
+  /** Decides for the next commit whether the rows of the address index are collected: for all of its blocks or for none. */
+  #beginRows(): void {
+    if (this.hasStaged || this.#rows !== null || !this.#store.indexes.isLive('address')) return;
+    this.#rows = this.#spareRows ?? new AddressRows();
+    this.#spareRows = null;
   }
 
   #loadTotals(): void {

@@ -5,7 +5,6 @@ import { isBlockMutated } from '../consensus/check-block-context.ts';
 import { hash256 } from '../crypto/hash-functions.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { type ParsedBlock, parseBlock } from '../primitives/block.ts';
-import { txPosition } from '../primitives/coin.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { HEADER_SIZE, headerBytes } from '../primitives/header.ts';
 import { type FilePosition, RecordReader, RecordWriter } from '../storage/block-files.ts';
@@ -14,20 +13,18 @@ import { CoinStore } from '../storage/coin-store.ts';
 import { closeDatabase } from '../storage/database.ts';
 import { EventWriter } from '../storage/event-store.ts';
 import { type ChainTotals, HeaderStore, HeaderWriter } from '../storage/header-store.ts';
+import type { IndexSwitches } from '../storage/index-store.ts';
 import { MetaStore, MetaWriter } from '../storage/meta-store.ts';
 import { BackgroundMerges, type RunMerger } from '../storage/runs/background-merges.ts';
-import { RunBatch } from '../storage/runs/run-batch.ts';
-import { HISTORY, SCRIPT_COINS, TX_INDEX } from '../storage/runs/run-family.ts';
 import { RunStore } from '../storage/runs/run-store.ts';
 import { HeaderStatus } from '../storage/schema.ts';
-import { ScriptKeys } from '../storage/script-store.ts';
 import type { SeqFloor } from '../storage/seq-floor.ts';
-import { indexTx, TxStore, TxWriter } from '../storage/tx-store.ts';
 import { openUndo, sealUndo } from '../storage/undo-record.ts';
 import { DecodeError, equalBytes } from '../util/bytes.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import type { ChainEntry } from './chain-entry.ts';
+import { ChainIndexes } from './chain-indexes.ts';
 import type { SealedChange } from './connect-block.ts';
 import { FilterIndex } from './filter-index.ts';
 import type { TreeChange } from './header-tree.ts';
@@ -49,9 +46,13 @@ export interface ChainStoreOptions {
   readonly mergeRuns: RunMerger;
   /** Maintains the BIP-158 filter index; off by default. */
   readonly filters?: boolean | undefined;
+  /** The other indexes; by default those of the configuration's defaults. */
+  readonly indexes?: IndexSwitches | undefined;
   /** Reserves event numbers outside the database too; null reserves them in the database alone. */
   readonly seqFloor?: SeqFloor | null | undefined;
 }
+
+const DEFAULT_INDEXES: IndexSwitches = { tx: true, address: true, spender: false };
 
 /** Least number of events that pruning leaves: more than two years of blocks. */
 const EVENTS_KEPT = 120_000;
@@ -64,6 +65,7 @@ export class ChainStore {
   readonly headers: HeaderStore;
   /** Null if the filter index is switched off. */
   readonly filters: FilterIndex | null;
+  readonly indexes: ChainIndexes;
   readonly #db: Database;
   readonly #segwitHeight: number;
   readonly #blocks: RecordWriter;
@@ -71,13 +73,6 @@ export class ChainStore {
   readonly #blockReader: RecordReader;
   readonly #undoReader: RecordReader;
   readonly #headerWriter: HeaderWriter;
-  readonly #txWriter: TxWriter;
-  readonly #txs: TxStore;
-  readonly #scriptKeys: ScriptKeys;
-  /** Batches of the commit; their arrays are used again by the next one. */
-  readonly #txIndexBatch = new RunBatch(TX_INDEX);
-  readonly #historyBatch = new RunBatch(HISTORY);
-  readonly #scriptCoinsBatch = new RunBatch(SCRIPT_COINS);
   readonly #eventWriter: EventWriter;
   readonly #metaWriter: MetaWriter;
   #lastSeq: number;
@@ -104,12 +99,15 @@ export class ChainStore {
     this.#blockReader = new RecordReader(files, 'blk');
     this.#undoReader = new RecordReader(files, 'rev');
     this.#headerWriter = new HeaderWriter(this.#db);
-    this.#txWriter = new TxWriter(this.#db);
-    this.#txs = new TxStore(this.#db, this.runs);
-    this.#scriptKeys = new ScriptKeys(new MetaStore(this.#db).scriptSalt());
     this.#eventWriter = new EventWriter(this.#db, seqFloor);
     this.#metaWriter = new MetaWriter(this.#db);
     this.#lastSeq = this.#eventWriter.last;
+    this.indexes = new ChainIndexes(this.#db, this.runs, this, {
+      dir,
+      switches: options.indexes ?? DEFAULT_INDEXES,
+      scriptSalt: new MetaStore(this.#db).scriptSalt(),
+      segwitHeight: consensus.segwitHeight,
+    });
     this.filters = filters ? new FilterIndex(this.#db, dir, magic, this) : null;
     // The last run may have ended before merges that were due.
     this.merges.schedule();
@@ -166,11 +164,12 @@ export class ChainStore {
     );
     this.#undo.sync();
     this.filters?.stageFilters(connected);
-    this.#stageRuns(batch.chain);
+    this.runs.stageBatches([batch.chain.coins, ...this.indexes.batches(batch.chain)]);
     this.#db.run('BEGIN IMMEDIATE');
     try {
       this.#writeHeaders(batch.tree);
       this.#writeChain(batch.chain, undoPositions);
+      this.indexes.insertRows(batch.chain);
       this.runs.insertStaged();
       this.#metaWriter.put('bestHeaderHeight', batch.bestHeaderHeight);
       this.filters?.insertStaged();
@@ -180,6 +179,7 @@ export class ChainStore {
       this.runs.onCommitted();
       this.#lastSeq = this.#eventWriter.last;
       this.filters?.onCommitted(batch.chain.tip);
+      this.indexes.onCommitted(batch.chain.tip);
     } catch (error) {
       if (this.#db.inTransaction) this.#db.run('ROLLBACK');
       this.runs.discardStaged();
@@ -222,10 +222,7 @@ export class ChainStore {
 
   #writeChain({ disconnected, connected }: SealedChange, undoPositions: readonly (FilePosition | null)[]): void {
     const lowest = disconnected.at(-1);
-    if (lowest !== undefined) {
-      this.#txWriter.removeFrom(lowest.height);
-      this.#headerWriter.cutAbove(lowest.height - 1);
-    }
+    if (lowest !== undefined) this.#headerWriter.cutAbove(lowest.height - 1);
     connected.forEach(({ entry, effects, circulating, utxos, txs }, i) => {
       const undoPosition = undoPositions[i];
       if (undoPosition) {
@@ -234,30 +231,7 @@ export class ChainStore {
         this.#headerWriter.setUndo(entry.id, undoPosition, effects.fees);
       }
       this.#headerWriter.extend(entry.height, entry.id, { circulating, utxos, txs } satisfies ChainTotals);
-      for (let n = 0; n < effects.offsets.length; n++) {
-        const txid = effects.txids.slice(n * 32, n * 32 + 32);
-        this.#txWriter.insertTx(txPosition(entry.height, n), txid, effects.offsets[n]!, effects.undoOffsets[n]!);
-      }
     });
-    this.#txWriter.finish();
-  }
-
-  /** Builds the runs of a commit. */
-  #stageRuns(chain: SealedChange): void {
-    const batches = [this.#txIndexBatch, this.#historyBatch, this.#scriptCoinsBatch];
-    this.#indexTxs(chain, this.#txIndexBatch);
-    chain.rows.addToBatches(this.#scriptKeys, this.#historyBatch, this.#scriptCoinsBatch);
-    this.runs.stageBatches([chain.coins, ...batches]);
-    for (const batch of batches) batch.clear();
-  }
-
-  /** Adds the changes of the transaction index. Must be called while `txs` has the transactions of removed blocks. */
-  #indexTxs({ connected, disconnected }: SealedChange, batch: RunBatch): void {
-    for (const { height } of disconnected)
-      for (const { txid, position } of this.#txs.ofBlock(height)) indexTx(batch, txid, position, true);
-    for (const { entry, effects } of connected)
-      for (let n = 0; n < effects.offsets.length; n++)
-        indexTx(batch, effects.txids.subarray(n * 32, n * 32 + 32), txPosition(entry.height, n), false);
   }
 }
 

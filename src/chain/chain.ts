@@ -10,6 +10,7 @@ import { type BlockHeader, HEADER_SIZE, headerFromBytes } from '../primitives/he
 import type { Outpoint } from '../primitives/outpoint.ts';
 import { syncAgainAdvice } from '../storage/chain-folder.ts';
 import { isDamage } from '../storage/database.ts';
+import type { IndexSwitches } from '../storage/index-store.ts';
 import type { RunMerger } from '../storage/runs/background-merges.ts';
 import { mergeRuns } from '../storage/runs/merge-runs.ts';
 import type { RunCount } from '../storage/runs/run-store.ts';
@@ -26,6 +27,7 @@ import { BestChain } from './best-chain.ts';
 import { BlockIntake, type BlockOutcome, type HeadersOutcome } from './block-intake.ts';
 import { ChainCommitter, type CommitResult, IdleCommit } from './chain-committer.ts';
 import type { ChainEntry } from './chain-entry.ts';
+import type { ChainIndexes } from './chain-indexes.ts';
 import { ChainStore } from './chain-store.ts';
 import { ChainWarnings } from './chain-warnings.ts';
 import type { ChainCommit, ChainFollower } from './events.ts';
@@ -47,6 +49,8 @@ export interface ChainOptions {
   readonly databaseCacheMiB: number;
   /** Maintains the BIP-158 filter index; off by default. */
   readonly filters?: boolean;
+  /** The other indexes; by default those of the configuration's defaults. */
+  readonly indexes?: IndexSwitches;
   /** Reserves event numbers outside the folder of the chain too. */
   readonly seqFloor?: SeqFloor;
 }
@@ -82,7 +86,7 @@ export class Chain {
 
   /** Opens the chain's storage, or creates it with the genesis block. Throws OperatorError. */
   constructor(options: ChainOptions, deps: ChainDeps) {
-    const { dir, params, coinsCacheBytes, databaseCacheMiB, filters, seqFloor } = options;
+    const { dir, params, coinsCacheBytes, databaseCacheMiB, filters, indexes, seqFloor } = options;
     this.params = params;
     this.#verifier = deps.verifier;
     this.#clock = deps.clock;
@@ -94,6 +98,7 @@ export class Chain {
     this.#store = new ChainStore(dir, params, {
       cacheMiB: databaseCacheMiB,
       filters,
+      indexes,
       seqFloor,
       clock: deps.clock,
       log: deps.log,
@@ -109,6 +114,7 @@ export class Chain {
       const entry = tip ? this.#tree.findEntry(tip.hash)! : this.#tree.insertHeader(genesis.hash, genesis.header, null);
       this.#tree.preferChain(entry);
       this.#store.filters?.open(tip && entry);
+      this.#store.indexes.open(tip && entry, (hash) => this.#tree.findEntry(hash));
       this.#active = new ActiveChain(this.#store, params.consensus, entry, coinsCacheBytes);
       this.#sync = new InitialSync(params.consensus, deps.clock);
       this.#warnings = new ChainWarnings({ tree: this.#tree, sync: this.#sync, params, log: deps.log });
@@ -219,6 +225,17 @@ export class Chain {
   /** The block filter index; null if it is switched off. */
   get filters(): FilterIndex | null {
     return this.#store.filters;
+  }
+
+  /** Starts the merges that are due, and resolves when so few runs wait that more may be added. */
+  async mergesCaughtUp(): Promise<void> {
+    this.#store.merges.schedule();
+    await this.#store.merges.caughtUp();
+  }
+
+  /** The indexes that can be switched on and off. */
+  get indexes(): ChainIndexes {
+    return this.#store.indexes;
   }
 
   /**

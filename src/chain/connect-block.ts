@@ -45,8 +45,8 @@ export interface BlockEffects {
 export interface StagedBlock {
   readonly entry: ChainEntry;
   readonly effects: BlockEffects;
-  /** Index of its first row among the staged rows of the address index. */
-  readonly rowsMark: RowsMark;
+  /** Index of its first row among the staged rows of the address index; null if none are collected. */
+  readonly rowsMark: RowsMark | null;
   readonly stats: BodyStats;
   /** Totals of the chain up to and including this block. */
   readonly circulating: number;
@@ -54,6 +54,8 @@ export interface StagedBlock {
   readonly txs: number;
   /** Its encoded BIP-158 filter; null if the filter index had not reached this height yet. */
   readonly filter: Uint8Array | null;
+  /** Keys of its inputs in the spender index; null if that index had not reached this height yet. */
+  readonly spends: Uint8Array | null;
   /** Result of the script checks; undefined while they run, null if all inputs are valid. */
   scriptFailure: ScriptFailure | null | undefined;
 }
@@ -66,13 +68,15 @@ export interface SealedChange {
   /** Blocks that leave the committed chain, the highest first. */
   readonly disconnected: readonly ChainEntry[];
   readonly coins: RunBatch;
-  readonly rows: AddressRows;
+  /** Rows of the address index; null if they were not collected, since that index had not reached these blocks yet. */
+  readonly rows: AddressRows | null;
 }
 
 /** State and parameters that connecting a block needs. */
 export interface ConnectContext {
   readonly coins: CoinsCache;
-  readonly rows: AddressRows;
+  /** Null if the rows of the address index are not collected. */
+  readonly rows: AddressRows | null;
   readonly params: ConsensusParams;
   readonly flags: number;
   /** Null for assumed-valid blocks, whose scripts are not checked. */
@@ -103,7 +107,7 @@ export function connectBlock(
 
   // BIP-68, BIP-112 and BIP-113 activated together at `csvHeight`.
   const lockParent = height >= params.csvHeight ? { entry: parent, medianTime: medianTimePast(parent) } : null;
-  const mark = rows.mark;
+  const mark = rows?.mark ?? null;
   const checks = verifier?.begin(flags) ?? null;
   const count = block.txs.length;
   const offsets = new Uint32Array(count);
@@ -118,7 +122,7 @@ export function connectBlock(
     checks?.cancel();
     const undo = undoWriter.finish();
     for (let i = done - 1; i >= 0; i--) disconnectTx(block.txs[i]!, i, undo, undoOffsets[i]!, coins);
-    rows.cutTo(mark);
+    if (mark !== null) rows!.cutTo(mark);
     return { ok: false, ...rejection };
   };
 
@@ -159,7 +163,7 @@ export function connectBlock(
       const coin = spent[n]!;
       const value = Number(coin.output.value);
       coins.spendCoin(coins.findSlot(prevout.txid, prevout.vout));
-      rows.spend(coin.output.scriptPubKey, position, { position: coin.position, vout: prevout.vout }, value);
+      rows?.spend(coin.output.scriptPubKey, position, { position: coin.position, vout: prevout.vout }, value);
       writeUndoRecord(undoWriter, coin.position, coin.output.value, coin.output.scriptPubKey);
       valueChange -= value;
       utxoChange--;
@@ -174,7 +178,7 @@ export function connectBlock(
         utxoChange -= overwritten.coins;
       }
       coins.addCoin(txid, vout, position, amount, scriptPubKey);
-      rows.receive(scriptPubKey, position, vout, amount);
+      rows?.receive(scriptPubKey, position, vout, amount);
       valueChange += amount;
       utxoChange++;
     }
@@ -221,33 +225,20 @@ export function disconnectBlock(block: ParsedBlock, undo: Uint8Array, coins: Coi
   for (let i = block.txs.length - 1; i >= 0; i--) disconnectTx(block.txs[i]!, i, undo, undoOffsets[i]!, coins);
 }
 
-/**
- * Stages the removal of a committed block's rows of the address index. Returns by how much the block had grown the UTXO
- * set.
- */
-export function unindexBlock(
-  block: ParsedBlock,
-  undo: Uint8Array,
-  height: number,
-  rows: AddressRows,
-): { valueChange: number; utxoChange: number } {
+/** Returns by how much a block has grown the UTXO set: the value in satoshis and the number of outputs. */
+export function utxoGrowth(block: ParsedBlock, undo: Uint8Array): { valueChange: number; utxoChange: number } {
   const r = new ByteReader(undo);
   let valueChange = 0;
   let utxoChange = 0;
   for (let i = 0; i < block.txs.length; i++) {
     const { tx } = block.txs[i]!;
-    const position = txPosition(height, i);
     if (i > 0)
-      for (const [n, coin] of readTxUndo(r, tx.inputs.length).entries()) {
-        const { output } = coin;
-        const spent = { position: coin.position, vout: tx.inputs[n]!.prevout.vout };
-        rows.unspend(output.scriptPubKey, position, spent, Number(output.value));
+      for (const { output } of readTxUndo(r, tx.inputs.length)) {
         valueChange -= Number(output.value);
         utxoChange--;
       }
-    for (const [vout, { value, scriptPubKey }] of tx.outputs.entries()) {
+    for (const { value, scriptPubKey } of tx.outputs) {
       if (isUnspendable(scriptPubKey)) continue;
-      rows.unreceive(scriptPubKey, position, vout, Number(value));
       valueChange += Number(value);
       utxoChange++;
     }
@@ -276,14 +267,14 @@ function overwriteCoin(
   txid: Uint8Array,
   vout: number,
   position: number,
-  rows: AddressRows,
+  rows: AddressRows | null,
 ): { value: number; coins: number } {
   const slot = coins.findSlot(txid, vout);
   if (slot < 0) return { value: 0, coins: 0 };
   const coin = coins.coinAt(slot);
   const { output } = coin;
   // Indexed as a spend by the later coinbase, so that the totals of the script match its coins.
-  rows.spend(output.scriptPubKey, position, { position: coin.position, vout }, Number(output.value));
+  rows?.spend(output.scriptPubKey, position, { position: coin.position, vout }, Number(output.value));
   return { value: Number(output.value), coins: 1 };
 }
 

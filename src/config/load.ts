@@ -169,9 +169,6 @@ function contradictions(config: Config): string[] {
     lines.push(`ready.disk.fail: ${ready.disk.fail} must not exceed ready.disk.degraded, ${ready.disk.degraded}`);
   if (config.p2p.onlyNetworks.includes('onion') && !config.p2p.proxy && !config.p2p.onionProxy)
     lines.push('p2p.onlyNetworks: onion can only be reached through p2p.onionProxy or p2p.proxy');
-  for (const name of ['tx', 'address'] as const)
-    if (!config.index[name]) lines.push(`index.${name}: cannot be switched off yet: the node always keeps this index`);
-  if (config.index.spender) lines.push('index.spender: not available yet: the node keeps no index of spenders');
   if (config.p2p.filters && !config.index.filter) lines.push('p2p.filters: needs index.filter');
   return lines;
 }

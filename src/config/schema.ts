@@ -309,12 +309,9 @@ export const SETTINGS = {
     help: 'threads that verify scripts',
   }),
   'import.files': list('a list of paths', pathElement, { fallback: [], help: 'block files to import at start' }),
-  'index.tx': boolean({ fallback: true, help: 'find transactions by txid; cannot be switched off yet' }),
-  'index.address': boolean({
-    fallback: true,
-    help: 'find balances and histories by address; cannot be switched off yet',
-  }),
-  'index.spender': boolean({ fallback: false, help: 'find the transaction that spent an output; not available yet' }),
+  'index.tx': boolean({ fallback: true, help: 'find transactions by txid' }),
+  'index.address': boolean({ fallback: true, help: 'find balances and histories by address' }),
+  'index.spender': boolean({ fallback: false, help: 'find the transaction that spent an output' }),
   'index.filter': boolean({ fallback: false, help: 'keep the filter of every block (BIP-158)' }),
   'cache.enabled': boolean({ fallback: true, help: 'keep recent blocks, transactions and answers in memory' }),
   'fees.fallback': boolean({

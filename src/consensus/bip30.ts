@@ -3,10 +3,13 @@ import { equalBytes } from '../util/bytes.ts';
 import type { ConsensusParams } from './consensus-params.ts';
 import type { HeaderEntry } from './header-entry.ts';
 
-/** The two blocks of the main chain whose coinbase repeats the txid of an earlier one with unspent outputs. */
+/**
+ * The two blocks of the main chain whose coinbase repeats the txid of an earlier one with unspent outputs, by height, with
+ * the height of that earlier one.
+ */
 const REPEATS = new Map([
-  [91_842, '00000000000a4d0a398161ffc163c503763b1f4360639393e0e4c8e300e0caec'],
-  [91_880, '00000000000743f190a18c5577a3c2d2a1f610ae9601ac046a38084ccb7cd721'],
+  [91_842, { hash: '00000000000a4d0a398161ffc163c503763b1f4360639393e0e4c8e300e0caec', earlier: 91_812 }],
+  [91_880, { hash: '00000000000743f190a18c5577a3c2d2a1f610ae9601ac046a38084ccb7cd721', earlier: 91_722 }],
 ]);
 
 /**
@@ -17,7 +20,13 @@ const BIP34_IMPLIES_BIP30_LIMIT = 1_983_702;
 
 /** Whether a block is one of the two that violate BIP-30. */
 export function isBip30Repeat(hash: BlockHash, height: number): boolean {
-  return REPEATS.get(height) === hashToHex(hash);
+  return repeatedCoinbaseHeight(hash, height) !== null;
+}
+
+/** Returns the height of the coinbase whose unspent outputs the coinbase of a block overwrites; null without one. */
+export function repeatedCoinbaseHeight(hash: BlockHash, height: number): number | null {
+  const repeat = REPEATS.get(height);
+  return repeat !== undefined && repeat.hash === hashToHex(hash) ? repeat.earlier : null;
 }
 
 /**

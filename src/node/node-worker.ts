@@ -47,6 +47,7 @@ function fail(error: unknown): void {
 /** Runs the work that follows the opening: imports block files, loads the saved mempool, starts the sandbox. */
 async function work(opened: Node, { files, log }: { files: readonly string[]; log: ReturnType<typeof stderrLog> }) {
   void opened.buildFilters();
+  void opened.buildIndexes();
   if (files.length > 0) {
     const progress = openProgressLog(log);
     const result = await opened.import(files, { signal: abort.signal, progress });

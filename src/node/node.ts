@@ -2,6 +2,8 @@ import type { Database } from 'bun:sqlite';
 import { Chain } from '../chain/chain.ts';
 import type { Config } from '../config/schema.ts';
 import { signatureEngine } from '../crypto/secp256k1.ts';
+import type { IndexJob } from '../indexes/index-job.ts';
+import { IndexThread } from '../indexes/index-thread.ts';
 import { MempoolService } from '../mempool/service.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { CallTable, NodeCallName, NodeCalls } from '../port/node-calls.ts';
@@ -32,6 +34,7 @@ import { buildFilters } from './filter-build.ts';
 import { GarbageCollector } from './garbage.ts';
 import { importFiles } from './import-files.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
+import { buildIndexes } from './index-build.ts';
 import { openNodeStorage } from './node-storage.ts';
 import { PeerNetwork } from './peer-network.ts';
 import { relayOptionsOf } from './relay-settings.ts';
@@ -62,6 +65,7 @@ export class Node {
   readonly #clock: Clock;
   readonly #pool: VerifyPool;
   readonly #merges = new MergeThread();
+  readonly #indexJobs = new IndexThread();
   readonly #database: Database;
   /** Null where the configuration disables the peer network. */
   readonly #network: PeerNetwork | null;
@@ -108,6 +112,7 @@ export class Node {
           coinsCacheBytes: config.storage.coinsCache * MEBIBYTE,
           databaseCacheMiB: DATABASE_CACHE_MIB,
           filters: config.index.filter,
+          indexes: config.index,
           seqFloor: new SeqFloor(this.#database),
         },
         { verifier: this.#pool, clock, log, mergeRuns: (job) => this.#merges.mergeRuns(job) },
@@ -270,6 +275,13 @@ export class Node {
     return buildFilters(this.chain, { signal: this.#ending.signal, clock: this.#clock, log: this.#log });
   }
 
+  /** Builds the missing rows of indexes in the background. Resolves when none is missing, or the node stops. */
+  async buildIndexes(): Promise<void> {
+    const runJob = (job: IndexJob) => this.#indexJobs.runJob(job);
+    await buildIndexes(this.chain, { runJob, signal: this.#ending.signal, clock: this.#clock, log: this.#log });
+    this.#indexJobs.close();
+  }
+
   /** Restores the saved mempool, and wallet transactions that are missing in it. */
   async loadMempool(signal: AbortSignal): Promise<void> {
     await this.mempool.load(signal);
@@ -323,6 +335,7 @@ export class Node {
   /** Validates and commits accepted blocks, saves the mempool, and closes the storage. */
   async close(): Promise<void> {
     this.#ending.abort(new Error('the node stops'));
+    this.#indexJobs.close();
     await this.#network?.stop();
     try {
       await this.chain.close();

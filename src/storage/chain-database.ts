@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { syncAgainAdvice } from './chain-folder.ts';
 import { convertToRuns, createScriptSalt } from './convert-to-runs.ts';
 import { type ChainDatabaseIdentity, cacheSize, openDatabase, opened } from './database.ts';
-import { EVENT_RANGES_SCHEMA, FILTER_SCHEMA, SCHEMA, SCHEMA_VERSION } from './schema.ts';
+import { EVENT_RANGES_SCHEMA, FILTER_SCHEMA, SCHEMA, SCHEMA_VERSION, UPGRADE_TO_INDEXES } from './schema.ts';
 
 /**
  * Opens chain.db for its single writer, or creates it. Throws OperatorError on a database of another chain or schema.
@@ -12,7 +12,7 @@ export function openWriter(path: string, identity: ChainDatabaseIdentity, cacheM
   const kind = {
     schema: SCHEMA,
     version: SCHEMA_VERSION,
-    upgrades: { 1: (db: Database) => convertToRuns(db, dirname(path)) },
+    upgrades: { 1: (db: Database) => convertToRuns(db, dirname(path)), 2: UPGRADE_TO_INDEXES },
     // After a power failure the last blocks are connected again, which costs less than a disk sync with every commit.
     durable: false,
     pageSize: 8192,

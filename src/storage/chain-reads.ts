@@ -1,18 +1,21 @@
 import type { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { type ParsedTransaction, parseTransaction } from '../primitives/block.ts';
-import { type Coin, positionHeight, positionIndex } from '../primitives/coin.ts';
+import { type Coin, positionHeight, positionIndex, type TxPosition } from '../primitives/coin.ts';
+import type { Outpoint } from '../primitives/outpoint.ts';
 import { readTxUndo } from '../primitives/undo.ts';
-import { ByteReader } from '../util/bytes.ts';
+import { ByteReader, equalBytes } from '../util/bytes.ts';
 import { RecordReader } from './block-files.ts';
 import { CoinStore } from './coin-store.ts';
 import { openReadOnly, readSnapshot } from './database.ts';
 import { EventStore } from './event-store.ts';
 import { FilterStore } from './filter-store.ts';
 import { type HeaderRecord, HeaderStore } from './header-store.ts';
+import { IndexStore } from './index-store.ts';
 import { MetaStore } from './meta-store.ts';
 import { ReaderRuns, RunFileMissing } from './runs/run-lists.ts';
 import { ScriptStore } from './script-store.ts';
+import { SpenderStore } from './spender-store.ts';
 import { type TxRecord, TxStore } from './tx-store.ts';
 import { openUndo, UNDO_CHECKSUM_SIZE } from './undo-record.ts';
 
@@ -33,6 +36,8 @@ export class ChainReads {
   readonly events: EventStore;
   readonly meta: MetaStore;
   readonly filters: FilterStore;
+  readonly indexes: IndexStore;
+  readonly spenders: SpenderStore;
   readonly #db: Database;
   readonly #runs: ReaderRuns;
   readonly #blocks: RecordReader;
@@ -49,6 +54,8 @@ export class ChainReads {
     this.meta = new MetaStore(this.#db);
     this.scripts = new ScriptStore(this.#runs, () => this.meta.scriptSalt());
     this.filters = new FilterStore(this.#db, dir);
+    this.indexes = new IndexStore(this.#db);
+    this.spenders = new SpenderStore(this.#runs, (position, outpoint) => this.#spends(position, outpoint));
     this.#blocks = new RecordReader(join(dir, 'blocks'), 'blk');
     this.#undo = new RecordReader(join(dir, 'blocks'), 'rev');
   }
@@ -112,6 +119,13 @@ export class ChainReads {
     this.filters.close();
     this.#runs.close();
     this.#db.close();
+  }
+
+  #spends(position: TxPosition, outpoint: Outpoint): boolean {
+    const record = this.txs.byPosition(position);
+    if (record === null) return false;
+    const { tx } = parseTransaction(this.rawTx(record).raw);
+    return tx.inputs.some(({ prevout }) => prevout.vout === outpoint.vout && equalBytes(prevout.txid, outpoint.txid));
   }
 
   #spent(block: HeaderRecord, record: TxRecord, inputs: number): Coin[] {

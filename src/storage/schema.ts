@@ -24,10 +24,27 @@ CREATE TABLE IF NOT EXISTS event_ranges (first INTEGER PRIMARY KEY, tag TEXT NOT
 `;
 
 /**
- * chain.db, schema version 2. Amounts, heights and positions fit a double exactly; chainwork is a BLOB. Coins, the
+ * The block up to which each index has its rows, from the genesis block on, and which they include. An index without a
+ * row has none. `name` is that of `IndexName`.
+ */
+const INDEXES_SCHEMA = `
+CREATE TABLE indexes (name TEXT PRIMARY KEY, hash BLOB NOT NULL, height INTEGER NOT NULL);
+`;
+
+/** Earlier versions kept these indexes with every commit. */
+export const UPGRADE_TO_INDEXES = `${INDEXES_SCHEMA}
+INSERT INTO indexes
+  SELECT n.name, h.hash, h.height
+  FROM (SELECT 'positions' AS name UNION SELECT 'tx' UNION SELECT 'address') n,
+    (SELECT max(height) AS height FROM chain) tip
+    JOIN chain c ON c.height = tip.height JOIN headers h ON h.id = c.header_id;
+`;
+
+/**
+ * chain.db, schema version 3. Amounts, heights and positions fit a double exactly; chainwork is a BLOB. Coins, the
  * transaction index and the address index are runs. `position` is height * 2^20 + index in the block.
  */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 export const SCHEMA = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -57,11 +74,12 @@ CREATE TABLE chain (
   txs INTEGER NOT NULL
 );
 
--- Offset of a transaction within its block, and of its undo records within the undo data of the block.
+-- Offset of a transaction within its block, and of its undo records within the undo data of the block. The rows of the
+-- index 'positions', which the other indexes lead to.
 CREATE TABLE txs (position INTEGER PRIMARY KEY, txid BLOB NOT NULL, offset INTEGER NOT NULL, undo_offset INTEGER NOT NULL);
 
 CREATE TABLE events (seq INTEGER PRIMARY KEY, type TEXT NOT NULL, data TEXT NOT NULL);
-${EVENT_RANGES_SCHEMA}${FILTER_SCHEMA}${RUN_SCHEMA}`;
+${EVENT_RANGES_SCHEMA}${FILTER_SCHEMA}${INDEXES_SCHEMA}${RUN_SCHEMA}`;
 
 /** Bits of headers.status. */
 export const HeaderStatus = {

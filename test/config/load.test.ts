@@ -467,9 +467,6 @@ describe('an error names the setting, its source and the allowed values in one l
       'p2p.onlyNetworks: onion can only be reached through p2p.onionProxy or p2p.proxy',
     ],
     [['--p2p.filters'], 'p2p.filters: needs index.filter'],
-    [['--index.tx=false'], 'index.tx: cannot be switched off yet: the node always keeps this index'],
-    [['--index.address=false'], 'index.address: cannot be switched off yet: the node always keeps this index'],
-    [['--index.spender'], 'index.spender: not available yet: the node keeps no index of spenders'],
     [['--dev'], 'dev.enabled: only allowed with network regtest, not main'],
     [
       ['--consensus.testActivationHeight=csv@1'],

@@ -159,6 +159,13 @@ export function fillChain(
       );
     runs.stageBatches([unspent, txIndex, ...addressBatches(rows, new ScriptKeys(new MetaStore(db).scriptSalt()))]);
     runs.insertStaged();
+    const [tip] = db
+      .query<{ hash: Uint8Array; height: number }, []>(
+        'SELECT h.hash, h.height FROM chain c JOIN headers h ON h.id = c.header_id ORDER BY c.height DESC LIMIT 1',
+      )
+      .all();
+    for (const name of ['positions', 'tx', 'address'])
+      db.prepare('INSERT INTO indexes (name, hash, height) VALUES (?, ?, ?)').run(name, tip!.hash, tip!.height);
     db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('bestHeaderHeight', ?)").run(nextId - 2 - side.length);
   })();
   for (const file of [bodies, undos]) {

@@ -12,6 +12,7 @@ import { regtest } from '../../src/params/regtest.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
 import type { EventRecord } from '../../src/storage/event-store.ts';
+import type { IndexSwitches } from '../../src/storage/index-store.ts';
 import { ByteReader } from '../../src/util/bytes.ts';
 import { createLog, type Log } from '../../src/util/log.ts';
 import { type ChainState, dumpState } from './chain-state.ts';
@@ -58,6 +59,9 @@ export function lateVerifier(turns: () => number, verifier: ScriptVerifier = inl
   };
 }
 
+export const ALL_INDEXES: IndexSwitches = { tx: true, address: true, spender: true };
+export const NO_INDEXES: IndexSwitches = { tx: false, address: false, spender: false };
+
 export interface NodeOptions {
   readonly params?: NetworkParams;
   readonly verifier?: ScriptVerifier;
@@ -66,6 +70,7 @@ export interface NodeOptions {
   readonly coinsCacheBytes?: number;
   /** Keeps block filters. */
   readonly filters?: boolean;
+  readonly indexes?: IndexSwitches;
   readonly log?: Log;
   /** A directory to begin with a copy of. */
   readonly from?: string;
@@ -74,7 +79,7 @@ export interface NodeOptions {
 }
 
 /** Options that may change with a restart. */
-type StartOptions = Pick<NodeOptions, 'verifier' | 'coinsCacheBytes' | 'filters'>;
+type StartOptions = Pick<NodeOptions, 'verifier' | 'coinsCacheBytes' | 'filters' | 'indexes'>;
 
 /** Bytes of a block, or something that has them. */
 export type BlockBytes = Uint8Array | { readonly raw: Uint8Array };
@@ -176,7 +181,7 @@ export class TestNode implements AsyncDisposable {
     }
   }
 
-  #start({ verifier, coinsCacheBytes, filters }: StartOptions = {}): Chain {
+  #start({ verifier, coinsCacheBytes, filters, indexes }: StartOptions = {}): Chain {
     return new Chain(
       {
         dir: this.dir,
@@ -184,6 +189,7 @@ export class TestNode implements AsyncDisposable {
         coinsCacheBytes: coinsCacheBytes ?? this.#options.coinsCacheBytes ?? 64 * 1024 * 1024,
         databaseCacheMiB: 16,
         filters: filters ?? this.#options.filters ?? false,
+        indexes: indexes ?? this.#options.indexes ?? { tx: true, address: true, spender: false },
       },
       {
         verifier: verifier ?? this.#options.verifier ?? inlineVerifier,

@@ -8,7 +8,7 @@ import type { Coin } from '../../src/primitives/coin.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
 import { pairFirst, pairSecond } from '../../src/storage/runs/pair-codec.ts';
-import { HISTORY, type RunFamily, SCRIPT_COINS, TX_INDEX } from '../../src/storage/runs/run-family.ts';
+import { HISTORY, type RunFamily, SCRIPT_COINS, SPENDERS, TX_INDEX } from '../../src/storage/runs/run-family.ts';
 import { ReaderRuns } from '../../src/storage/runs/run-lists.ts';
 import { allLiveEntries, positionOf } from '../../src/storage/runs/run-range.ts';
 import { SCRIPT_KEY_SIZE } from '../../src/storage/script-store.ts';
@@ -33,6 +33,42 @@ export interface ChainState {
   readonly history: readonly string[];
   /** hash of the script, position, vout: value. */
   readonly scriptCoins: readonly string[];
+}
+
+/** The entries of the spender index: first bytes of the txid, vout, position of the spending transaction. */
+export function dumpSpenders(dir: string): string[] {
+  const db = new Database(join(dir, 'chain.db'), { readonly: true });
+  const runs = new ReaderRuns(db, dir);
+  try {
+    return Array.from(allLiveEntries(runs.runsOf(SPENDERS)), ({ keys, keyAt }) =>
+      spenderLine(
+        keys.slice(keyAt, keyAt + 6),
+        Number.parseInt(keys.slice(keyAt + 6, keyAt + 9).toHex(), 16),
+        positionOf(keys, keyAt + 9),
+      ),
+    ).sort();
+  } finally {
+    runs.close();
+    db.close();
+  }
+}
+
+/** The entries that the spender index must have for a chain of these blocks, from height 1 on. */
+export function expectedSpenders(blocks: Iterable<Uint8Array | { readonly raw: Uint8Array }>): string[] {
+  const lines: string[] = [];
+  let height = 0;
+  for (const block of blocks) {
+    height++;
+    for (const [index, { tx }] of parseBlock(block instanceof Uint8Array ? block : block.raw).txs.entries())
+      if (index > 0)
+        for (const { prevout } of tx.inputs)
+          lines.push(spenderLine(prevout.txid.slice(0, 6), prevout.vout, height * 2 ** 20 + index));
+  }
+  return lines.sort();
+}
+
+function spenderLine(prefix: Uint8Array, vout: number, position: number): string {
+  return `${prefix.toHex()} ${vout} ${position}`;
 }
 
 const CHAIN = `SELECT c.height || ': ' || lower(hex(h.hash)) || ' status ' || h.status || ' circulating ' || c.circulating ||

@@ -1,11 +1,14 @@
+import type { PlannedJob } from '../../src/chain/chain-indexes.ts';
+import { type IndexJobResult, runIndexJob } from '../../src/indexes/index-job.ts';
 import { genesisBlock } from '../../src/params/genesis.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import type { Transaction } from '../../src/primitives/transaction.ts';
 import { Op } from '../../src/script/opcodes.ts';
 import { pushNumber, scriptOf } from '../../src/script/script-builder.ts';
+import type { IndexSwitches } from '../../src/storage/index-store.ts';
 import { RegtestChain, type TestBlock } from './chain-builder.ts';
-import { LONG_AFTER_MS, lateVerifier, TestNode } from './chain-fixture.ts';
-import { differences, ModelChain } from './chain-state.ts';
+import { ALL_INDEXES, LONG_AFTER_MS, lateVerifier, TestNode } from './chain-fixture.ts';
+import { differences, dumpSpenders, expectedSpenders, ModelChain } from './chain-state.ts';
 import { FilterModel } from './filter-model.ts';
 import { coinOf, spend, type TestCoin } from './tx-builder.ts';
 
@@ -174,6 +177,14 @@ function checkFilters(node: TestNode, tip: TestBlock): void {
   });
 }
 
+/** The tables of a state that are behind while indexes are off. */
+function tablesOf({ tx, address, spender }: IndexSwitches): string[] {
+  const off = tx ? [] : ['txIndex'];
+  if (!address) off.push('scripts', 'history', 'scriptCoins');
+  if (!tx && !address && !spender) off.push('txs');
+  return off;
+}
+
 /**
  * Grows a tree of blocks and feeds them to a node in random order, parents first, with commits, restarts and verdicts
  * at random. Throws where the node is not as one that saw nothing but the best branch.
@@ -193,12 +204,23 @@ export async function feedRandomTree(options: {
     verifier: lateVerifier(() => dice(4)),
     coinsCacheBytes: dice(2) === 0 ? 1 : 2 ** 28,
     filters: true,
+    indexes: ALL_INDEXES,
     // Half of them out of initial sync, where each block is committed when it comes.
     nowMs: dice(2) === 0 ? (trunk.tip.time + 14 * 3600) * 1000 : LONG_AFTER_MS,
   });
   const tree = new ForkTree(trunk, dice, { poison });
   // The trunk has no filters; they are built in between, and sometimes the node goes without.
   const filterDice = diceOf(seed + 1_000);
+  let switches = ALL_INDEXES;
+  const jobDice = diceOf(seed + 2_000);
+  /** A job of the index build that runs while blocks arrive. */
+  let running: { planned: PlannedJob; result: IndexJobResult } | null = null;
+  const advanceJob = () => {
+    const { indexes } = node.chain;
+    if (running !== null) indexes.finishJob(running.planned, running.result);
+    const planned = indexes.nextJob(1 + jobDice(5));
+    running = planned && { planned, result: runIndexJob(planned.job) };
+  };
   const waiting: TestBlock[] = [];
   let arrived: TestBlock[] = [];
   /** After a start, which of two equal branches that are not active was first is not known any more. */
@@ -213,7 +235,14 @@ export async function feedRandomTree(options: {
     return tip;
   };
   const checkState = () => {
-    const found = differences(node.state(), new ModelChain(branchOf(checkTip())).state());
+    while (node.chain.indexes.progress().some(({ live }) => !live)) advanceJob();
+    const blocksOfTip = branchOf(checkTip());
+    const off = tablesOf(switches);
+    const found = differences(node.state(), new ModelChain(blocksOfTip).state()).filter(
+      (line) => !off.includes(line.split(' ')[0]!),
+    );
+    if (switches.spender && !Bun.deepEquals(dumpSpenders(node.dir), expectedSpenders(blocksOfTip)))
+      found.push('the spender index is wrong');
     if (found.length > 0) throw new Error(`seed ${seed}:\n${found.join('\n')}`);
   };
   for (let i = 0; i < blocks; i++) {
@@ -229,12 +258,15 @@ export async function feedRandomTree(options: {
         throw new Error(`seed ${seed}: a good block is refused: ${outcome.rejection.reason}`);
       // Time makes a commit due while more blocks are connected.
       if (dice(3) === 0) node.clock.advance(6000);
+      if (jobDice(2) === 0) advanceJob();
       for (let n = filterDice(20); n > 0; n--) node.chain.filters?.buildMissing(0, node.clock);
     }
     const next = dice(8);
     // Not at the end: what it forgets would not come again.
     if (next === 0 && i < blocks - 1) {
-      await node.restart({ filters: filterDice(3) > 0 });
+      running = null;
+      switches = { tx: jobDice(3) > 0, address: jobDice(3) > 0, spender: jobDice(3) > 0 };
+      await node.restart({ filters: filterDice(3) > 0, indexes: switches });
       restarted = true;
       // Blocks that were still being validated are forgotten, and come again; among equals the active chain is the
       // first now.
@@ -251,6 +283,8 @@ export async function feedRandomTree(options: {
   await node.chain.settle();
   checkState();
   // A restart must find the same state, and the chain must continue from it.
+  running = null;
+  switches = ALL_INDEXES;
   await node.restart();
   node.chain.filters!.buildMissing(1, node.clock);
   arrived.push(tree.grow());

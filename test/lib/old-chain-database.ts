@@ -32,6 +32,7 @@ export function withOldTables(dir: string, fill: (db: Database) => void): void {
   try {
     db.transaction(() => {
       db.run('DROP TABLE runs');
+      db.run('DROP TABLE indexes');
       db.run("DELETE FROM meta WHERE key IN ('runsVersion', 'scriptSalt')");
       db.run("UPDATE meta SET value = 1 WHERE key = 'schema'");
       db.run(OLD_TABLES);

@@ -101,7 +101,7 @@ describe('a chain of schema version 1', () => {
     expect(otherRows(old)).toEqual(rows);
     expect(filesOf(old)).toEqual(files);
     const { version, tables } = schemaOf(old);
-    expect(version).toBe(2);
+    expect(version).toBe(3);
     for (const gone of ['coins', 'tx_index', 'scripts', 'history', 'script_coins']) expect(tables).not.toContain(gone);
     await using node = new TestNode({ from: old, filters: true });
     expect(differences(node.state(), new ModelChain(chain.blocks.slice(1)).state())).toEqual([]);
@@ -174,13 +174,17 @@ test('a conversion that is interrupted at any file by kill -9 is done again by t
   cpSync(large, pristine, { recursive: true });
   const expected = stateOf(pristine);
   expect(expected.state.length).toBeGreaterThan(ROWS * 3.9);
-  expect(expected.files).toEqual(RUN_FAMILIES.map((family, i) => runFileName(i + 1, family)).sort());
+  expect(expected.files).toEqual(
+    RUN_FAMILIES.slice(0, 4)
+      .map((family, i) => runFileName(i + 1, family))
+      .sort(),
+  );
 
   const reached: string[] = [];
   const sizeOf = (path: string) => (existsSync(path) ? statSync(path).size : 0);
   const moments: [string, (at: string) => boolean][] = [
     ['the folder', (at) => existsSync(runFolder(at))],
-    ...RUN_FAMILIES.map((family, i): [string, (at: string) => boolean] => [
+    ...RUN_FAMILIES.slice(0, 4).map((family, i): [string, (at: string) => boolean] => [
       family.name,
       (at) => existsSync(join(runFolder(at), runFileName(i + 1, family))),
     ]),

@@ -26,4 +26,7 @@ export const HISTORY: RunFamily = { name: 'history', code: 3, keySize: 16, filte
 /** Unspent outputs of a script: script key, position and output index; value. */
 export const SCRIPT_COINS: RunFamily = { name: 'scriptcoins', code: 4, keySize: 20, filterSize: 0, sums: true };
 
-export const RUN_FAMILIES: readonly RunFamily[] = [COINS, TX_INDEX, HISTORY, SCRIPT_COINS];
+/** Inputs by the outpoint that they spend: first six bytes of its txid, output index; position of the spending transaction. */
+export const SPENDERS: RunFamily = { name: 'spenders', code: 5, keySize: 15, filterSize: 0, sums: false };
+
+export const RUN_FAMILIES: readonly RunFamily[] = [COINS, TX_INDEX, HISTORY, SCRIPT_COINS, SPENDERS];

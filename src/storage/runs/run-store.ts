@@ -130,6 +130,27 @@ export class RunStore implements RunLists {
     }
   }
 
+  /** Reserves the id of a run that is built outside of a commit. */
+  reserveId(): number {
+    return this.#nextId++;
+  }
+
+  /**
+   * Stages runs that were built outside of a commit, with reserved ids, for the next transaction. No commit may be staged.
+   */
+  stageBuilt(runs: readonly { readonly family: RunFamily; readonly id: number; readonly run: BuiltRun }[]): void {
+    for (const { family, id, run } of runs) {
+      const age = (this.#open.get(family)!.at(-1)?.record.age ?? 0) + 1;
+      const { entries, bytes, image } = run;
+      this.#staged.push({
+        record: { id, family, age, entries, bytes, inTable: image !== null },
+        image,
+        replaces: [],
+      });
+    }
+    if (this.#staged.some(({ image }) => image === null)) syncDirectory(runFolder(this.#dir));
+  }
+
   /** Lists the staged runs, within the transaction of the commit. */
   insertStaged(): void {
     if (this.#staged.length === 0) return;

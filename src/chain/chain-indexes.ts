@@ -1,0 +1,291 @@
+import type { Database } from 'bun:sqlite';
+import type { IndexJob, IndexJobResult, PositionRows, StoredBlock } from '../indexes/index-job.ts';
+import { addAddressRows, IndexRows } from '../indexes/index-rows.ts';
+import { txPosition } from '../primitives/coin.ts';
+import { enabledIndexes, type IndexName, IndexStore, type IndexSwitches, IndexWriter } from '../storage/index-store.ts';
+import type { RunBatch } from '../storage/runs/run-batch.ts';
+import { HISTORY, SCRIPT_COINS, SPENDERS, TX_INDEX } from '../storage/runs/run-family.ts';
+import type { RunStore } from '../storage/runs/run-store.ts';
+import { ScriptKeys } from '../storage/script-store.ts';
+import { spenderKeys } from '../storage/spender-store.ts';
+import { TxWriter } from '../storage/tx-store.ts';
+import { type ChainEntry, forkPoint } from './chain-entry.ts';
+import type { SealedChange } from './connect-block.ts';
+import type { StoredBlocks } from './filter-index.ts';
+
+/** Limits of one job of the background build, which bound its memory and the time of its transaction. */
+const JOB_BYTES = 24 * 1024 * 1024;
+const JOB_BLOCKS = 4000;
+
+/** Families of the runs of an index. */
+const FAMILIES = {
+  positions: [],
+  tx: [TX_INDEX],
+  address: [HISTORY, SCRIPT_COINS],
+  spender: [SPENDERS],
+} as const;
+
+/** How far an index has come. */
+export interface IndexProgress {
+  readonly name: IndexName;
+  /** Height of the last block whose rows it has; -1 without any. */
+  readonly height: number;
+  /** Whether it covers the committed tip. */
+  readonly live: boolean;
+}
+
+/** A job of the background build, with what it changes. */
+export interface PlannedJob {
+  readonly job: IndexJob;
+  /** The block that the indexes of the job cover before it; null without any. */
+  readonly from: ChainEntry | null;
+  /** The block that they cover after it; null if all rows are removed. */
+  readonly to: ChainEntry | null;
+}
+
+interface EnabledIndex {
+  readonly name: IndexName;
+  covered: ChainEntry | null;
+}
+
+export interface ChainIndexesOptions {
+  /** Folder of the chain. */
+  readonly dir: string;
+  readonly switches: IndexSwitches;
+  readonly scriptSalt: Uint8Array;
+  readonly segwitHeight: number;
+}
+
+/**
+ * The indexes that can be switched on and off. An index grows in the order of the chain. While it covers the committed tip
+ * it is live: the rows of a new block are part of its commit. Otherwise jobs build its rows from block and undo files,
+ * until it covers the tip: `nextJob` plans one, and `finishJob` commits its result. A job first removes the rows of blocks
+ * that left the active chain. The block that an index covers is stored in the same transaction as its rows, and rows of
+ * an index that is switched off stay as they are.
+ */
+export class ChainIndexes {
+  readonly #db: Database;
+  readonly #runs: RunStore;
+  readonly #blocks: StoredBlocks;
+  readonly #options: ChainIndexesOptions;
+  readonly #store: IndexStore;
+  readonly #writer: IndexWriter;
+  readonly #txWriter: TxWriter;
+  readonly #scriptKeys: ScriptKeys;
+  readonly #enabled: EnabledIndex[];
+  /** Rows of a commit; their arrays are used again by the next one. */
+  readonly #rows = new IndexRows();
+  /** The committed tip; null before the first commit. */
+  #tip: ChainEntry | null = null;
+
+  constructor(db: Database, runs: RunStore, blocks: StoredBlocks, options: ChainIndexesOptions) {
+    this.#db = db;
+    this.#runs = runs;
+    this.#blocks = blocks;
+    this.#options = options;
+    this.#store = new IndexStore(db);
+    this.#writer = new IndexWriter(db);
+    this.#txWriter = new TxWriter(db);
+    this.#scriptKeys = new ScriptKeys(options.scriptSalt);
+    this.#enabled = enabledIndexes(options.switches).map((name) => ({ name, covered: null }));
+  }
+
+  /** Reads how far the indexes have come. Must be called first. `tip` is null before the first commit. */
+  open(tip: ChainEntry | null, findEntry: (hash: Uint8Array) => ChainEntry | null): void {
+    this.#tip = tip;
+    for (const index of this.#enabled) {
+      const covered = this.#store.covered(index.name);
+      index.covered = covered && findEntry(covered.hash);
+    }
+  }
+
+  /** Whether the rows of the next block of an index are part of the commit of that block. */
+  isLive(name: IndexName): boolean {
+    return this.#live().some((index) => index.name === name);
+  }
+
+  /** Progress of the indexes that are switched on. */
+  progress(): IndexProgress[] {
+    return this.#enabled.map(({ name, covered }) => ({
+      name,
+      height: covered?.height ?? -1,
+      live: covered === this.#tip,
+    }));
+  }
+
+  /**
+   * The lowest height of a block whose body and undo data the background build still has to read; null if it has to read
+   * none. A block from this height on must not be pruned.
+   */
+  get neededFrom(): number | null {
+    const tip = this.#tip;
+    const heights = this.#lagging().map(({ covered }) => (covered && tip ? forkPoint(covered, tip).height + 1 : 0));
+    return heights.length === 0 ? null : Math.min(...heights);
+  }
+
+  /** Makes the rows of the live indexes for a commit. Returns their batches, which are valid until `onCommitted`. */
+  batches(chain: SealedChange): RunBatch[] {
+    const live = new Set(this.#live().map(({ name }) => name));
+    const rows = this.#rows;
+    rows.clear();
+    for (const entry of chain.disconnected) {
+      if (live.size === 0) break;
+      const block = this.#blocks.readBlock(entry);
+      const { height } = entry;
+      if (live.has('tx')) rows.addTxids(block.txids, height, true);
+      if (live.has('spender')) rows.addSpends(spenderKeys(block.txs, height), true);
+      if (live.has('address') && chain.rows === null)
+        addAddressRows(rows.address, block, this.#blocks.readUndo(entry), { height, removed: true });
+    }
+    for (const { entry, effects, spends } of chain.connected) {
+      const { height } = entry;
+      if (live.has('tx')) rows.addTxids(effects.txids, height, false);
+      if (live.has('spender') && spends !== null) rows.addSpends(spends, false);
+      // Blocks that were connected before the index had caught up come without their rows.
+      const needsSpends = live.has('spender') && spends === null;
+      const needsAddress = live.has('address') && chain.rows === null;
+      if (!needsSpends && !needsAddress) continue;
+      const block = this.#blocks.readBlock(entry);
+      if (needsSpends) rows.addSpends(spenderKeys(block.txs, height), false);
+      if (needsAddress) addAddressRows(rows.address, block, effects.undo, { height, removed: false });
+    }
+    return rows.batches(this.#scriptKeys, (live.has('address') ? chain.rows : null) ?? rows.address);
+  }
+
+  /** Writes the other rows of the live indexes, within the transaction of the commit. */
+  insertRows({ disconnected, connected, tip }: SealedChange): void {
+    const live = this.#live();
+    if (live.some(({ name }) => name === 'positions')) {
+      const lowest = disconnected.at(-1);
+      if (lowest !== undefined) this.#txWriter.removeFrom(lowest.height);
+      for (const { entry, effects } of connected)
+        for (let n = 0; n < effects.offsets.length; n++) {
+          const txid = effects.txids.slice(n * 32, n * 32 + 32);
+          const position = txPosition(entry.height, n);
+          this.#txWriter.insertTx(position, txid, effects.offsets[n]!, effects.undoOffsets[n]!);
+        }
+      this.#txWriter.finish();
+    }
+    for (const { name } of live) this.#writer.setCovered(name, tip);
+  }
+
+  /** Called after the commit. */
+  onCommitted(tip: ChainEntry): void {
+    for (const index of this.#live()) index.covered = tip;
+    this.#tip = tip;
+  }
+
+  /**
+   * Plans the next job of the background build; null if all indexes are live, or if the next block lacks its body or its
+   * undo data. Indexes that cover the same block are built together. `limit`: most blocks of the job.
+   */
+  nextJob(limit = JOB_BLOCKS): PlannedJob | null {
+    const tip = this.#tip;
+    const lagging = this.#lagging();
+    if (tip === null || lagging.length === 0) return null;
+    const stale = lagging.find(({ covered }) => covered !== null && tip.ancestor(covered.height) !== covered);
+    if (stale !== undefined) return this.#plan(stale.covered, this.#staleBlocks(stale.covered!, tip, limit), true);
+    const heightOf = ({ covered }: EnabledIndex) => covered?.height ?? -1;
+    const from = lagging.reduce((low, index) => (heightOf(index) < heightOf(low) ? index : low)).covered;
+    // The next index that has come further joins there.
+    const next = lagging.map(heightOf).filter((height) => height > (from?.height ?? -1));
+    const blocks = this.#nextBlocks(from, tip.ancestor(Math.min(tip.height, ...next))!, limit);
+    return blocks.length === 0 ? null : this.#plan(from, blocks, false);
+  }
+
+  /** Commits the result of a job, or drops it if the chain has moved in a way that makes it useless. */
+  finishJob({ job, from, to }: PlannedJob, { runs, positions }: IndexJobResult): void {
+    const built = this.#enabled.filter(({ name }) => job.indexes.includes(name));
+    const tip = this.#tip!;
+    this.#runs.stageBuilt(runs);
+    const isCurrent = built.every(({ covered }) => covered === from);
+    if (!isCurrent || (!job.removed && tip.ancestor(to!.height) !== to)) {
+      this.#runs.discardStaged();
+      return;
+    }
+    try {
+      this.#db
+        .transaction(() => {
+          if (job.removed && job.indexes.includes('positions')) this.#txWriter.removeFrom(job.blocks.at(-1)!.height);
+          if (positions !== null) this.#insertPositions(job.blocks, positions);
+          this.#runs.insertStaged();
+          for (const { name } of built)
+            if (to === null) this.#writer.clearCovered(name);
+            else this.#writer.setCovered(name, to);
+        })
+        .immediate();
+    } catch (error) {
+      this.#runs.discardStaged();
+      throw error;
+    }
+    this.#runs.onCommitted();
+    for (const index of built) index.covered = to;
+  }
+
+  #live(): EnabledIndex[] {
+    return this.#enabled.filter(({ covered }) => covered === this.#tip);
+  }
+
+  #lagging(): EnabledIndex[] {
+    return this.#enabled.filter(({ covered }) => covered !== this.#tip);
+  }
+
+  #plan(from: ChainEntry | null, entries: readonly ChainEntry[], removed: boolean): PlannedJob {
+    const indexes = this.#lagging()
+      .filter(({ covered }) => covered === from)
+      .map(({ name }) => name);
+    const families = indexes.flatMap((name) => FAMILIES[name]);
+    const last = entries.at(-1)!;
+    return {
+      job: {
+        chainDir: this.#options.dir,
+        indexes,
+        removed,
+        blocks: entries.map((entry) => this.#stored(entry)),
+        scriptSalt: this.#options.scriptSalt,
+        runIds: new Map(families.map(({ code }) => [code, this.#runs.reserveId()])),
+      },
+      from,
+      to: removed ? last.parent : last,
+    };
+  }
+
+  /** Returns the blocks from `covered` down to the active chain, the highest first. */
+  #staleBlocks(covered: ChainEntry, tip: ChainEntry, limit: number): ChainEntry[] {
+    const fork = forkPoint(covered, tip);
+    const entries: ChainEntry[] = [];
+    let bytes = 0;
+    for (let at = covered; at !== fork && entries.length < limit && bytes < JOB_BYTES; at = at.parent!) {
+      entries.push(at);
+      bytes += at.body.size;
+    }
+    return entries;
+  }
+
+  /** Returns the blocks behind `from` up to `to` that are stored with their undo data, the lowest first. */
+  #nextBlocks(from: ChainEntry | null, to: ChainEntry, limit: number): ChainEntry[] {
+    const entries: ChainEntry[] = [];
+    let bytes = 0;
+    for (let height = (from?.height ?? -1) + 1; height <= to.height; height++) {
+      const entry = to.ancestor(height)!;
+      if (!entry.hasBody || !entry.hasUndo || entries.length >= limit || bytes >= JOB_BYTES) break;
+      entries.push(entry);
+      bytes += entry.body.size;
+    }
+    return entries;
+  }
+
+  #stored({ hash, height, body, undo }: ChainEntry): StoredBlock {
+    return { hash, height, body, undo, segwit: height >= this.#options.segwitHeight };
+  }
+
+  #insertPositions(blocks: readonly StoredBlock[], { counts, txids, offsets, undoOffsets }: PositionRows): void {
+    let row = 0;
+    for (const [i, { height }] of blocks.entries())
+      for (let n = 0; n < counts[i]!; n++, row++) {
+        const txid = txids.subarray(row * 32, row * 32 + 32);
+        this.#txWriter.insertTx(txPosition(height, n), txid, offsets[row]!, undoOffsets[row]!);
+      }
+    this.#txWriter.finish();
+  }
+}

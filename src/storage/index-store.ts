@@ -1,0 +1,72 @@
+import type { Database } from 'bun:sqlite';
+import type { BlockHash } from '../primitives/hash.ts';
+
+/**
+ * The indexes of chain.db that can be switched on and off:
+ * - positions: the table `txs`, by which the others find the bytes of a transaction and its txid;
+ * - tx: positions by txid;
+ * - address: history and coins of scripts;
+ * - spender: positions of the transactions that spend outputs.
+ */
+export type IndexName = 'positions' | 'tx' | 'address' | 'spender';
+
+/** The indexes that an operator switches on and off. The positions are kept while any of them is on. */
+export interface IndexSwitches {
+  readonly tx: boolean;
+  readonly address: boolean;
+  readonly spender: boolean;
+}
+
+/** Returns the indexes that are kept, in the order in which they are named. */
+export function enabledIndexes({ tx, address, spender }: IndexSwitches): IndexName[] {
+  const names: IndexName[] = [];
+  if (tx || address || spender) names.push('positions');
+  if (tx) names.push('tx');
+  if (address) names.push('address');
+  if (spender) names.push('spender');
+  return names;
+}
+
+/** The last block whose rows an index has, as it has those of all blocks before. */
+export interface CoveredBlock {
+  readonly hash: BlockHash;
+  readonly height: number;
+}
+
+/** Read access to the blocks up to which the indexes have their rows. */
+export class IndexStore {
+  readonly #get;
+
+  constructor(db: Database) {
+    this.#get = db.prepare<{ hash: Uint8Array; height: number }, [string]>(
+      'SELECT hash, height FROM indexes WHERE name = ?',
+    );
+  }
+
+  /** Returns the block that an index covers, which may have left the active chain; null if the index has no rows. */
+  covered(name: IndexName): CoveredBlock | null {
+    return this.#get.get(name) as CoveredBlock | null;
+  }
+}
+
+/** Write access for the single writer, within its transaction. */
+export class IndexWriter {
+  readonly #put;
+  readonly #remove;
+
+  constructor(db: Database) {
+    this.#put = db.prepare<null, [string, Uint8Array, number]>(
+      'INSERT OR REPLACE INTO indexes (name, hash, height) VALUES (?, ?, ?)',
+    );
+    this.#remove = db.prepare<null, [string]>('DELETE FROM indexes WHERE name = ?');
+  }
+
+  setCovered(name: IndexName, { hash, height }: CoveredBlock): void {
+    this.#put.run(name, hash, height);
+  }
+
+  /** Records that an index has no rows. */
+  clearCovered(name: IndexName): void {
+    this.#remove.run(name);
+  }
+}

@@ -1,0 +1,74 @@
+import { type TxPosition, txPosition } from '../primitives/coin.ts';
+import type { Outpoint } from '../primitives/outpoint.ts';
+import type { Transaction } from '../primitives/transaction.ts';
+import type { RunBatch } from './runs/run-batch.ts';
+import { SPENDERS } from './runs/run-family.ts';
+import { keyAfterPrefix } from './runs/run-format.ts';
+import type { RunLists } from './runs/run-lists.ts';
+import { liveEntries, positionOf, putPosition } from './runs/run-range.ts';
+
+/** Bytes of the txid in the index; those of the spending transactions decide, of which there are few candidates. */
+const TXID_PREFIX_SIZE = 6;
+/** A block has room for fewer than 2^19 outputs. */
+const VOUT_SIZE = 3;
+const OUTPOINT_SIZE = TXID_PREFIX_SIZE + VOUT_SIZE;
+
+/** Returns the keys of the inputs of a block in the spender index, one behind the other. */
+export function spenderKeys(txs: readonly { readonly tx: Transaction }[], height: number): Uint8Array {
+  let inputs = 0;
+  for (let i = 1; i < txs.length; i++) inputs += txs[i]!.tx.inputs.length;
+  const keys = new Uint8Array(inputs * SPENDERS.keySize);
+  let at = 0;
+  for (let i = 1; i < txs.length; i++)
+    for (const { prevout } of txs[i]!.tx.inputs) {
+      putOutpoint(keys, at, prevout.txid, prevout.vout);
+      putPosition(keys, at + OUTPOINT_SIZE, txPosition(height, i));
+      at += SPENDERS.keySize;
+    }
+  return keys;
+}
+
+/** Adds entries with these keys to the batch of the spender index, or their removal. */
+export function indexSpenders(batch: RunBatch, spends: Uint8Array, removed: boolean): void {
+  for (let from = 0; from < spends.length; from += SPENDERS.keySize) {
+    batch.beginEntry(removed, 0);
+    const { keys, keyAt } = batch;
+    for (let i = 0; i < SPENDERS.keySize; i++) keys[keyAt + i] = spends[from + i]!;
+    batch.finishEntry(batch.valueAt);
+  }
+}
+
+function putOutpoint(keys: Uint8Array, at: number, txid: Uint8Array, vout: number): void {
+  for (let i = 0; i < TXID_PREFIX_SIZE; i++) keys[at + i] = txid[i]!;
+  keys[at + TXID_PREFIX_SIZE] = vout >>> 16;
+  keys[at + TXID_PREFIX_SIZE + 1] = vout >>> 8;
+  keys[at + TXID_PREFIX_SIZE + 2] = vout;
+}
+
+/** Read access to the spender index. */
+export class SpenderStore {
+  readonly #runs: RunLists;
+  readonly #spends: (position: TxPosition, outpoint: Outpoint) => boolean;
+
+  /** `spends` reads the transaction at a position and returns whether an input of it spends the outpoint. */
+  constructor(runs: RunLists, spends: (position: TxPosition, outpoint: Outpoint) => boolean) {
+    this.#runs = runs;
+    this.#spends = spends;
+  }
+
+  /** Returns the position of the transaction of the active chain that spends an output; null without one. */
+  spenderOf(outpoint: Outpoint): TxPosition | null {
+    // A larger index belongs to no output, and its lower bytes to another one.
+    if (outpoint.vout >= 2 ** (8 * VOUT_SIZE)) return null;
+    const prefix = new Uint8Array(OUTPOINT_SIZE);
+    putOutpoint(prefix, 0, outpoint.txid, outpoint.vout);
+    const low = new Uint8Array(SPENDERS.keySize);
+    low.set(prefix);
+    const high = keyAfterPrefix(prefix, SPENDERS.keySize);
+    for (const { keys, keyAt } of liveEntries(this.#runs.runsOf(SPENDERS), low, high)) {
+      const position = positionOf(keys, keyAt + OUTPOINT_SIZE);
+      if (this.#spends(position, outpoint)) return position;
+    }
+    return null;
+  }
+}
