@@ -5,6 +5,7 @@ import { benchLatency } from './latency.ts';
 import { benchMempool } from './mempool.ts';
 import { benchPrimitives } from './primitives.ts';
 import { describeMachine } from './report.ts';
+import { benchRows } from './rows.ts';
 import { benchSize } from './size.ts';
 import { benchSync } from './sync.ts';
 import { benchTemplate } from './template.ts';
@@ -22,6 +23,10 @@ const BENCHES: Readonly<
   size: {
     help: 'import chains of several sizes: time, inputs a second, memory, bytes written; --memory GIB limits it',
     run: (_, args) => benchSize(args),
+  },
+  rows: {
+    help: 'look-ups and commits over so many rows made directly in the storage: --millions 1,10; --dir DIR keeps them',
+    run: (_, args) => benchRows(args),
   },
   latency: { help: 'how fast requests are answered while a chain is imported', run: benchLatency },
   mempool: {

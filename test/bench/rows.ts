@@ -1,0 +1,125 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ChainReads } from '../../src/storage/chain-reads.ts';
+import type { ScriptKey } from '../../src/storage/script-store.ts';
+import { grouped, percentile, printGrid } from './report.ts';
+import { commitBlocks } from './rows/block-commits.ts';
+import { fillDirectory, RowsModel } from './rows/fill.ts';
+import { PageCache } from './rows/page-cache.ts';
+
+const READS = 400;
+const BLOCKS = 40;
+const PAGE = 25;
+
+type Question = readonly [name: string, ask: (reads: ChainReads, model: RowsModel) => unknown];
+
+const QUESTIONS: readonly Question[] = [
+  ['transaction by txid', (reads, model) => findTransaction(reads, model)],
+  ['address of 3 transactions', (reads, model) => findHistory(reads, model, chance(model.txs))],
+  ['page of an address with 100,000', (reads, model) => findHistory(reads, model, model.txs)],
+];
+
+/**
+ * Fills the storage with so many millions of transactions, each with an unspent output, and three rows of history for
+ * each; prints how long look-ups and the commit of a block take, with and without the files in the page cache.
+ */
+export async function benchRows(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      millions: { type: 'string', default: '1,10' },
+      dir: { type: 'string' },
+      prepare: { type: 'boolean', default: false },
+    },
+  });
+  const lines: string[][] = [];
+  const disk: string[][] = [];
+  for (const millions of values.millions.split(',').map(Number)) {
+    const dir = values.dir ? join(values.dir, `${millions}`) : mkdtempSync(join(tmpdir(), 'obverse-rows-'));
+    try {
+      const model = new RowsModel(millions * 1_000_000);
+      const started = performance.now();
+      if (!existsSync(join(dir, 'chain.db'))) {
+        fillDirectory(dir, model);
+        console.log(`${millions} million transactions: filled in ${grouped((performance.now() - started) / 1000)} s`);
+      }
+      if (values.prepare) continue;
+      disk.push([`${millions} million`, ...diskUse(dir)]);
+      for (const question of QUESTIONS)
+        lines.push([`${millions} million: ${question[0]}`, ...readTimes(dir, model, question)]);
+      const times = await commitBlocks(dir, model, BLOCKS);
+      lines.push([
+        `${millions} million: look-up of 10,000 coins`,
+        ...spread(times.map(({ lookUps }) => lookUps)),
+        '',
+        '',
+      ]);
+      lines.push([
+        `${millions} million: commit of 5,000 transactions`,
+        ...spread(times.map(({ commit }) => commit)),
+        '',
+        '',
+      ]);
+    } finally {
+      if (!values.prepare) rmSync(dir, { recursive: true, force: true });
+    }
+  }
+  if (values.prepare) return;
+  console.log('milliseconds; warm: the files are in the page cache, cold: none of them is');
+  printGrid(['', 'p50 warm', 'p99 warm', 'p50 cold', 'p99 cold'], lines);
+  console.log('megabytes on disk');
+  printGrid(['', 'coins', 'txindex', 'history', 'scriptcoins', 'chain.db'], disk);
+}
+
+function readTimes(dir: string, model: RowsModel, [, ask]: Question): string[] {
+  const reads = new ChainReads(dir);
+  const cache = new PageCache(dir);
+  try {
+    const time = (before: () => void) =>
+      Array.from({ length: READS }, () => {
+        before();
+        const started = performance.now();
+        reads.snapshot(() => ask(reads, model));
+        return performance.now() - started;
+      });
+    time(() => {});
+    return [...spread(time(() => {})), ...spread(time(() => cache.drop()))];
+  } finally {
+    cache.close();
+    reads.close();
+  }
+}
+
+function findTransaction(reads: ChainReads, model: RowsModel): void {
+  const txid = new Uint8Array(32);
+  model.putTxid(chance(model.txs), txid, 0);
+  if (reads.txs.byTxid(txid) === null) throw new Error(`no transaction ${txid.toHex()}`);
+}
+
+/** Reads the newest page of a script's history, and the txid of each row. */
+function findHistory(reads: ChainReads, model: RowsModel, script: number): void {
+  const key = model.scriptKey(script) as ScriptKey;
+  const rows = reads.scripts.history(key, { above: -1, below: Number.POSITIVE_INFINITY, order: 'desc', limit: PAGE });
+  if (rows.length < 3) throw new Error(`script ${script} has ${rows.length} rows`);
+  for (const { position } of rows) if (reads.txs.byPosition(position) === null) throw new Error(`no row ${position}`);
+}
+
+const chance = (below: number) => Math.floor(Math.random() * below);
+
+function spread(times: readonly number[]): string[] {
+  const sorted = times.toSorted((a, b) => a - b);
+  return [0.5, 0.99].map((share) => grouped(percentile(sorted, share), 2));
+}
+
+function diskUse(dir: string): string[] {
+  const files = readdirSync(join(dir, 'runs'));
+  const size = (path: string) => statSync(join(dir, path)).size / 1e6;
+  const ofFamily = (family: string) =>
+    files.filter((name) => name.includes(family)).reduce((sum, name) => sum + size(join('runs', name)), 0);
+  const families = ['coins', 'txindex', 'history', 'scriptcoins'].map((name) =>
+    name === 'coins' ? ofFamily('coins') - ofFamily('scriptcoins') : ofFamily(name),
+  );
+  return [...families, size('chain.db')].map((megabytes) => grouped(megabytes));
+}
