@@ -1,5 +1,6 @@
 import { hashFromHex } from '../primitives/hash.ts';
 import { SCRIPT_FLAGS } from '../script/flags.ts';
+import { assumedUtxoSet } from './assume-utxo.ts';
 import { HEADLINE_2009 } from './genesis.ts';
 import type { NetworkParams } from './network-params.ts';
 import { NEVER_ACTIVE_TESTDUMMY } from './testdummy.ts';
@@ -56,4 +57,30 @@ export const mainnet: NetworkParams = {
   ],
   chainTxData: { time: 1_772_055_173, count: 1_315_805_869, rate: 5.40111006496122 },
   headersSync: { commitmentPeriod: 641, redownloadBufferSize: 15_218 },
+  assumedUtxoSets: [
+    assumedUtxoSet(
+      840_000,
+      '0000000000000000000320283a032748cef8227873ff4872689bf23f1cda83a5',
+      'a2a5521b1b5ab65f67818e5e8eccabb7171a517f9e2382208f77687310768f96',
+      991_032_194,
+    ),
+    assumedUtxoSet(
+      880_000,
+      '000000000000000000010b17283c3c400507969a9c2afd1dcf2082ec5cca2880',
+      'dbd190983eaf433ef7c15f78a278ae42c00ef52e0fd2a54953782175fbadcea9',
+      1_145_604_538,
+    ),
+    assumedUtxoSet(
+      910_000,
+      '0000000000000000000108970acb9522ffd516eae17acddcb1bd16469194a821',
+      '4daf8a17b4902498c5787966a2b51c613acdab5df5db73f196fa59a4da2f1568',
+      1_226_586_151,
+    ),
+    assumedUtxoSet(
+      935_000,
+      '0000000000000000000147034958af1652b2b91bba607beacc5e72a56f0fb5ee',
+      'e4b90ef9eae834f56c4b64d2d50143cee10ad87994c614d7d04125e2a6025050',
+      1_305_397_408,
+    ),
+  ],
 };

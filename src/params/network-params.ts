@@ -1,4 +1,5 @@
 import type { ConsensusParams } from '../consensus/consensus-params.ts';
+import type { AssumedUtxoSet } from './assume-utxo.ts';
 
 export type NetworkName = 'main' | 'testnet4' | 'signet' | 'regtest';
 
@@ -41,4 +42,6 @@ export interface NetworkParams {
   readonly chainTxData: { readonly time: number; readonly count: number; readonly rate: number };
   /** Parameters of header presync, Core's HeadersSyncParams. */
   readonly headersSync: { readonly commitmentPeriod: number; readonly redownloadBufferSize: number };
+  /** UTXO sets that loadtxoutset accepts, the lowest first. */
+  readonly assumedUtxoSets: readonly AssumedUtxoSet[];
 }

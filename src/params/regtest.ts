@@ -1,5 +1,6 @@
 import type { ConsensusParams } from '../consensus/consensus-params.ts';
 import { hashFromHex } from '../primitives/hash.ts';
+import { assumedUtxoSet } from './assume-utxo.ts';
 import { HEADLINE_2009 } from './genesis.ts';
 import type { NetworkParams } from './network-params.ts';
 
@@ -41,6 +42,26 @@ export const regtest: NetworkParams = {
   dnsSeeds: [],
   chainTxData: { time: 0, count: 0, rate: 0.001 },
   headersSync: { commitmentPeriod: 275, redownloadBufferSize: 7017 },
+  assumedUtxoSets: [
+    assumedUtxoSet(
+      110,
+      '135eec25a6fb277884e5824e7aa7d052c4868161c99a5122170b5266f86c273d',
+      '86e9a1205b418b16dde3a18a78c730e30137e28466bda5dbf6b33ab8fc05447c',
+      111,
+    ),
+    assumedUtxoSet(
+      200,
+      '385901ccbd69dff6bbd00065d01fb8a9e464dede7cfe0372443884f9b1dcf6b9',
+      '17dcc016d188d16068907cdeb38b75691a118d43053b8cd6a25969419381d13a',
+      201,
+    ),
+    assumedUtxoSet(
+      299,
+      '0c552ced4721c249a389eb9b08cb8da261cd46f0e7b5f9d064d48f3113406853',
+      '106b2c56233e378a824cf0d5ff2be42ed32c72f1605c9be288d00942908a40ac',
+      334,
+    ),
+  ],
 };
 
 const HEIGHT_FIELDS = {

@@ -2,6 +2,7 @@ import { hash256 } from '../crypto/hash-functions.ts';
 import { writeVarBytes } from '../primitives/compact-size.ts';
 import { hashFromHex } from '../primitives/hash.ts';
 import { ByteWriter, hexToBytes } from '../util/bytes.ts';
+import { assumedUtxoSet } from './assume-utxo.ts';
 import { HEADLINE_2009 } from './genesis.ts';
 import type { NetworkParams } from './network-params.ts';
 import { NEVER_ACTIVE_TESTDUMMY } from './testdummy.ts';
@@ -50,6 +51,20 @@ export const signet: NetworkParams = {
   dnsSeeds: ['seed.signet.bitcoin.sprovoost.nl', 'seed.signet.achownodes.xyz'],
   chainTxData: { time: 1_772_055_248, count: 28_676_833, rate: 0.06736623436338929 },
   headersSync: { commitmentPeriod: 620, redownloadBufferSize: 15_724 },
+  assumedUtxoSets: [
+    assumedUtxoSet(
+      160_000,
+      '0000003ca3c99aff040f2563c2ad8f8ec88bd0fd6b8f0895cfaf1ef90353a62c',
+      'fe0a44309b74d6b5883d246cb419c6221bcccf0b308c9b59b7d70783dbdf928a',
+      2_289_496,
+    ),
+    assumedUtxoSet(
+      290_000,
+      '0000000577f2741bb30cd9d39d6d71b023afbeb9764f6260786a97969d5c9ac0',
+      '97267e000b4b876800167e71b9123f1529d13b14308abec2888bbd2160d14545',
+      28_547_497,
+    ),
+  ],
 };
 
 /** Returns the parameters of a custom signet: its challenge and magic, without seeds and without known work. */

@@ -1,4 +1,5 @@
 import { hashFromHex } from '../primitives/hash.ts';
+import { assumedUtxoSet } from './assume-utxo.ts';
 import type { NetworkParams } from './network-params.ts';
 import { NEVER_ACTIVE_TESTDUMMY } from './testdummy.ts';
 
@@ -48,4 +49,18 @@ export const testnet4: NetworkParams = {
   dnsSeeds: ['seed.testnet4.bitcoin.sprovoost.nl', 'seed.testnet4.wiz.biz'],
   chainTxData: { time: 1_772_013_387, count: 14_191_421, rate: 0.01848579579528412 },
   headersSync: { commitmentPeriod: 606, redownloadBufferSize: 16_092 },
+  assumedUtxoSets: [
+    assumedUtxoSet(
+      90_000,
+      '0000000002ebe8bcda020e0dd6ccfbdfac531d2f6a81457191b99fc2df2dbe3b',
+      '784fb5e98241de66fdd429f4392155c9e7db5c017148e66e8fdbc95746f8b9b5',
+      11_347_043,
+    ),
+    assumedUtxoSet(
+      120_000,
+      '000000000bd2317e51b3c5794981c35ba894ce27d3e772d5c39ecd9cbce01dc8',
+      '10b05d05ad468d0971162e1b222a4aa66caca89da2bb2a93f8f37fb29c4794b0',
+      14_141_057,
+    ),
+  ],
 };

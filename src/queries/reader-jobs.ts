@@ -26,6 +26,14 @@ export type ScanStep =
   /** Scans the part of the mempool that is sent with the job. */
   | { readonly step: 'mempool'; readonly scripts: SharedArrayBuffer };
 
+/** A UTXO set that is to be written. */
+export interface UtxoDump {
+  /** Absolute path. */
+  readonly path: string;
+  /** Block of the active chain, by height or hash; null for the tip. */
+  readonly target: number | Uint8Array | null;
+}
+
 /** A job of a reader worker, as plain data. */
 export type ReaderJob =
   | {
@@ -46,7 +54,9 @@ export type ReaderJob =
       readonly mempool?: MirrorPart | undefined;
     }
   /** A step of a scan. */
-  | { readonly kind: 'scan'; readonly step: ScanStep; readonly mempool?: MirrorPart | undefined };
+  | { readonly kind: 'scan'; readonly step: ScanStep; readonly mempool?: MirrorPart | undefined }
+  /** Writes a UTXO set to a file. It holds no snapshot. */
+  | { readonly kind: 'dump'; readonly dump: UtxoDump; readonly mempool?: MirrorPart | undefined };
 
 export type ReaderResult =
   | JobResult

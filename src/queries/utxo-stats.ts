@@ -1,9 +1,9 @@
 import { sha256 } from '../crypto/hash-functions.ts';
 import { MuHash3072 } from '../crypto/muhash.ts';
-import type { Coin } from '../primitives/coin.ts';
 import { coinHeight, isCoinbaseCoin } from '../primitives/coin.ts';
-import { encodeOutpoint, type Outpoint } from '../primitives/outpoint.ts';
+import { encodeOutpoint } from '../primitives/outpoint.ts';
 import { encodeOutput } from '../primitives/transaction.ts';
+import type { PlacedCoin } from '../storage/coin-store.ts';
 import { ByteWriter, equalBytes } from '../util/bytes.ts';
 import type { ReadEnv } from './read-env.ts';
 
@@ -58,18 +58,19 @@ export function utxoStats({ reads, tip, expectWork }: ReadEnv, type: UtxoHashTyp
 }
 
 /** Encodes a coin as an element of the hashes of the set. */
-export function encodeSetElement(w: ByteWriter, coin: Coin & { outpoint: Outpoint }): void {
+export function encodeSetElement(w: ByteWriter, coin: PlacedCoin): void {
   encodeOutpoint(w, coin.outpoint);
   w.u32(((coinHeight(coin) << 1) | (isCoinbaseCoin(coin) ? 1 : 0)) >>> 0);
   encodeOutput(w, coin.output);
 }
 
-interface SetHasher {
+export interface SetHasher {
   add(element: Uint8Array): void;
   digest(): Uint8Array;
 }
 
-function setHasher(type: UtxoHashType): SetHasher | null {
+/** Returns the hasher of a set, whose elements come in the order of `CoinStore.all`; null for `none`. */
+export function setHasher(type: UtxoHashType): SetHasher | null {
   if (type === 'none') return null;
   if (type === 'muhash') {
     const set = new MuHash3072();

@@ -10,6 +10,7 @@ import { packScripts, spentTxids } from '../rpc/engine/mempool-parts.ts';
 import { readArguments } from '../rpc/engine/method.ts';
 import { RpcError } from '../rpc/engine/rpc-error.ts';
 import { runScanStep } from '../rpc/methods/blockchain/scan-steps.ts';
+import { dumpUtxoSet } from '../rpc/methods/blockchain/utxo-dump.ts';
 import { RPC_METHODS } from '../rpc/methods/methods.ts';
 import { systemClock } from '../util/clock.ts';
 import type { WalletReads } from '../wallet/store/wallet-reads.ts';
@@ -17,6 +18,8 @@ import type { WalletReads } from '../wallet/store/wallet-reads.ts';
 /** Runs one job on one snapshot. Throws only on internal errors; other errors are part of the result. */
 export function runJob(base: Omit<ReadBase, 'mirror'>, job: ReaderJob, checkpoint: () => void): ReaderResult {
   try {
+    if (job.kind === 'dump')
+      return { ok: true, reply: { headers: {}, body: JSON.stringify(dumpUtxoSet(base, job.dump, checkpoint)) } };
     const mirror = job.mempool ? MempoolMirror.fromPart(job.mempool, systemClock) : null;
     return withSnapshot({ ...base, mirror }, checkpoint, (env) => {
       if (job.kind === 'rest') return { ok: true, reply: restReply(env, job) };

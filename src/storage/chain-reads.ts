@@ -13,7 +13,10 @@ import { FilterStore } from './filter-store.ts';
 import { type HeaderRecord, HeaderStore } from './header-store.ts';
 import { IndexStore } from './index-store.ts';
 import { MetaStore } from './meta-store.ts';
-import { ReaderRuns, RunFileMissing } from './runs/run-lists.ts';
+import type { Run } from './runs/run.ts';
+import { COINS } from './runs/run-family.ts';
+import { openRun, ReaderRuns, RunFileMissing } from './runs/run-lists.ts';
+import { RunManifest } from './runs/run-manifest.ts';
 import { ScriptStore } from './script-store.ts';
 import { SpenderStore } from './spender-store.ts';
 import { type TxRecord, TxStore } from './tx-store.ts';
@@ -29,6 +32,8 @@ const SNAPSHOT_ATTEMPTS = 3;
  * it belongs to one tip.
  */
 export class ChainReads {
+  /** Folder of the chain. */
+  readonly dir: string;
   readonly headers: HeaderStore;
   readonly txs: TxStore;
   readonly coins: CoinStore;
@@ -45,6 +50,7 @@ export class ChainReads {
 
   /** `dir` is the folder of the chain, which holds chain.db and blocks/. */
   constructor(dir: string, options: { cacheMiB?: number } = {}) {
+    this.dir = dir;
     this.#db = openReadOnly(join(dir, 'chain.db'), options.cacheMiB ?? READER_CACHE_MIB);
     this.headers = new HeaderStore(this.#db);
     this.#runs = new ReaderRuns(this.#db, dir);
@@ -77,6 +83,23 @@ export class ChainReads {
         // Thrown before `read` was called: the snapshot was older than the files that it names.
         if (!(error instanceof RunFileMissing) || attempt === SNAPSHOT_ATTEMPTS) throw error;
       }
+  }
+
+  /**
+   * Opens the runs of the UTXO set of the snapshot, the youngest first, for a scan that goes on after the snapshot has
+   * ended: runs never change, and an open file outlives its name. The caller closes them.
+   */
+  openCoinRuns(): Run[] {
+    const manifest = new RunManifest(this.#db);
+    const open: Run[] = [];
+    try {
+      for (const record of manifest.all())
+        if (record.family === COINS) open.unshift(openRun(this.dir, record, manifest, false));
+      return open;
+    } catch (error) {
+      for (const run of open) run.close();
+      throw error;
+    }
   }
 
   /** Returns the tip of the active chain, which is the genesis block from the first commit on. */

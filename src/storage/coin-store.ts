@@ -2,6 +2,7 @@ import type { Coin } from '../primitives/coin.ts';
 import type { Txid } from '../primitives/hash.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import { MAX_PAIR_SIZE, pairFirst, pairSecond, pairSize, putPair } from './runs/pair-codec.ts';
+import type { Run } from './runs/run.ts';
 import type { RunBatch } from './runs/run-batch.ts';
 import { COINS } from './runs/run-family.ts';
 import { keyAfterPrefix } from './runs/run-format.ts';
@@ -80,10 +81,18 @@ export class CoinStore {
   }
 
   /** Yields all coins by txid in wire order and index, the order in which Core hashes the UTXO set. */
-  *all(): Generator<Coin & { outpoint: Outpoint }> {
-    for (const { keys, keyAt, bytes, from, to } of allLiveEntries(this.#runs.runsOf(COINS)))
-      yield { outpoint: outpointFromKey(keys, keyAt), ...fromRow(coinRow(bytes, from, to)) };
+  all(): Generator<PlacedCoin> {
+    return coinsOfRuns(this.#runs.runsOf(COINS));
   }
+}
+
+/** A coin with its outpoint. */
+export type PlacedCoin = Coin & { readonly outpoint: Outpoint };
+
+/** Yields all coins of runs, the youngest first, in the order of `CoinStore.all`. */
+export function* coinsOfRuns(runs: readonly Run[]): Generator<PlacedCoin> {
+  for (const { keys, keyAt, bytes, from, to } of allLiveEntries(runs))
+    yield { outpoint: outpointFromKey(keys, keyAt), ...fromRow(coinRow(bytes, from, to)) };
 }
 
 /**

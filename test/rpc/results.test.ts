@@ -206,6 +206,7 @@ describe('results fit the declared schemas', () => {
     ['getindexinfo', () => [], () => ['txindex'], () => ['nope']],
     ['getchainstates', () => []],
     ['verifychain', () => [], () => [4, 0]],
+    ['dumptxoutset', () => ['utxo.dat', 'latest']],
     [
       'scantxoutset',
       () => ['start', [`addr(${MINING_ADDRESS})`, { desc: 'raw(51)' }]],

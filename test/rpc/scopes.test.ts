@@ -19,7 +19,7 @@ const METHODS: Readonly<Record<string, string>> = {
     verifytxoutproof waitforblock waitforblockheight waitfornewblock`,
   broadcast: 'sendrawtransaction submitpackage testmempoolaccept',
   mining: 'getblocktemplate submitblock submitheader',
-  admin: `addnode clearbanned createapikey devdoublespend devflood devpay devreorg disconnectnode generateblock
+  admin: `addnode clearbanned createapikey devdoublespend devflood devpay devreorg disconnectnode dumptxoutset generateblock
     generatetoaddress generatetodescriptor getaddednodeinfo getapikey getblockfrompeer importmempool invalidateblock
     listapikeys listbanned logging ping preciousblock prioritisetransaction pruneblockchain reconsiderblock
     revokeapikey rotateapikey savemempool setapikey setban setmocktime setnetworkactive stop verifychain`,

@@ -5,6 +5,7 @@ import * as blockchainMethods from './blockchain/blockchain-methods.ts';
 import * as chainControlMethods from './blockchain/chain-control-methods.ts';
 import * as deploymentMethods from './blockchain/deployment-methods.ts';
 import * as scanMethods from './blockchain/scan-methods.ts';
+import * as utxoSnapshotMethods from './blockchain/utxo-snapshot-methods.ts';
 import * as verifyMethods from './blockchain/verify-methods.ts';
 import * as waitMethods from './blockchain/wait-methods.ts';
 import * as controlMethods from './control/control-methods.ts';
@@ -43,6 +44,7 @@ const MODULES: readonly object[] = [
   chainControlMethods,
   deploymentMethods,
   scanMethods,
+  utxoSnapshotMethods,
   indexMethods,
   verifyMethods,
   waitMethods,

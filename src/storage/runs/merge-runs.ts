@@ -48,7 +48,16 @@ export function mergeRuns(job: MergeJob, onProgress: () => void = () => {}): Bui
 
 const PROGRESS_STEPS = 1 << 16;
 
-function writeMerged(cursors: RunCursor[], builder: RunBuilder, bottom: boolean, onProgress: () => void): void {
+/**
+ * Adds what remains of the entries of runs to a new one. `cursors`: the oldest run first, each at its first entry.
+ * `bottom`: whether no older run exists. Calls `onProgress` now and then.
+ */
+export function writeMerged(
+  cursors: readonly RunCursor[],
+  builder: RunBuilder,
+  bottom: boolean,
+  onProgress: () => void,
+): void {
   const scan = new MergeScan(cursors);
   for (let step = 1; scan.next(); step++) {
     if (step % PROGRESS_STEPS === 0) onProgress();

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { hashToHex } from '../../src/primitives/hash.ts';
+import { basicAuth } from '../lib/basic-auth.ts';
+import { chainWithCoins } from '../lib/chain-builder.ts';
+import { directoryWith } from '../lib/chain-directory.ts';
+import { cleanUpAfterTests, type NodeProcess, startNode, tempDir } from '../lib/node-process.ts';
+import { generate, rpcError } from '../lib/peer-node.ts';
+import { recentChain } from '../lib/sample-chains.ts';
+import { type UtxoFile, utxoFileOf } from '../lib/utxo-file-model.ts';
+
+cleanUpAfterTests();
+
+/** The reply to a call with the cookie of the node. */
+async function withCookie(node: NodeProcess, method: string, params: unknown): Promise<object> {
+  const authorization = basicAuth(readFileSync(join(node.networkDir, '.cookie'), 'utf8'));
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+  return (await fetch(node.api.url, { method: 'POST', headers: { authorization }, body })).json() as Promise<object>;
+}
+
+describe('dumptxoutset', () => {
+  // The block of a megabyte has a transaction with 30,000 outputs, whose indexes have VARINTs in another order.
+  const chain = recentChain(125, { payments: 12, bigAt: 112 });
+  const made = new Map<number, UtxoFile>();
+  const files = (height: number): UtxoFile => {
+    const file = made.get(height) ?? utxoFileOf(chain.blocks.slice(0, height + 1));
+    made.set(height, file);
+    return file;
+  };
+
+  test('writes the UTXO set of the tip and of earlier blocks as Core does', async () => {
+    const node = await startNode({ datadir: await directoryWith(chain) });
+    const { rpc } = { rpc: node.api.rpc.bind(node.api) };
+    const calls: [name: string, height: number, params: unknown][] = [
+      ['tip.dat', 125, ['tip.dat', 'latest']],
+      ['same.dat', 125, { path: 'same.dat', rollback: 125 }],
+      ['before.dat', 124, { path: 'before.dat', rollback: 124, in_memory: true }],
+      ['height.dat', 111, ['height.dat', 'rollback', { rollback: 111 }]],
+      ['hash.dat', 112, ['hash.dat', '', { rollback: hashToHex(chain.at(112).hash) }]],
+      ['genesis.dat', 0, { path: 'genesis.dat', rollback: 0 }],
+    ];
+    const before = await rpc<object>('gettxoutsetinfo');
+    for (const [name, height, params] of calls) {
+      const { hex, coins, hash, txs } = files(height);
+      const path = join(node.networkDir, name);
+      expect(await rpc<object>('dumptxoutset', params as unknown[])).toEqual({
+        coins_written: coins,
+        base_hash: hashToHex(chain.at(height).hash),
+        base_height: height,
+        path,
+        txoutset_hash: hash,
+        nchaintx: txs,
+      });
+      expect(readFileSync(path).toHex() === hex).toBe(true);
+      expect(existsSync(`${path}.incomplete`)).toBe(false);
+      expect(statSync(path).mode & 0o777).toBe(0o600);
+    }
+    expect(await rpc<object>('gettxoutsetinfo')).toEqual(before);
+    expect(before).toMatchObject({ hash_serialized_3: files(125).hash });
+    // Only the cookie, which other machines cannot read, names a file elsewhere.
+    const elsewhere = join(tempDir(), 'utxo.dat');
+    writeFileSync(`${elsewhere}.incomplete`, 'of an interrupted call');
+    for (const path of [elsewhere, '../utxo.dat'])
+      expect(await rpcError(node, 'dumptxoutset', [path, 'latest'])).toEqual({
+        code: -8,
+        message:
+          'an API key names a file in the data directory of the network, without a path; the cookie may name any path',
+      });
+    expect(await withCookie(node, 'dumptxoutset', [elsewhere, 'latest'])).toMatchObject({
+      result: { path: elsewhere },
+    });
+    expect(readFileSync(elsewhere).toHex() === files(125).hex).toBe(true);
+  });
+
+  test('rejects what Core rejects, with its messages', async () => {
+    const node = await startNode({ datadir: await directoryWith(chainWithCoins(2)) });
+    const [, stale] = await generate(node, 2);
+    await node.api.rpc('invalidateblock', [stale]);
+    const { blocks } = await node.api.rpc<{ blocks: number }>('getblockchaininfo');
+    const path = join(node.networkDir, 'there.dat');
+    writeFileSync(path, '');
+    mkdirSync(join(node.networkDir, 'folder.incomplete'));
+    const rows: [params: unknown, code: number, message: string][] = [
+      [['x.dat'], -8, 'Invalid snapshot type "" specified. Please specify "rollback" or "latest"'],
+      [['x.dat', 'all'], -8, 'Invalid snapshot type "all" specified. Please specify "rollback" or "latest"'],
+      [['x.dat', 'latest', { rollback: 1 }], -8, 'Invalid snapshot type "latest" specified with rollback option'],
+      [{ path: 'x.dat', rollback: -1 }, -8, 'Target block height -1 is negative'],
+      [{ path: 'x.dat', rollback: 5000 }, -8, `Target block height 5000 after current tip ${blocks}`],
+      [['x.dat', 'rollback'], -8, `Target block height 299 after current tip ${blocks}`],
+      [{ path: 'x.dat', rollback: '00'.repeat(32) }, -5, 'Block not found'],
+      [{ path: 'x.dat', rollback: 'aa' }, -8, "hash_or_height must be of length 64 (not 2, for 'aa')"],
+      [{ path: 'x.dat', rollback: stale }, -8, 'Block is not in main chain'],
+      [
+        ['there.dat', 'latest'],
+        -8,
+        `${path} already exists. If you are sure this is what you want, move it out of the way first`,
+      ],
+      [['folder', 'latest'], -8, `Couldn't open file ${join(node.networkDir, 'folder.incomplete')} for writing.`],
+    ];
+    for (const [params, code, message] of rows)
+      expect([params, await rpcError(node, 'dumptxoutset', params)]).toEqual([params, { code, message }]);
+    const nowhere = join(node.networkDir, 'nowhere/x.dat');
+    expect(await withCookie(node, 'dumptxoutset', ['nowhere/x.dat', 'latest'])).toMatchObject({
+      error: { code: -8, message: `Couldn't open file ${nowhere}.incomplete for writing.` },
+    });
+    expect(readFileSync(path).length).toBe(0);
+    expect(existsSync(join(node.networkDir, 'x.dat.incomplete'))).toBe(false);
+  });
+});
