@@ -5,10 +5,18 @@ import { hashToHex } from '../../src/primitives/hash.ts';
 import { basicAuth } from '../lib/basic-auth.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
 import { directoryWith } from '../lib/chain-directory.ts';
-import { cleanUpAfterTests, type NodeProcess, startNode, tempDir } from '../lib/node-process.ts';
+import {
+  cleanUpAfterTests,
+  importFiles,
+  MIXED_FILE,
+  type NodeProcess,
+  startNode,
+  tempDir,
+} from '../lib/node-process.ts';
 import { generate, rpcError } from '../lib/peer-node.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 import { type UtxoFile, utxoFileOf } from '../lib/utxo-file-model.ts';
+import { hasVectors } from '../lib/vectors.ts';
 
 cleanUpAfterTests();
 
@@ -18,6 +26,25 @@ async function withCookie(node: NodeProcess, method: string, params: unknown): P
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
   return (await fetch(node.api.url, { method: 'POST', headers: { authorization }, body })).json() as Promise<object>;
 }
+
+/** Files of Bitcoin Core 31.99 on the mixed chain: height, transactions of the chain, and SHA-256. */
+const CORE_FILES: readonly [height: number, txs: number, sha256: string][] = [
+  [101, 102, '7f9d817c50f8fa6d1a024a1d507077ee95ebc3e13ba0046de5dcde997db3ab8b'],
+  [137, 10_888, '2da59726af05dcc2ccf57e9c7b97b92a7fb3c9704c2674bcd18657bd2828d25c'],
+  [160, 17_724, '6c4cc9e61109bee3dc4315927840a13d029843e5dee9a3c6f0b4510cf111404d'],
+];
+
+test.skipIf(!hasVectors)('dumptxoutset writes the files that Bitcoin Core writes', async () => {
+  const datadir = tempDir();
+  await importFiles('regtest', datadir, [MIXED_FILE]);
+  const node = await startNode({ datadir });
+  for (const [height, txs, sha256] of CORE_FILES) {
+    const file = `${height}.dat`;
+    const result = await node.api.rpc<object>('dumptxoutset', { path: file, rollback: height } as never);
+    expect(result).toMatchObject({ base_height: height, nchaintx: txs });
+    expect(Bun.SHA256.hash(readFileSync(join(node.networkDir, file)), 'hex')).toBe(sha256);
+  }
+});
 
 describe('dumptxoutset', () => {
   // The block of a megabyte has a transaction with 30,000 outputs, whose indexes have VARINTs in another order.

@@ -62,9 +62,10 @@ export class ScratchRuns {
   }
 
   #write(expected: number, add: (builder: RunBuilder) => void): ScratchRun {
-    const path = join(this.#dir, `scratch-${this.#name}-${this.#count++}.run`);
-    const { bytes } = buildRun(this.#family, path, expected, add);
-    return { path, bytes, run: new Run(this.#family, new FileSource(path), false) };
+    const id = ++this.#count;
+    const path = join(this.#dir, `scratch-${this.#name}-${id}.run`);
+    const { bytes } = buildRun(this.#family, id, path, expected, add);
+    return { path, bytes, run: new Run(this.#family, new FileSource(path), false, id) };
   }
 }
 
