@@ -21,7 +21,7 @@ const BENCHES: Readonly<
   },
   import: { help: 'import a chain with all indexes: speed, stages, memory, disk', run: benchImport },
   size: {
-    help: 'import chains of several sizes: time, inputs a second, memory, bytes written; --memory GIB limits it',
+    help: 'import chains of several sizes: time, inputs a second, memory, bytes written; --memory GIB, --core BITCOIND',
     run: (_, args) => benchSize(args),
   },
   rows: {
