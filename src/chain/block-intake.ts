@@ -6,6 +6,7 @@ import { type BlockRejection, reject } from '../consensus/rejection.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
 import type { BlockHash } from '../primitives/hash.ts';
 import { type BlockHeader, headerHash } from '../primitives/header.ts';
+import type { FilePosition } from '../storage/block-files.ts';
 import { HeaderStatus } from '../storage/schema.ts';
 import { DecodeError } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
@@ -67,8 +68,15 @@ export class BlockIntake {
     this.newPowValidBlock = new Observers('new block on the tip', deps.log);
   }
 
-  /** Validates and stores a block, then activates the best chain. `parse` decodes the bytes and throws DecodeError. */
-  async acceptBlock(raw: Uint8Array, parse: (raw: Uint8Array) => ParsedBlock): Promise<BlockOutcome> {
+  /**
+   * Validates and stores a block, then activates the best chain. `parse` decodes the bytes and throws DecodeError.
+   * `position`: where the block files hold the block already.
+   */
+  async acceptBlock(
+    raw: Uint8Array,
+    parse: (raw: Uint8Array) => ParsedBlock,
+    position: FilePosition | null = null,
+  ): Promise<BlockOutcome> {
     const { tree, active, committer, invalid, best, sync, timings, params } = this.#deps;
     let block: ParsedBlock;
     try {
@@ -90,7 +98,7 @@ export class BlockIntake {
       if (rejection.kind !== 'mutated') invalid.markFailed(entry, rejection);
       return { status: 'rejected', rejection };
     }
-    this.storeBlock(entry, block);
+    this.storeBlock(entry, block, position);
     committer.recentBlock = { entry, block };
     if (entry.parent === active.committedTip && !sync.active) this.newPowValidBlock.notify(entry, block);
     await best.activateBestChain(entry, block);
@@ -119,10 +127,10 @@ export class BlockIntake {
     return { last, rejection: null, added };
   }
 
-  /** Stores the body of a block that has passed the checks. */
-  storeBlock(entry: ChainEntry, block: ParsedBlock): void {
+  /** Stores the body of a block that has passed the checks, unless the block files hold it at `position`. */
+  storeBlock(entry: ChainEntry, block: ParsedBlock, position: FilePosition | null = null): void {
     const { store, tree, committer, clock } = this.#deps;
-    entry.body = store.appendBlock(block.raw);
+    entry.body = position ?? store.appendBlock(block.raw);
     entry.status |= HeaderStatus.HAVE_BLOCK;
     committer.addBody({ entry, stats: bodyStats(block), receivedAt: unixSeconds(clock) });
     tree.onBlockStored(entry);

@@ -3,18 +3,21 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isBlockMutated } from '../consensus/check-block-context.ts';
 import { hash256 } from '../crypto/hash-functions.ts';
+import { genesisBlock } from '../params/genesis.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { type ParsedBlock, parseBlock } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { HEADER_SIZE, headerBytes } from '../primitives/header.ts';
-import { type FilePosition, RecordReader, RecordWriter } from '../storage/block-files.ts';
+import { endOfFiles, type FilePosition, RECORD_HEADER, RecordReader, RecordWriter } from '../storage/block-files.ts';
 import { openWriter } from '../storage/chain-database.ts';
+import { syncAgainAdvice } from '../storage/chain-folder.ts';
 import { CoinStore } from '../storage/coin-store.ts';
 import { closeDatabase } from '../storage/database.ts';
 import { EventWriter } from '../storage/event-store.ts';
 import { type ChainTotals, HeaderStore, HeaderWriter } from '../storage/header-store.ts';
 import type { IndexSwitches } from '../storage/index-store.ts';
 import { MetaStore, MetaWriter } from '../storage/meta-store.ts';
+import { refuseUnfinishedReindex } from '../storage/reindex-folder.ts';
 import { BackgroundMerges, type RunMerger } from '../storage/runs/background-merges.ts';
 import { RunStore } from '../storage/runs/run-store.ts';
 import { HeaderStatus } from '../storage/schema.ts';
@@ -23,6 +26,7 @@ import { openUndo, sealUndo } from '../storage/undo-record.ts';
 import { DecodeError, equalBytes } from '../util/bytes.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
+import { OperatorError } from '../util/operator-error.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import { ChainIndexes } from './chain-indexes.ts';
 import type { SealedChange } from './connect-block.ts';
@@ -50,6 +54,11 @@ export interface ChainStoreOptions {
   readonly indexes?: IndexSwitches | undefined;
   /** Reserves event numbers outside the database too; null reserves them in the database alone. */
   readonly seqFloor?: SeqFloor | null | undefined;
+  /**
+   * Opens the storage of an unfinished reindex: block files have blocks that the database does not know yet, and are not
+   * truncated.
+   */
+  readonly reindex?: boolean | undefined;
 }
 
 const DEFAULT_INDEXES: IndexSwitches = { tx: true, address: true, spender: false };
@@ -83,18 +92,21 @@ export class ChainStore {
    * Opens or creates the storage. `dir` is the folder of the chain. Throws OperatorError on a database of another kind.
    */
   constructor(dir: string, params: NetworkParams, options: ChainStoreOptions) {
-    const { cacheMiB, filters = false, seqFloor = null, clock } = options;
+    const { cacheMiB, filters = false, seqFloor = null, clock, reindex = false } = options;
     const { magic, name: network, consensus } = params;
     this.#segwitHeight = consensus.segwitHeight;
     const identity = { network, genesisHash: hashToHex(consensus.genesisHash) };
     mkdirSync(dir, { recursive: true, mode: 0o700 });
+    if (!reindex) refuseUnfinishedReindex(dir);
     this.#db = openWriter(join(dir, 'chain.db'), identity, cacheMiB);
     this.runs = new RunStore(this.#db, dir, clock);
     this.merges = new BackgroundMerges(this.runs, options.mergeRuns, options.log);
     this.coins = new CoinStore(this.runs);
     this.headers = new HeaderStore(this.#db);
     const files = join(dir, 'blocks');
-    this.#blocks = new RecordWriter(files, 'blk', magic, this.headers.fileEnd('body'));
+    const end = endOfFiles(files, 'blk');
+    if (!reindex && this.headers.tip() === null) refuseUnknownBlocks(dir, end, genesisBlock(params).length);
+    this.#blocks = new RecordWriter(files, 'blk', magic, reindex ? end : this.headers.fileEnd('body'));
     this.#undo = new RecordWriter(files, 'rev', magic, this.headers.fileEnd('undo'));
     this.#blockReader = new RecordReader(files, 'blk');
     this.#undoReader = new RecordReader(files, 'rev');
@@ -233,6 +245,17 @@ export class ChainStore {
       this.#headerWriter.extend(entry.height, entry.id, { circulating, utxos, txs } satisfies ChainTotals);
     });
   }
+}
+
+/**
+ * Throws OperatorError if block files hold more than the genesis block, which a new database would overwrite: the
+ * database was removed or replaced.
+ */
+function refuseUnknownBlocks(dir: string, end: { file: number; length: number }, genesisSize: number): void {
+  if (end.file > 0 || end.length > RECORD_HEADER + genesisSize)
+    throw new OperatorError(
+      `${join(dir, 'blocks')} holds blocks, and ${join(dir, 'chain.db')} none: ${syncAgainAdvice(dir)}`,
+    );
 }
 
 function damagedBlock({ hash, body }: ChainEntry): DecodeError {

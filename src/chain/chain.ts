@@ -8,6 +8,7 @@ import type { Coin } from '../primitives/coin.ts';
 import type { BlockHash } from '../primitives/hash.ts';
 import { type BlockHeader, HEADER_SIZE, headerFromBytes } from '../primitives/header.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
+import type { FilePosition } from '../storage/block-files.ts';
 import { syncAgainAdvice } from '../storage/chain-folder.ts';
 import { isDamage } from '../storage/database.ts';
 import type { IndexSwitches } from '../storage/index-store.ts';
@@ -53,6 +54,13 @@ export interface ChainOptions {
   readonly indexes?: IndexSwitches;
   /** Reserves event numbers outside the folder of the chain too. */
   readonly seqFloor?: SeqFloor;
+  /** Opens the storage of an unfinished reindex; its blocks come with `acceptStoredBlock`. */
+  readonly reindex?: StoredGenesis | undefined;
+}
+
+/** Where the block files hold the genesis block; null where they do not. */
+export interface StoredGenesis {
+  readonly genesis: FilePosition | null;
 }
 
 export interface ChainDeps {
@@ -86,7 +94,7 @@ export class Chain {
 
   /** Opens the chain's storage, or creates it with the genesis block. Throws OperatorError. */
   constructor(options: ChainOptions, deps: ChainDeps) {
-    const { dir, params, coinsCacheBytes, databaseCacheMiB, filters, indexes, seqFloor } = options;
+    const { dir, params, coinsCacheBytes, databaseCacheMiB, filters, indexes, seqFloor, reindex } = options;
     this.params = params;
     this.#verifier = deps.verifier;
     this.#clock = deps.clock;
@@ -100,6 +108,7 @@ export class Chain {
       filters,
       indexes,
       seqFloor,
+      reindex: reindex !== undefined,
       clock: deps.clock,
       log: deps.log,
       mergeRuns: deps.mergeRuns ?? (async (job) => mergeRuns(job)),
@@ -137,7 +146,7 @@ export class Chain {
       const validating = { ...parts, committer: this.#committer, invalid: this.#invalid };
       this.#best = new BestChain(validating);
       this.#intake = new BlockIntake({ ...validating, best: this.#best });
-      if (!tip) this.#commitGenesis(entry, genesis);
+      if (!tip) this.#commitGenesis(entry, genesis, reindex?.genesis ?? null);
       this.#sync.update(this.tip);
       this.#warnings.update(this.tip);
       // The last run may have ended before a better chain was activated. A failure is kept in `stopped`.
@@ -285,6 +294,11 @@ export class Chain {
       this.#idle.arm();
       return outcome;
     });
+  }
+
+  /** As `acceptBlock`, for a block that the block files hold at `position` and that is not written again. */
+  acceptStoredBlock(raw: Uint8Array, position: FilePosition): Promise<BlockOutcome> {
+    return this.#queue.run(() => this.#intake.acceptBlock(raw, parseBlock, position));
   }
 
   /** Validates and stores a block, and resolves when it is fully validated and committed. */
@@ -453,9 +467,9 @@ export class Chain {
   }
 
   /** Makes the first commit, which holds the genesis block. */
-  #commitGenesis(entry: ChainEntry, genesis: ParsedBlock): void {
+  #commitGenesis(entry: ChainEntry, genesis: ParsedBlock, position: FilePosition | null): void {
     this.#committer.addHeader(entry);
-    this.#intake.storeBlock(entry, genesis);
+    this.#intake.storeBlock(entry, genesis, position);
     this.#active.stageGenesis(genesis);
     this.#committer.sealChanges();
     this.#committer.commitSealed();

@@ -4,6 +4,10 @@ import type { CommandTable } from './command.ts';
 export const COMMANDS: CommandTable = {
   start: { summary: 'run the node', load: () => import('./start-command.ts') },
   import: { summary: 'import block files, then stop', load: () => import('./import-command.ts') },
+  reindex: {
+    summary: 'build database and indexes again from the block files, then stop',
+    load: () => import('./reindex-command.ts'),
+  },
   probe: { summary: 'check whether a running node is live or ready', load: () => import('./probe-command.ts') },
   key: { summary: 'create, list, restrict, rotate and revoke API keys', load: () => import('./key-command.ts') },
   audit: { summary: 'show and verify the audit log', load: () => import('./audit-command.ts') },

@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import { Chain } from '../chain/chain.ts';
+import { Chain, type StoredGenesis } from '../chain/chain.ts';
 import type { Config } from '../config/schema.ts';
 import { signatureEngine } from '../crypto/secp256k1.ts';
 import type { IndexJob } from '../indexes/index-job.ts';
@@ -49,6 +49,8 @@ export interface NodeDeps {
   readonly clock?: Clock;
   /** Backpressure: resolves when the main thread has room for more updates; null where it has room now. */
   readonly room?: () => Promise<void> | null;
+  /** Opens the chain of an unfinished reindex. */
+  readonly reindex?: StoredGenesis;
 }
 
 const MEBIBYTE = 1024 * 1024;
@@ -81,7 +83,7 @@ export class Node {
   #workerFailure: Error | null = null;
 
   /** Opens the chain; the directory must be locked. Throws OperatorError where it cannot be used. */
-  constructor(config: Config, { log, clock = systemClock, room }: NodeDeps) {
+  constructor(config: Config, { log, clock = systemClock, room, reindex }: NodeDeps) {
     this.#config = config;
     this.#log = log;
     this.#clock = clock;
@@ -114,6 +116,7 @@ export class Node {
           filters: config.index.filter,
           indexes: config.index,
           seqFloor: new SeqFloor(this.#database),
+          reindex,
         },
         { verifier: this.#pool, clock, log, mergeRuns: (job) => this.#merges.mergeRuns(job) },
       );

@@ -1,4 +1,16 @@
-import { closeSync, fstatSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DecodeError } from '../util/bytes.ts';
 import { isShortage, withDescriptors } from '../util/descriptors.ts';
@@ -15,7 +27,8 @@ export interface FilePosition {
 
 const FILE_LIMIT = 128 * 1024 * 1024;
 const BUFFER_SIZE = 8 * 1024 * 1024;
-const RECORD_HEADER = 8;
+/** Bytes of magic and size before a record. */
+export const RECORD_HEADER = 8;
 const OPEN_FILES_LIMIT = 32;
 
 /** Block files, undo files and filter files. */
@@ -23,6 +36,22 @@ export type RecordKind = 'blk' | 'rev' | 'flt';
 
 export function recordFileName(dir: string, kind: RecordKind, file: number): string {
   return join(dir, `${kind}${String(file).padStart(5, '0')}.dat`);
+}
+
+/** Returns the numbers of the files of a kind in ascending order; none without the folder. */
+export function recordFileNumbers(dir: string, kind: RecordKind): number[] {
+  if (!existsSync(dir)) return [];
+  const numbers = readdirSync(dir).flatMap((name) => {
+    const [, digits] = new RegExp(`^${kind}(\\d{5,})\\.dat$`).exec(name) ?? [];
+    return digits === undefined ? [] : [Number(digits)];
+  });
+  return numbers.sort((a, b) => a - b);
+}
+
+/** Returns the end of the last file of a kind, whatever a database refers to. */
+export function endOfFiles(dir: string, kind: RecordKind): { file: number; length: number } {
+  const file = recordFileNumbers(dir, kind).at(-1);
+  return file === undefined ? { file: 0, length: 0 } : { file, length: statSync(recordFileName(dir, kind, file)).size };
 }
 
 /** Appends records of `magic, u32 size, bytes` to numbered files. `sync` makes them durable. */

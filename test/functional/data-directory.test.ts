@@ -98,7 +98,7 @@ describe('a data directory', () => {
     writeFileSync(join(datadir, 'regtest/chain/chain.db'), 'x'.repeat(20_000));
     const folder = join(datadir, 'regtest/chain');
     expect(await refused(datadir, 'regtest')).toBe(
-      `obverse: ${folder}/chain.db is damaged: remove ${folder} and sync again; wallets and keys are stored elsewhere and are kept`,
+      `obverse: ${folder}/chain.db is damaged: run obverse reindex, or remove ${folder} and sync again; wallets and keys are stored elsewhere and are kept`,
     );
   });
 

@@ -28,7 +28,7 @@ const KINDS: Readonly<Record<string, { open: Open; ofChain: boolean; version: nu
     open: (identity) => openWriter(path, identity, 1),
     ofChain: true,
     version: 2,
-    advice: 'remove DIR and sync again; wallets and keys are stored elsewhere and are kept',
+    advice: 'run obverse reindex, or remove DIR and sync again; wallets and keys are stored elsewhere and are kept',
   },
   'node.db': {
     open: (identity) => openNodeDatabase(path, identity),

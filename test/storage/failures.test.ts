@@ -78,7 +78,7 @@ describe('a database that cannot be used', () => {
 
   test('that is another kind of file is refused', async () => {
     expect(await spoiled((at) => writeFileSync(join(at, 'chain.db'), 'not a database at all'.repeat(1000)))).toMatch(
-      /^(.*)\/chain\.db is damaged: remove \1 and sync again; wallets and keys are stored elsewhere and are kept$/,
+      /^(.*)\/chain\.db is damaged: run obverse reindex, or remove \1 and sync again; wallets and keys are stored elsewhere and are kept$/,
     );
   });
 
@@ -96,7 +96,7 @@ describe('a database that cannot be used', () => {
   test('whose block file is missing or shorter is refused', async () => {
     const blocks = (at: string) => join(at, 'blocks', 'blk00000.dat');
     expect(await spoiled((at) => rmSync(blocks(at)))).toMatch(
-      /^(.*)\/blocks\/blk00000\.dat is shorter than .*: remove \1 and sync again; wallets and keys are stored elsewhere and are kept$/,
+      /^(.*)\/blocks\/blk00000\.dat is shorter than .*: run obverse reindex, or remove \1 and sync again; wallets and keys are stored elsewhere and are kept$/,
     );
     expect(await spoiled((at) => writeFileSync(blocks(at), readFileSync(blocks(at)).subarray(0, -1)))).toMatch(
       /blk00000\.dat is shorter than/,

@@ -242,7 +242,8 @@ describe('a store of runs', () => {
 });
 
 describe('a start', () => {
-  const advice = () => `remove ${dir} and sync again; wallets and keys are stored elsewhere and are kept`;
+  const advice = () =>
+    `run obverse reindex, or remove ${dir} and sync again; wallets and keys are stored elsewhere and are kept`;
 
   function spoil(change: (path: string) => void): string {
     const runs = new StoreOfRuns(dir);

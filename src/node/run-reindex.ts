@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import type { Config } from '../config/schema.ts';
+import { readAddons } from '../crypto/addon-file.ts';
+import { recordFileNumbers } from '../storage/block-files.ts';
+import { moveChainData } from '../storage/chain-folder.ts';
+import { beginReindex, finishReindex } from '../storage/reindex-folder.ts';
+import { hostClock } from '../util/clock.ts';
+import { stderrLog } from '../util/log.ts';
+import { OperatorError } from '../util/operator-error.ts';
+import { paramsOfConfig } from './config-params.ts';
+import { lockDirectory } from './lock.ts';
+import { Node } from './node.ts';
+import { reindexBlocks } from './reindex/reindex-blocks.ts';
+import type { ReindexOptions, ReindexResult } from './reindex/reindex-types.ts';
+import { findGenesis, type StoredBlocks, scanStoredBlocks } from './reindex/stored-blocks.ts';
+import { storageProblem } from './storage-problem.ts';
+
+/**
+ * Builds database, runs, undo data and filters again from the block files of a stopped node. An interrupted reindex is
+ * continued. Throws OperatorError.
+ */
+export async function runReindex(config: Config, options: ReindexOptions): Promise<ReindexResult> {
+  // Files of the node hold keys, wallets and audit entries, so only this user may read them.
+  process.umask(0o077);
+  readAddons();
+  const release = lockDirectory(config.networkDir);
+  try {
+    moveChainData(config.chainDir);
+    const blocks = join(config.chainDir, 'blocks');
+    if (recordFileNumbers(blocks, 'blk').length === 0)
+      throw new OperatorError(
+        `${blocks} holds no block file: there is nothing to reindex; obverse start downloads the chain`,
+      );
+    return await reindex(config, blocks, options);
+  } catch (error) {
+    throw storageProblem(error, config.chainDir, 'run obverse reindex --restart to begin again');
+  } finally {
+    release();
+  }
+}
+
+async function reindex(config: Config, blocks: string, options: ReindexOptions): Promise<ReindexResult> {
+  const log = stderrLog(config.log);
+  const stored = await scanFiles(config, blocks, options);
+  if (stored === null) throw new OperatorError('reindex interrupted before it began; nothing was changed');
+  const continued = beginReindex(config.chainDir, options.restart);
+  log.info(continued ? 'an interrupted reindex is continued' : 'reindex begins', {
+    blocks: stored.count,
+    bytes: stored.bytes,
+  });
+  const reindexed = { genesis: findGenesis(blocks, paramsOfConfig(config), stored) };
+  // Wallets catch up at the next start of the node.
+  const node = new Node({ ...config, wallet: { ...config.wallet, enabled: false } }, { log, reindex: reindexed });
+  let result: Omit<ReindexResult, 'continued'>;
+  try {
+    result = await reindexBlocks(node.chain, config.chainDir, stored, options, hostClock);
+  } finally {
+    await node.close();
+  }
+  if (!options.signal.aborted) finishReindex(config.chainDir);
+  return { continued, ...result };
+}
+
+/** Returns the blocks of the files; null after an abort. Throws OperatorError if they hold none of this network. */
+async function scanFiles(config: Config, blocks: string, { signal }: ReindexOptions): Promise<StoredBlocks | null> {
+  const params = paramsOfConfig(config);
+  const scan = scanStoredBlocks(blocks, params);
+  for (;;) {
+    const { done, value } = scan.next();
+    if (signal.aborted) return null;
+    if (done) {
+      if (value.count === 0) throw new OperatorError(`${blocks} holds no block of network ${params.name}`);
+      return value;
+    }
+    await new Promise(setImmediate);
+  }
+}
