@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { join, resolve } from 'node:path';
 import { nodeWith } from '../lib/mempool-node.ts';
-import { cleanUpAfterTests, type NodeProcess, TEST_KEY, tempDir } from '../lib/node-process.ts';
+import { cleanUpAfterTests, type NodeProcess, TEST_KEY, tempDir, WITH_WALLET } from '../lib/node-process.ts';
 import { requireProgram } from '../lib/programs.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 
@@ -33,7 +33,7 @@ describe('the programs of examples/', () => {
   }
 
   beforeAll(async () => {
-    node = await nodeWith(recentChain(1));
+    node = await nodeWith(recentChain(1), [WITH_WALLET]);
     const coinbase = await rpc<string>('getnewaddress', []);
     await rpc('generatetoaddress', [101, coinbase]);
     address = await rpc<string>('getnewaddress', ['deposits']);

@@ -12,6 +12,7 @@ import {
   startNode,
   tempDir,
 } from '../lib/node-process.ts';
+import { generate } from '../lib/peer-node.ts';
 import { requireProgram } from '../lib/programs.ts';
 import { hasVectors } from '../lib/vectors.ts';
 
@@ -110,7 +111,7 @@ describe('the executable', () => {
     mkdirSync(shut, { mode: 0o500 });
     for (const TMPDIR of [surroundings.env.TMPDIR, shut, join(folder, 'missing')]) {
       const node = await startNode({ ...surroundings, env: { ...surroundings.env, TMPDIR }, testKey: false });
-      await node.api.rpc('generatetoaddress', [1, await node.api.rpc<string>('getnewaddress')]);
+      await generate(node, 1);
       expect(node.stderr).not.toContain('signature library');
       await node.stop('SIGKILL');
     }

@@ -135,7 +135,7 @@ describe.skipIf(!hasVectors)('the mixed regtest chain matches Bitcoin Core', () 
   beforeAll(async () => {
     const datadir = tempDir();
     await importFiles('regtest', datadir, [MIXED_FILE]);
-    node = await startNode({ datadir });
+    node = await startNode({ datadir, args: ['--workers.verify=2'] });
   }, 120_000);
   afterAll(async () => {
     await node?.stop();

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Info } from '../lib/node-client.ts';
-import { cleanUpAfterTests, freePort, Program, runProgram, startNode, tempDir } from '../lib/node-process.ts';
+import { cleanUpAfterTests, freePort, Program, runProgram, startNode, tempDir, WITH_WALLET } from '../lib/node-process.ts';
 
 cleanUpAfterTests();
 
@@ -64,7 +64,7 @@ test('a node whose log is not read continues', async () => {
 });
 
 test('dev.interval=0 mines nothing', async () => {
-  const node = await startNode({ args: ['--dev', '--dev.interval=0'] });
+  const node = await startNode({ args: ['--dev', '--dev.interval=0', WITH_WALLET] });
   await node.until('the line', () => node.stderr.includes('sandbox: mining is disabled'));
   // Nothing else waits for blocks that do not come.
   expect((await node.api.request('/readyz')).status).not.toBe(500);

@@ -268,10 +268,12 @@ export class NodeProcess extends Program {
         ...['start', '--network', network, '--datadir', datadir, '--http.listen', listen],
         // Tests ask more often than a stranger may.
         ...['--http.limits.publicRate=100000', '--http.limits.publicBurst=100000'],
-        // The usual thousand addresses of eight kinds take two seconds of processor time.
-        ...(args.some((arg) => arg.startsWith('--wallet.')) ? [] : ['--wallet.keypool=20']),
+        // Most tests use no wallet, whose first keys take a quarter of the processor time of a start.
+        ...(names(args, '--wallet.') ? [] : ['--wallet.autocreate=false']),
         // Most tests are about one node alone, and two cannot listen on one port.
-        ...(args.some((arg) => arg.startsWith('--p2p.')) ? [] : ['--p2p.enabled=false']),
+        ...(names(args, '--p2p.') ? [] : ['--p2p.enabled=false']),
+        // A thread for each core takes longer to start than the few scripts of most tests take to verify.
+        ...(names(args, '--workers.verify') ? [] : ['--workers.verify=1']),
         ...args,
       ],
       { ...options, env: { ...(testKey && { OBVERSE_API_KEY: TEST_KEY }), ...env } },
@@ -313,6 +315,8 @@ export class NodeProcess extends Program {
   }
 }
 
+const names = (args: readonly string[], setting: string): boolean => args.some((arg) => arg.startsWith(setting));
+
 /** Starts a node and waits until it answers. */
 export function startNode(options: NodeOptions = {}): Promise<NodeProcess> {
   return new NodeProcess(options).ready();
@@ -349,6 +353,9 @@ export function copyDatadir(from: string): string {
   cpSync(from, to, { recursive: true });
   return to;
 }
+
+/** An argument for nodes whose default wallet a test uses. The usual thousand addresses of eight kinds take two seconds. */
+export const WITH_WALLET = '--wallet.keypool=20';
 
 /** The environment of this process without what would configure the program. */
 function childEnvironment(
