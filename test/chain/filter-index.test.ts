@@ -46,18 +46,21 @@ function buildAll(node: TestNode): void {
 }
 
 describe.skipIf(!hasVectors)('filters of every standard kind of input', () => {
-  const expected = () => new FilterModel([genesisBlock(regtest), ...mixedBlocks()]).filters;
+  const expected = (blocks: readonly Uint8Array[]) => [...new FilterModel([genesisBlock(regtest), ...blocks]).filters];
 
   test('equal independently computed ones at every height when they are committed with the blocks', async () => {
     await using node = new TestNode({ filters: true, verifier: lateVerifier(() => 3, trustingVerifier) });
     await node.take(mixedBlocks());
-    expect(filtersOf(node)).toEqual([...expected()]);
+    expect(filtersOf(node)).toEqual(expected(mixedBlocks()));
     expect(node.chain.filters!.live).toBe(true);
   });
 
   test('equal independently computed ones when they are built from the block files, and after a reorg', async () => {
     await using node = new TestNode({ verifier: trustingVerifier });
-    await node.take(mixedBlocks());
+    // All blocks of the reorg are disconnected and connected again, so there are only some full ones.
+    const blocks = mixedBlocks().slice(0, 118);
+    const wanted = expected(blocks);
+    await node.take(blocks);
     await node.restart({ filters: true });
     for (let i = 0; i < 100; i++) expect(step(node)).toBe(false);
     expect(covered(node)).toBe(99);
@@ -65,9 +68,9 @@ describe.skipIf(!hasVectors)('filters of every standard kind of input', () => {
     await node.chain.invalidateBlock(fork);
     expect(node.chain.filters!.live).toBe(false);
     buildAll(node);
-    expect(filtersOf(node)).toEqual(expected().slice(0, 90));
+    expect(filtersOf(node)).toEqual(wanted.slice(0, 90));
     await node.chain.reconsiderBlock(fork);
-    expect(filtersOf(node)).toEqual([...expected()]);
+    expect(filtersOf(node)).toEqual(wanted);
   });
 });
 

@@ -71,7 +71,7 @@ describe('blocks that are connected and disconnected again', () => {
         await node.restart();
         expect(differences(node.state(), after)).toEqual([]);
       }),
-      { numRuns: 40, endOnFailure: true },
+      { numRuns: 24, endOnFailure: true },
     );
   }, 180_000);
 });

@@ -21,7 +21,7 @@ describe('random forks', () => {
     for (const poison of [false, true])
       test(
         `seed ${seed}${poison ? ', with invalid scripts' : ''}`,
-        () => feedRandomTree({ seed, trunk, from: base.dir, blocks: 30, poison }),
+        () => feedRandomTree({ seed, trunk, from: base.dir, blocks: 22, poison }),
         20_000,
       );
 });

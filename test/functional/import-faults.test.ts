@@ -20,7 +20,7 @@ function record(block: TestBlock, magic = MAGIC): Uint8Array {
 }
 
 function importInto(datadir: string, ...files: string[]) {
-  return runProgram(['import', '--network', 'regtest', '--datadir', datadir, ...files]);
+  return runProgram(['import', '--network', 'regtest', '--datadir', datadir, '--workers.verify=1', ...files]);
 }
 
 /** Returns the lines of stderr apart from progress and the log. */

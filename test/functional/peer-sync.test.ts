@@ -92,12 +92,12 @@ describe('one of two peers announces blocks and serves none', () => {
 });
 
 test('a node killed again and again while it syncs continues where it was', async () => {
-  const chain = recentChain(400, { payments: 2 });
+  const chain = recentChain(240, { payments: 2 });
   const source = await startPeer([], { datadir: await directoryWith(chain) });
   const datadir = tempDir();
   const p2pPort = await freePort();
   const seen: number[] = [];
-  for (const height of [1, 40, 130, 250]) {
+  for (const height of [1, 25, 80, 150]) {
     const { node } = await startPeer([source.address], { datadir, p2pPort });
     // The blocks committed before the last end are there at once.
     const first = (await node.api.json<{ height: number }>('/api/info')).height;
@@ -107,8 +107,8 @@ test('a node killed again and again while it syncs continues where it was', asyn
   }
   const { node } = await startPeer([source.address], { datadir, p2pPort });
   await sameTip([node], hashOfTip(chain));
-  console.log(`killed at heights ${seen.join(', ')} of 400`);
-  await sameCoins(node, source.node, 400);
+  console.log(`killed at heights ${seen.join(', ')} of 240`);
+  await sameCoins(node, source.node, 240);
   await Promise.all([node.stop(), source.node.stop()]);
 });
 

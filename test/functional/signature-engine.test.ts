@@ -5,7 +5,7 @@ import { cleanUpAfterTests } from '../lib/node-process.ts';
 
 cleanUpAfterTests();
 
-const RUNS = 25;
+const RUNS = 10;
 const program = join(import.meta.dir, '../lib/engine-workers.ts');
 
 // A worker that falls back to the slow engine is ten times slower, and nothing else shows it.

@@ -2,7 +2,15 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Info } from '../lib/node-client.ts';
-import { cleanUpAfterTests, freePort, Program, runProgram, startNode, tempDir, WITH_WALLET } from '../lib/node-process.ts';
+import {
+  cleanUpAfterTests,
+  freePort,
+  Program,
+  runProgram,
+  startNode,
+  tempDir,
+  WITH_WALLET,
+} from '../lib/node-process.ts';
 
 cleanUpAfterTests();
 

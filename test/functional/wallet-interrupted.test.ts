@@ -10,9 +10,9 @@ cleanUpAfterTests();
 
 const STOP_MS = 5000;
 /** Descriptors that take some tenths of a second to load. */
-const DESCRIPTORS = 2000;
-/** Coins that take about a second to spend. */
-const COINS = 1000;
+const DESCRIPTORS = 1000;
+/** Coins that take about half a second to spend. */
+const COINS = 500;
 
 interface RpcInfo {
   readonly active_commands: readonly { readonly method: string; readonly duration: number }[];
@@ -88,7 +88,7 @@ describe('SIGTERM', () => {
 
     let interrupted = 0;
     let running = node;
-    for (const runMs of [0, 50, 150]) {
+    for (const runMs of [0, 30, 80]) {
       if (await stopDuring(running, runMs, 'loadwallet', ['watch'])) interrupted++;
       checkFile(running, 'watch');
       running = await startNode({ datadir, args });
@@ -123,7 +123,7 @@ describe('SIGTERM', () => {
     const balances = await node.api.rpc('getbalances');
 
     let interrupted = 0;
-    for (const runMs of [0, 100, 400]) {
+    for (const runMs of [0, 50, 200]) {
       const stopped = await stopDuring(node, runMs, 'sendall', [[MINING_ADDRESS]]);
       checkFile(node, 'default');
       node = await startNode({ datadir, args });

@@ -7,7 +7,7 @@ import { parseAddress } from '../../src/script/address.ts';
 import type { RegtestChain } from '../lib/chain-builder.ts';
 import { broadcast, idOf, mine, nodeWith, submit } from '../lib/mempool-node.ts';
 import type { ApiClient } from '../lib/node-client.ts';
-import { cleanUpAfterTests, type NodeProcess, startNode } from '../lib/node-process.ts';
+import { cleanUpAfterTests, type NodeProcess, startNode, WITH_WALLET } from '../lib/node-process.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 import { spend, sweep } from '../lib/tx-builder.ts';
 
@@ -58,7 +58,7 @@ describe('the first wallet of a node', () => {
   let api: ApiClient;
   let next = 1;
   beforeAll(async () => {
-    node = await nodeWith(chain);
+    node = await nodeWith(chain, [WITH_WALLET]);
     api = node.api;
   });
 

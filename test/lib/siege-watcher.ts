@@ -29,7 +29,7 @@ interface FailedWatch {
   readonly reason: string;
 }
 
-const SAMPLE_MS = 3;
+const SAMPLE_MS = 8;
 /** Priority of the watcher on the processor: a delay of its own would be counted as the node's. */
 const PRIORITY = -10;
 

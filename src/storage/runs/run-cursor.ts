@@ -122,10 +122,13 @@ class PageReader {
   #first = 0;
   #pages: Uint8Array[] = [];
   /** In turns, since the last entries of the pages before may still be in use. */
-  #buffers = [new Uint8Array(READ_AHEAD_PAGES * PAGE_SIZE), new Uint8Array(READ_AHEAD_PAGES * PAGE_SIZE)];
+  readonly #buffers: Uint8Array[];
 
   constructor(run: Run) {
     this.#run = run;
+    const size = Math.min(run.pages, READ_AHEAD_PAGES) * PAGE_SIZE;
+    this.#buffers =
+      run.pages <= READ_AHEAD_PAGES ? [new Uint8Array(size)] : [new Uint8Array(size), new Uint8Array(size)];
   }
 
   read(number: number): Uint8Array {
