@@ -1,4 +1,8 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+// Not from the package itself, whose index also loads a push gateway and with it node:http, at every start.
+import Counter from 'prom-client/lib/counter';
+import Gauge from 'prom-client/lib/gauge';
+import Histogram from 'prom-client/lib/histogram';
+import Registry from 'prom-client/lib/registry';
 import type { AuthCounters } from '../../auth/authenticator.ts';
 import type { MempoolTotals } from '../../mempool/changes.ts';
 import type { WalletState } from '../../wallet/wallet-state.ts';

@@ -1,4 +1,6 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import Counter from 'prom-client/lib/counter';
+import Gauge from 'prom-client/lib/gauge';
 import type { FeeReport } from '../../mempool/fees/fee-estimator.ts';
 import type { NodeCounters, P2pCounters } from '../../port/node-port.ts';
 import { DurationHistogram, type DurationSeries } from './durations.ts';
