@@ -10,6 +10,7 @@ const config: KnipConfig = {
     'src/crypto/embedded-addons.ts!',
     'test/**/*.test.ts',
     'test/{check,bench,fuzz,proof}/**/*.ts',
+    'test/fixtures/**/*.ts',
     // Programs that tests start.
     'test/lib/{engine-workers,ledger-consumer}.ts',
     'test/chain/index-builder.ts',

@@ -48,6 +48,8 @@ export interface ChainStoreOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly mergeRuns: RunMerger;
+  /** Whether the program is to stop, which interrupts the conversion of an earlier database. */
+  readonly isStopping?: (() => boolean) | undefined;
   /** Maintains the BIP-158 filter index; off by default. */
   readonly filters?: boolean | undefined;
   /** The other indexes; by default those of the configuration's defaults. */
@@ -98,7 +100,7 @@ export class ChainStore {
     const identity = { network, genesisHash: hashToHex(consensus.genesisHash) };
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     if (!reindex) refuseUnfinishedReindex(dir);
-    this.#db = openWriter(join(dir, 'chain.db'), identity, cacheMiB);
+    this.#db = openWriter(join(dir, 'chain.db'), identity, cacheMiB, options);
     this.runs = new RunStore(this.#db, dir, clock);
     this.merges = new BackgroundMerges(this.runs, options.mergeRuns, options.log);
     this.coins = new CoinStore(this.runs);

@@ -69,6 +69,8 @@ export interface ChainDeps {
   readonly log: Log;
   /** Merges runs of the storage, by default in this thread. */
   readonly mergeRuns?: RunMerger;
+  /** Whether the program is to stop, which interrupts the conversion of an earlier database. */
+  readonly isStopping?: (() => boolean) | undefined;
 }
 
 /**
@@ -112,6 +114,7 @@ export class Chain {
       clock: deps.clock,
       log: deps.log,
       mergeRuns: deps.mergeRuns ?? (async (job) => mergeRuns(job)),
+      isStopping: deps.isStopping,
     });
     try {
       for (const record of this.#store.headers.all()) {

@@ -34,6 +34,7 @@ export class NodeClient implements NodePort {
   #nextId = 1;
   #error: Error | null = null;
   #closing = false;
+  readonly #stopping = new Int32Array(new SharedArrayBuffer(4));
 
   /** Starts the thread, and opens the chain on it. */
   constructor(config: Config) {
@@ -48,12 +49,17 @@ export class NodeClient implements NodePort {
       this.#fail(new Error('the node thread has ended'));
       this.#closed.resolve();
     });
-    this.#send({ type: 'open', config });
+    this.#send({ type: 'open', config, stopping: this.#stopping });
   }
 
   /** Resolves when the chain is open; rejects with an OperatorError if it cannot be opened. */
   opened(): Promise<void> {
     return this.#opened.promise;
+  }
+
+  /** Interrupts a long conversion within the opening, which then fails; does nothing to any other step. */
+  interruptOpening(): void {
+    Atomics.store(this.#stopping, 0, 1);
   }
 
   /** Rejects when a part of the node fails permanently; never resolves. */

@@ -4,7 +4,12 @@ import type { NodeCounters, NodeStatus, NodeUpdate, PeerChange } from '../port/n
 
 /** Messages from the main thread to the node thread. `open` is the first, `close` the last. */
 export type ToNode =
-  | { readonly type: 'open'; readonly config: Config }
+  | {
+      readonly type: 'open';
+      readonly config: Config;
+      /** Not zero when the program is to stop: long work before the end of the opening reads it, not messages. */
+      readonly stopping: Int32Array;
+    }
   | { readonly type: 'close' }
   /** Acknowledges that updates of this many bytes, as `changeBytes` counts, have been applied. */
   | { readonly type: 'acknowledge'; readonly bytes: number }

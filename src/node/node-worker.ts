@@ -63,9 +63,13 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
   switch (data.type) {
     case 'open':
       try {
-        const { config } = data;
+        const { config, stopping } = data;
         const log = stderrLog(config.log);
-        const opened = new Node(config, { log, room: () => backlog.whenRoom() });
+        const opened = new Node(config, {
+          log,
+          room: () => backlog.whenRoom(),
+          isStopping: () => Atomics.load(stopping, 0) !== 0,
+        });
         node = opened;
         await opened.prepared();
         // Peers start before the node is reported as opened, since their port may be in use.

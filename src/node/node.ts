@@ -51,6 +51,8 @@ export interface NodeDeps {
   readonly room?: () => Promise<void> | null;
   /** Opens the chain of an unfinished reindex. */
   readonly reindex?: StoredGenesis;
+  /** Whether the program is to stop, which interrupts the conversion of an earlier chain database. */
+  readonly isStopping?: () => boolean;
 }
 
 const MEBIBYTE = 1024 * 1024;
@@ -83,7 +85,7 @@ export class Node {
   #workerFailure: Error | null = null;
 
   /** Opens the chain; the directory must be locked. Throws OperatorError where it cannot be used. */
-  constructor(config: Config, { log, clock = systemClock, room, reindex }: NodeDeps) {
+  constructor(config: Config, { log, clock = systemClock, room, reindex, isStopping }: NodeDeps) {
     this.#config = config;
     this.#log = log;
     this.#clock = clock;
@@ -118,7 +120,7 @@ export class Node {
           seqFloor: new SeqFloor(this.#database),
           reindex,
         },
-        { verifier: this.#pool, clock, log, mergeRuns: (job) => this.#merges.mergeRuns(job) },
+        { verifier: this.#pool, clock, log, mergeRuns: (job) => this.#merges.mergeRuns(job), isStopping },
       );
     } catch (error) {
       this.#merges.close();

@@ -138,8 +138,14 @@ async function runLocked(
   const looks = setInterval(() => watchdog.checkThreads(), watchdog.intervalMs);
   let reads: ChainReads | null = null;
   let reports: ReturnType<typeof setInterval> | null = null;
+  const interrupt = () => node.interruptOpening();
+  signal.addEventListener('abort', interrupt, { once: true });
   try {
-    await node.opened();
+    await node.opened().catch((error: Error) => {
+      if (!signal.aborted) throw error;
+      log.info('stopped before the chain was open', { reason: error.message });
+    });
+    if (signal.aborted) return;
     reads = new ChainReads(config.chainDir);
     const initialKey = api.attach({ node, reads });
     log.info('ready', { version: VERSION, network: config.network, url: api.url, height: reads.tip().height });
@@ -159,6 +165,7 @@ async function runLocked(
     reports = report(config, node, { reads, log, display });
     await Promise.race([aborted(signal), node.failed()]);
   } finally {
+    signal.removeEventListener('abort', interrupt);
     if (reports) clearInterval(reports);
     display?.show(null);
     service.stopping();

@@ -1,18 +1,27 @@
 import type { Database } from 'bun:sqlite';
 import { dirname } from 'node:path';
 import { syncAgainAdvice } from './chain-folder.ts';
-import { convertToRuns, createScriptSalt } from './convert-to-runs.ts';
+import type { ConversionOptions } from './conversion-progress.ts';
+import { convertToRuns } from './convert-to-runs.ts';
 import { type ChainDatabaseIdentity, cacheSize, openDatabase, opened } from './database.ts';
 import { EVENT_RANGES_SCHEMA, FILTER_SCHEMA, SCHEMA, SCHEMA_VERSION, UPGRADE_TO_INDEXES } from './schema.ts';
+import { createScriptSalt } from './script-salt.ts';
 
 /**
- * Opens chain.db for its single writer, or creates it. Throws OperatorError on a database of another chain or schema.
+ * Opens chain.db for its single writer, or creates it. A database of an earlier schema is converted first. Throws
+ * OperatorError on a database of another chain or schema, and if a conversion is not possible.
  */
-export function openWriter(path: string, identity: ChainDatabaseIdentity, cacheMiB: number): Database {
+export function openWriter(
+  path: string,
+  identity: ChainDatabaseIdentity,
+  cacheMiB: number,
+  conversion: ConversionOptions = {},
+): Database {
+  convertToRuns(path, identity, conversion);
   const kind = {
     schema: SCHEMA,
     version: SCHEMA_VERSION,
-    upgrades: { 1: (db: Database) => convertToRuns(db, dirname(path)), 2: UPGRADE_TO_INDEXES },
+    upgrades: { 2: UPGRADE_TO_INDEXES },
     // After a power failure the last blocks are connected again, which costs less than a disk sync with every commit.
     durable: false,
     pageSize: 8192,

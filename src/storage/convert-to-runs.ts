@@ -1,124 +1,216 @@
-import type { Database } from 'bun:sqlite';
-import { mkdirSync } from 'node:fs';
+import { Database } from 'bun:sqlite';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
-import { noteProgress } from '../util/progress.ts';
+import { withDescriptors } from '../util/descriptors.ts';
+import { OperatorError } from '../util/operator-error.ts';
 import { syncDirectory } from '../util/sync-directory.ts';
-import { batchCoin } from './coin-store.ts';
-import { MAX_PAIR_SIZE, putPair } from './runs/pair-codec.ts';
-import { RunBatch } from './runs/run-batch.ts';
-import { buildRun } from './runs/run-builder.ts';
-import { COINS, HISTORY, type RunFamily, SCRIPT_COINS, TX_INDEX } from './runs/run-family.ts';
-import { RUN_SCHEMA, RunManifestWriter, runFileName, runFolder } from './runs/run-manifest.ts';
-import { putPosition } from './runs/run-range.ts';
-import { SCRIPT_KEY_SIZE, SCRIPT_SALT_SIZE, ScriptKeys } from './script-store.ts';
+import { syncAgainAdvice } from './chain-folder.ts';
+import { type ConversionOptions, ConversionProgress } from './conversion-progress.ts';
+import { convertRows } from './convert-rows.ts';
+import {
+  BUSY_TIMEOUT_MS,
+  type ChainDatabaseIdentity,
+  createPrivateFile,
+  isDamage,
+  isOfChain,
+  openReadOnly,
+  readMeta,
+} from './database.ts';
+import { RunManifestWriter, runFolder } from './runs/run-manifest.ts';
+import { LIST_EARLIER_INDEXES, SCHEMA, SCHEMA_VERSION } from './schema.ts';
+import { createScriptSalt } from './script-salt.ts';
 
-/** Entries of one run: enough for few runs, few enough to be sorted in memory. */
-const ENTRIES_PER_RUN = 1_000_000;
-
-/** Creates the secret salt of the keys of scripts, unless the database has one. */
-export function createScriptSalt(db: Database): Uint8Array {
-  const salt = crypto.getRandomValues(new Uint8Array(SCRIPT_SALT_SIZE)).toHex();
-  db.prepare("INSERT OR IGNORE INTO meta (key, value) VALUES ('scriptSalt', ?)").run(salt);
-  const row = db.query<{ value: string }, []>("SELECT value FROM meta WHERE key = 'scriptSalt'").get();
-  return Uint8Array.fromHex(row!.value);
-}
+/** The version that had coins, the transaction index and the address index in tables. */
+const OLD_VERSION = 1;
+/** Tables that the conversion copies; all have an integer as key. An old database may lack the last two. */
+const COPIED = ['headers', 'chain', 'txs', 'events', 'event_ranges', 'filters'] as const;
+/** Rows that one statement copies. */
+const COPY_ROWS = 50_000;
+const CACHE_MIB = 32;
 
 /**
- * Converts a database of schema version 1, which had coins, the transaction index and the address index in tables, to
- * runs, within the transaction of the caller. The files are durable before it commits; the next start removes those of
- * an interrupted conversion.
+ * Converts a chain.db of schema version 1 to runs and a new chain.db, which replaces the old one when everything in it
+ * is durable. Until then the old one is only read, so that an interrupted conversion is done again by the next start.
+ * Does nothing to any other database. Throws OperatorError if the disk has too little space, if another program has the
+ * database open, or if it is damaged.
  */
-export function convertToRuns(db: Database, chainDir: string): void {
-  db.run(RUN_SCHEMA);
-  const keys = new ScriptKeys(createScriptSalt(db));
-  const folder = runFolder(chainDir);
-  if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) syncDirectory(dirname(folder));
-  const runs = new ConvertedRuns(db, folder);
-  const position = (row: unknown) => (row as { position: number }).position;
-
-  runs.convert(COINS, 'SELECT outpoint, position, value, script FROM coins ORDER BY outpoint', (batch, row) => {
-    const { outpoint, position, value, script } = row as {
-      outpoint: Uint8Array;
-      position: number;
-      value: number;
-      script: Uint8Array;
-    };
-    batchCoin(batch, outpoint, position, value, script, 0, script.length);
-  });
-  runs.convert(TX_INDEX, 'SELECT prefix, position FROM tx_index', (batch, row) => {
-    batch.beginEntry(false, 0);
-    // The prefix is six bytes, as a position is.
-    putPosition(batch.keys, batch.keyAt, (row as { prefix: number }).prefix);
-    putPosition(batch.keys, batch.keyAt + 6, position(row));
-    batch.finishEntry(batch.valueAt);
-  });
-  // Rows of one script follow each other, so that few of the scripts are looked up in random order.
-  runs.convert(
-    HISTORY,
-    `SELECT s.hash, h.position, h.received, h.sent FROM scripts s JOIN history h ON h.script_id = s.id`,
-    (batch, row) => {
-      const { hash, received, sent } = row as { hash: Uint8Array; received: number; sent: number };
-      batch.beginEntry(false, MAX_PAIR_SIZE);
-      keys.putKey(hash, batch.keys, batch.keyAt);
-      putPosition(batch.keys, batch.keyAt + SCRIPT_KEY_SIZE, position(row));
-      batch.finishEntry(putPair(batch.values, batch.valueAt, received, sent));
-    },
-  );
-  runs.convert(
-    SCRIPT_COINS,
-    `SELECT s.hash, c.position, c.vout, c.value FROM scripts s JOIN script_coins c ON c.script_id = s.id`,
-    (batch, row) => {
-      const { hash, vout, value } = row as { hash: Uint8Array; vout: number; value: number };
-      batch.beginEntry(false, MAX_PAIR_SIZE);
-      keys.putKey(hash, batch.keys, batch.keyAt);
-      const at = batch.keyAt + SCRIPT_KEY_SIZE;
-      putPosition(batch.keys, at, position(row));
-      new DataView(batch.keys.buffer).setUint32(at + 6, vout);
-      batch.finishEntry(putPair(batch.values, batch.valueAt, value, 0));
-    },
-  );
-  syncDirectory(folder);
-  runs.finish();
-  for (const table of ['coins', 'tx_index', 'history', 'script_coins', 'scripts']) db.run(`DROP TABLE ${table}`);
-  db.run("DELETE FROM meta WHERE key = 'lastScriptId'");
+export function convertToRuns(path: string, identity: ChainDatabaseIdentity, options: ConversionOptions): void {
+  if (!existsSync(path)) return;
+  try {
+    if (!isOld(path, identity)) return;
+    const old = withDescriptors(() => new Database(path, { readwrite: true, create: false }));
+    try {
+      old.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+      new Conversion(old, path, options).run();
+    } finally {
+      old.close();
+    }
+  } catch (error) {
+    throw isDamage(error) ? new OperatorError(`${path} is damaged: ${syncAgainAdvice(dirname(path))}`) : error;
+  }
 }
 
-/** Writes the rows of tables as runs and lists them. */
-class ConvertedRuns {
+function isOld(path: string, identity: ChainDatabaseIdentity): boolean {
+  const db = openReadOnly(path, 1);
+  try {
+    // A crash before the tables are created leaves an empty file.
+    if (db.query("SELECT 1 FROM sqlite_master WHERE name = 'meta'").get() === null) return false;
+    const meta = readMeta(db);
+    return meta.get('schema') === OLD_VERSION && isOfChain(meta, identity);
+  } finally {
+    db.close();
+  }
+}
+
+class Conversion {
   readonly #db: Database;
-  readonly #folder: string;
-  readonly #writer: RunManifestWriter;
-  #id = 0;
+  readonly #path: string;
+  readonly #progress: ConversionProgress;
 
-  constructor(db: Database, folder: string) {
-    this.#db = db;
-    this.#folder = folder;
-    this.#writer = new RunManifestWriter(db);
+  constructor(old: Database, path: string, options: ConversionOptions) {
+    this.#db = old;
+    this.#path = path;
+    this.#progress = new ConversionProgress(options);
   }
 
-  /** Adds each row of a query to a batch with `add`, and writes the batches. */
-  convert(family: RunFamily, query: string, add: (batch: RunBatch, row: unknown) => void): void {
-    let batch = new RunBatch(family);
-    let age = 0;
-    for (const row of this.#db.prepare(query).iterate()) {
-      add(batch, row);
-      if (batch.count < ENTRIES_PER_RUN) continue;
-      this.#write(batch, ++age);
-      batch = new RunBatch(family);
+  run(): void {
+    const bytes = this.#checkSpace();
+    this.#progress.begin(bytes);
+    this.#endJournal();
+    this.#removeFiles();
+    try {
+      this.#write();
+      this.#progress.step();
+      this.#replace();
+    } catch (error) {
+      this.#removeFiles();
+      throw error;
     }
-    if (batch.count > 0) this.#write(batch, ++age);
+    this.#progress.finish();
   }
 
-  finish(): void {
-    this.#writer.setVersion(1);
+  get #newPath(): string {
+    return `${this.#path}.converting`;
   }
 
-  #write(batch: RunBatch, age: number): void {
-    noteProgress();
-    const id = ++this.#id;
-    const { family } = batch;
-    const path = join(this.#folder, runFileName(id, family));
-    const { entries, bytes } = buildRun(family, id, path, batch.count, (builder) => batch.writeTo(builder));
-    this.#writer.insertRun({ id, family, age, entries, bytes }, null);
+  /** Runs and copied tables together are smaller than the old database. Returns the bytes that it uses. */
+  #checkSpace(): number {
+    const number = (pragma: string) => Number(Object.values(this.#db.query(`PRAGMA ${pragma}`).get() as object)[0]);
+    const bytes = (number('page_count') - number('freelist_count')) * number('page_size');
+    const chainDir = dirname(this.#path);
+    const { bavail, bsize } = statfsSync(chainDir);
+    const free = bavail * bsize;
+    if (free < bytes)
+      throw new OperatorError(
+        `${this.#path} has an earlier format, and its conversion needs ${mebibytes(bytes)} MiB of disk space, of which ${mebibytes(free)} MiB are free: free some space and start again, or ${syncAgainAdvice(chainDir)}`,
+      );
+    return bytes;
   }
+
+  /** Moves the WAL into the file and removes it: no WAL may be beside the new database when it gets its name. */
+  #endJournal(): void {
+    try {
+      this.#db.run('PRAGMA journal_mode = DELETE');
+    } catch (error) {
+      if (!/locked|busy/i.test(String(error))) throw error;
+      throw new OperatorError(
+        `${this.#path} has an earlier format and must be converted, but another program has it open: close that program and start again`,
+      );
+    }
+  }
+
+  /** Removes what an interrupted conversion left. */
+  #removeFiles(): void {
+    rmSync(this.#newPath, { force: true });
+    const folder = runFolder(dirname(this.#path));
+    if (!existsSync(folder)) return;
+    for (const name of readdirSync(folder)) if (/\.run(\.index)?$/.test(name)) rmSync(join(folder, name));
+  }
+
+  #write(): void {
+    const db = this.#db;
+    const chainDir = dirname(this.#path);
+    const folder = runFolder(chainDir);
+    if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) syncDirectory(chainDir);
+    createPrivateFile(this.#newPath);
+    const made = new Database(this.#newPath);
+    try {
+      made.run('PRAGMA page_size = 8192');
+      // The file counts only when it is complete and synced, so it needs neither a journal nor syncs before.
+      made.run('PRAGMA journal_mode = OFF');
+      made.run('PRAGMA synchronous = OFF');
+      made.run(SCHEMA);
+      this.#copyTables(made);
+      made.run(LIST_EARLIER_INDEXES);
+      const salt = createScriptSalt(made);
+      db.run(`PRAGMA cache_size = ${-CACHE_MIB * 1024}`);
+      const writer = new RunManifestWriter(made);
+      convertRows(db, chainDir, { salt, writer, progress: this.#progress });
+      writer.setVersion(1);
+      writer.finalize();
+      made.close(true);
+    } catch (error) {
+      made.close();
+      throw error;
+    }
+    syncDirectory(folder);
+    syncFile(this.#newPath);
+  }
+
+  #copyTables(made: Database): void {
+    made.run('ATTACH DATABASE ? AS old', [this.#path]);
+    made.run("INSERT INTO meta SELECT key, value FROM old.meta WHERE key NOT IN ('schema', 'lastScriptId')");
+    made.run("INSERT INTO meta VALUES ('schema', ?)", [SCHEMA_VERSION]);
+    for (const table of COPIED)
+      if (made.query('SELECT 1 FROM old.sqlite_master WHERE name = ?').get(table) !== null) this.#copy(made, table);
+    made.run('DETACH DATABASE old');
+  }
+
+  #copy(made: Database, table: string): void {
+    const names = made.query<{ name: string }, []>(`SELECT name FROM pragma_table_info('${table}')`).all();
+    const columns = names.map(({ name }) => name).join(', ');
+    const last = made.query<{ last: number | null }, []>(`SELECT max(rowid) AS last FROM old.${table}`).get()!.last;
+    const reached = made.prepare<{ last: number }, []>(`SELECT max(rowid) AS last FROM main.${table}`);
+    const copy = made.prepare(
+      `INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM old.${table} WHERE rowid > ? ORDER BY rowid LIMIT ${COPY_ROWS}`,
+    );
+    let rows = 0;
+    for (let at = Number.MIN_SAFE_INTEGER; last !== null && at < last; at = reached.get()!.last) {
+      rows += copy.run(at).changes;
+      this.#progress.update(table, rows, Math.max(at, 0) / Math.max(last, 1));
+    }
+    // An open statement would keep the old database from being detached.
+    copy.finalize();
+    reached.finalize();
+  }
+
+  #replace(): void {
+    // Throws if a statement is still open: it would keep the old file, and its space, until the end of the process.
+    this.#db.close(true);
+    renameSync(this.#newPath, this.#path);
+    syncDirectory(dirname(this.#path));
+  }
+}
+
+function syncFile(path: string): void {
+  const fd = openSync(path, 'r+');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function mebibytes(bytes: number): number {
+  return Math.ceil(bytes / 2 ** 20);
 }

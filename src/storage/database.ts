@@ -57,7 +57,7 @@ export function openDatabase(path: string, kind: DatabaseKind, identity: ChainDa
  * closing any descriptor of a file releases all locks that this process holds on it, those of SQLite's other
  * connections among them, and another program that closes the database would then remove its WAL.
  */
-function createPrivateFile(path: string): void {
+export function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'ax', 0o600));
   } catch (error) {
@@ -178,12 +178,12 @@ function checkAndUpgrade(db: Database, path: string, kind: DatabaseKind, identit
   const found = meta === null ? userVersion(db) : meta.get('schema');
   let version = Number(found);
   refuseNewer(path, version, kind.version);
-  if (version !== kind.version && kind.upgrades?.[version] === undefined)
-    throw new OperatorError(`${path} has schema ${found}; this version reads ${kind.version}`);
   if (meta !== null && identity !== null && !isOfChain(meta, identity))
     throw new OperatorError(
       `${path} belongs to network ${meta.get('network')} (genesis ${meta.get('genesis')}), not to ${identity.network} (genesis ${identity.genesisHash}): choose another datadir`,
     );
+  if (version !== kind.version && kind.upgrades?.[version] === undefined)
+    throw new OperatorError(`${path} has schema ${found}; this version reads ${kind.version}`);
   if (version === kind.version) return;
   for (; version < kind.version; version++) {
     const upgrade = kind.upgrades![version]!;

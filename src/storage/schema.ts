@@ -31,14 +31,16 @@ const INDEXES_SCHEMA = `
 CREATE TABLE indexes (name TEXT PRIMARY KEY, hash BLOB NOT NULL, height INTEGER NOT NULL);
 `;
 
-/** Earlier versions kept these indexes with every commit. */
-export const UPGRADE_TO_INDEXES = `${INDEXES_SCHEMA}
+/** Lists the indexes of a database of an earlier version, which kept these with every commit. */
+export const LIST_EARLIER_INDEXES = `
 INSERT INTO indexes
   SELECT n.name, h.hash, h.height
   FROM (SELECT 'positions' AS name UNION SELECT 'tx' UNION SELECT 'address') n,
     (SELECT max(height) AS height FROM chain) tip
     JOIN chain c ON c.height = tip.height JOIN headers h ON h.id = c.header_id;
 `;
+
+export const UPGRADE_TO_INDEXES = INDEXES_SCHEMA + LIST_EARLIER_INDEXES;
 
 /**
  * chain.db, schema version 3. Amounts, heights and positions fit a double exactly; chainwork is a BLOB. Coins, the

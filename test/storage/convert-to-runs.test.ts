@@ -1,16 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openWriter } from '../../src/storage/chain-database.ts';
@@ -18,13 +8,15 @@ import { closeDatabase } from '../../src/storage/database.ts';
 import { RUN_FAMILIES } from '../../src/storage/runs/run-family.ts';
 import { runFileName, runFolder } from '../../src/storage/runs/run-manifest.ts';
 import { RunStore } from '../../src/storage/runs/run-store.ts';
+import { createLog } from '../../src/util/log.ts';
 import { RegtestChain } from '../lib/chain-builder.ts';
 import { TestNode } from '../lib/chain-fixture.ts';
-import { differences, ModelChain } from '../lib/chain-state.ts';
+import { differences, dumpState, ModelChain } from '../lib/chain-state.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 import { makeOldDatabase, withOldTables } from '../lib/old-chain-database.ts';
 import { liveState } from '../lib/run-chain.ts';
 import { spend, sweep } from '../lib/tx-builder.ts';
+import { extractUpgradeFixture } from '../lib/upgrade-fixtures.ts';
 
 let dir: string;
 beforeEach(() => void (dir = mkdtempSync(join(tmpdir(), 'obverse-convert-'))));
@@ -137,13 +129,13 @@ const ROWS = 40_000;
 
 /** A database of schema version 1 with so many rows that a conversion can be interrupted; they are of no chain. */
 function largeOldDirectory(): string {
-  const old = join(dir, 'large');
-  mkdirSync(old);
-  const path = join(old, 'chain.db');
+  const made = join(dir, 'made');
+  mkdirSync(made);
+  const path = join(made, 'chain.db');
   const db = openWriter(path, IDENTITY, 16);
-  new RunStore(db, old, new ManualClock(0)).close();
+  new RunStore(db, made, new ManualClock(0)).close();
   closeDatabase(db);
-  withOldTables(old, (at) => {
+  withOldTables(made, (at) => {
     const numbers = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ROWS})`;
     at.run(`INSERT INTO coins ${numbers} SELECT randomblob(36), i * 7, i * 1000003, randomblob(i % 40) FROM n`);
     at.run(`INSERT INTO tx_index ${numbers} SELECT abs(random()) % (1 << 48), i FROM n`);
@@ -154,6 +146,9 @@ function largeOldDirectory(): string {
     // Keys of scripts depend on the salt, which both conversions must have in common.
     at.run("INSERT INTO meta VALUES ('scriptSalt', '000102030405060708090a0b0c0d0e0f')");
   });
+  // Statements of this process may keep the original open.
+  const old = join(dir, 'large');
+  cpSync(made, old, { recursive: true });
   return old;
 }
 
@@ -168,10 +163,28 @@ function stateOf(from: string): { state: string[]; files: string[] } {
   }
 }
 
-test('a conversion that is interrupted at any file by kill -9 is done again by the next start', async () => {
+/** Runs a conversion in a process of its own, which ends itself at a step. Returns the number of steps if it did not. */
+async function convertUntil(chainDir: string, step: number): Promise<number | null> {
+  const script = join(import.meta.dir, 'open-chain.ts');
+  const child = Bun.spawn([process.execPath, script, chainDir, IDENTITY.genesisHash, String(step)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const output = await new Response(child.stdout).text();
+  await child.exited;
+  return child.signalCode === 'SIGKILL' ? null : Number(output);
+}
+
+/** Steps that are spread over all of them, with the first and the last ones among them. */
+function momentsOf(steps: number, count: number): number[] {
+  const all = Array.from({ length: count }, (_, i) => 1 + Math.round((i * (steps - 1)) / (count - 1)));
+  return [...new Set(all)];
+}
+
+test('a conversion that is killed at twenty moments is done again by the next start', async () => {
   const large = largeOldDirectory();
   const pristine = join(dir, 'pristine');
   cpSync(large, pristine, { recursive: true });
+  const steps = (await convertUntil(pristine, -1))!;
   const expected = stateOf(pristine);
   expect(expected.state.length).toBeGreaterThan(ROWS * 3.9);
   expect(expected.files).toEqual(
@@ -179,37 +192,104 @@ test('a conversion that is interrupted at any file by kill -9 is done again by t
       .map((family, i) => runFileName(i + 1, family))
       .sort(),
   );
-
-  const reached: string[] = [];
-  const sizeOf = (path: string) => (existsSync(path) ? statSync(path).size : 0);
-  const moments: [string, (at: string) => boolean][] = [
-    ['the folder', (at) => existsSync(runFolder(at))],
-    ...RUN_FAMILIES.slice(0, 4).map((family, i): [string, (at: string) => boolean] => [
-      family.name,
-      (at) => existsSync(join(runFolder(at), runFileName(i + 1, family))),
-    ]),
-    ['bytes of the last file', (at) => sizeOf(join(runFolder(at), runFileName(4, RUN_FAMILIES[3]!))) > 0],
-    ['the commit', (at) => sizeOf(join(at, 'chain.db-wal')) > 0],
-  ];
-  for (const [name, come] of moments) {
+  const moments = momentsOf(steps, 20);
+  expect(moments).toHaveLength(20);
+  const versions = new Map<unknown, number>();
+  for (const moment of moments) {
     const at = join(dir, 'killed');
     cpSync(large, at, { recursive: true });
-    const child = Bun.spawn(
-      [process.execPath, join(import.meta.dir, 'open-chain.ts'), join(at, 'chain.db'), IDENTITY.genesisHash],
-      { stdio: ['ignore', 'ignore', 'inherit'] },
-    );
-    while (!come(at) && child.exitCode === null) await Bun.sleep(1);
-    child.kill('SIGKILL');
-    await child.exited;
+    expect(await convertUntil(at, moment)).toBeNull();
     const { version } = schemaOf(at);
-    if (child.signalCode === 'SIGKILL' && version === 1) reached.push(name);
-    // Left by another attempt that had more runs.
-    writeFileSync(join(runFolder(at), runFileName(17, RUN_FAMILIES[0]!)), 'rest');
-    const { state, files } = stateOf(at);
-    expect([name, files]).toEqual([name, expected.files]);
-    expect(state).toEqual(expected.state);
+    versions.set(version, (versions.get(version) ?? 0) + 1);
+    if (version === 1) {
+      // Left by another attempt that had more runs.
+      mkdirSync(runFolder(at), { recursive: true });
+      writeFileSync(join(runFolder(at), runFileName(17, RUN_FAMILIES[0]!)), 'rest');
+    }
+    const found = stateOf(at);
+    expect([moment, found.files]).toEqual([moment, expected.files]);
+    expect(Bun.deepEquals(found.state, expected.state)).toBe(true);
+    expect(readdirSync(at).filter((name) => name.includes('converting'))).toEqual([]);
     rmSync(at, { recursive: true });
   }
-  // The last ones may come too late.
-  expect(reached.length).toBeGreaterThan(3);
-}, 120_000);
+  // Only the last step comes after the new database has its name.
+  expect(versions).toEqual(
+    new Map([
+      [1, 19],
+      [3, 1],
+    ]),
+  );
+}, 400_000);
+
+test.each(['9679492-killed', 'aac1387-stopped', '417c60a-killed'])(
+  'the chain of %s has the same state, whichever step of its conversion is killed',
+  async (fixture) => {
+    const expected = join(extractUpgradeFixture(fixture), 'regtest/chain');
+    const steps = (await convertUntil(expected, -1))!;
+    expect(steps).toBeGreaterThan(10);
+    for (let step = 1; step <= steps; step += 2) {
+      const killed = join(extractUpgradeFixture(fixture), 'regtest/chain');
+      expect(await convertUntil(killed, step)).toBeNull();
+      expect(await convertUntil(killed, -1)).toBeGreaterThan(1);
+      expect([step, differences(dumpState(killed), dumpState(expected))]).toEqual([step, []]);
+      expect(otherRows(killed)).toEqual(otherRows(expected));
+      expect(filesOf(killed)).toEqual(filesOf(expected));
+      rmSync(killed, { recursive: true });
+    }
+  },
+  400_000,
+);
+
+test('a stop interrupts a conversion, and its files are removed', () => {
+  const large = largeOldDirectory();
+  let steps = 0;
+  const open = () => openWriter(join(large, 'chain.db'), IDENTITY, 16, { isStopping: () => ++steps > 15 });
+  expect(open).toThrow('was interrupted; the next start begins it again');
+  expect(readdirSync(large).sort()).toEqual(['chain.db', 'runs']);
+  expect(readdirSync(runFolder(large))).toEqual([]);
+  expect(schemaOf(large).version).toBe(1);
+  expect(stateOf(large).state.length).toBeGreaterThan(ROWS * 3.9);
+}, 60_000);
+
+test('a database that another program has open is not converted', () => {
+  const large = largeOldDirectory();
+  const other = new Database(join(large, 'chain.db'));
+  try {
+    expect(other.query('SELECT count(*) AS n FROM coins').get()).toEqual({ n: ROWS });
+    expect(() => openWriter(join(large, 'chain.db'), IDENTITY, 16)).toThrow('another program has it open');
+  } finally {
+    other.close();
+  }
+  expect(stateOf(large).state.length).toBeGreaterThan(ROWS * 3.9);
+}, 30_000);
+
+test('the log has the progress of a conversion, and its space is free for the disk again', () => {
+  const large = largeOldDirectory();
+  const before = statSync(join(large, 'chain.db')).size;
+  const clock = new ManualClock(0);
+  const lines: Record<string, unknown>[] = [];
+  const log = createLog({
+    level: 'info',
+    format: 'json',
+    write: (bytes) => {
+      for (const line of new TextDecoder().decode(bytes).trim().split('\n')) lines.push(JSON.parse(line));
+      return bytes.length;
+    },
+  });
+  // Each reading of the clock is two seconds later.
+  const monotonicMs = () => {
+    clock.advance(2000);
+    return clock.monotonicMs();
+  };
+  closeDatabase(openWriter(join(large, 'chain.db'), IDENTITY, 16, { log, clock: { monotonicMs } }));
+  expect(lines[0]).toMatchObject({ msg: expect.stringContaining('converting the chain database'), bytes: before });
+  expect(lines.at(-1)).toMatchObject({ msg: 'the chain database is converted', seconds: expect.any(Number) });
+  const progress = lines.slice(1, -1);
+  expect(progress.length).toBeGreaterThan(3);
+  for (const { table, rows, percent } of progress) {
+    expect([table, rows]).toEqual([expect.any(String), expect.any(Number)]);
+    expect(percent as number).toBeGreaterThanOrEqual(0);
+    expect(percent as number).toBeLessThanOrEqual(100);
+  }
+  expect(statSync(join(large, 'chain.db')).size).toBeLessThan(before / 10);
+});

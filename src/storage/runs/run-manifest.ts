@@ -117,4 +117,9 @@ export class RunManifestWriter {
   setVersion(version: number): void {
     this.#putVersion.run(version);
   }
+
+  /** Ends the statements, so that the database can be closed. */
+  finalize(): void {
+    for (const statement of [this.#insert, this.#remove, this.#putVersion]) statement.finalize();
+  }
 }
