@@ -118,8 +118,11 @@ describe.each(UPGRADE_FIXTURES)('the data directory of %s', (name) => {
     const node = await startUpgraded(undefined, datadir);
     await untilSettled(node.api, facts);
     expect(lostAnswers(commit, answers, await recordAnswers(node.api, facts))).toEqual([]);
-    expect(node.stderr).toContain('"msg":"converting the chain database');
-    expect(node.stderr).toMatch(/"msg":"the chain database is converted","rows":\d{3,},"seconds":/);
+    // Schema 2 has runs already, and its database is upgraded in place.
+    if (commit !== 'a47c66d') {
+      expect(node.stderr).toContain('"msg":"converting the chain database');
+      expect(node.stderr).toMatch(/"msg":"the chain database is converted","rows":\d{3,},"seconds":/);
+    }
     await expectKeys(node, facts);
     expect((await node.stop()).status).toBe(0);
     const db = new Database(inNetwork('chain/chain.db'), { readonly: true });

@@ -6,7 +6,7 @@ import type { UpgradeRecord } from './upgrade-answers.ts';
 const FOLDER = join(import.meta.dir, '../fixtures/upgrades');
 
 /** Data directories of earlier versions: the commit that wrote them, and how its node ended. */
-export const UPGRADE_FIXTURES = ['9679492', 'aac1387', '417c60a'].flatMap((commit) =>
+export const UPGRADE_FIXTURES = ['9679492', 'aac1387', '417c60a', 'a47c66d'].flatMap((commit) =>
   ['stopped', 'killed'].map((end) => `${commit}-${end}`),
 );
 
