@@ -175,8 +175,10 @@ describe.each(UPGRADE_FIXTURES)('the data directory of %s', (name) => {
       expect(warnings).toEqual([]);
 
       const listen = node.args[node.args.indexOf('--p2p.listen') + 1]!;
-      const peer = await startNode({ args: ['--p2p.connect', listen, '--p2p.listen='] });
+      const peer = await startNode({ args: ['--p2p.connect', '127.0.0.1:1', '--p2p.listen='] });
+      // Before, the headers would be of the future.
       await callMethod(peer.api, null, 'setmocktime', FIXTURE_TIME);
+      await callMethod(peer.api, null, 'addnode', listen, 'add');
       await peer.height(height);
       expect((await callMethod<{ muhash: string }>(peer.api, null, 'gettxoutsetinfo', 'muhash')).muhash).toBe(whole);
       await peer.stop();
