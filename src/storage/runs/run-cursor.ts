@@ -9,6 +9,7 @@ const READ_AHEAD_PAGES = 64;
 export class RunCursor {
   readonly run: Run;
   readonly #keySize: number;
+  /** The page of a sequential cursor, which is decoded into the same arrays again. */
   readonly #decoded = new DecodedPage();
   #page: DecodedPage | null = null;
   #pageNumber = -1;
@@ -109,9 +110,11 @@ export class RunCursor {
       this.#page = null;
       return;
     }
-    // A copy, since a cursor of the same run may read another page meanwhile.
-    const bytes = this.#ahead === null ? this.run.readPage(number).slice() : this.#ahead.read(number);
-    this.#decoded.decode(this.run.family, bytes);
+    if (this.#ahead === null) {
+      this.#page = this.run.decodedPage(number);
+      return;
+    }
+    this.#decoded.decode(this.run.family, this.#ahead.read(number));
     this.#page = this.#decoded;
   }
 }

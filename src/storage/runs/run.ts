@@ -17,7 +17,7 @@ import {
   placeSeed,
   type RunFooter,
 } from './run-format.ts';
-import { type EntryVisitor, findInPage, isIntactPage, type PageEntry, visitPage } from './run-page.ts';
+import { DecodedPage, type EntryVisitor, findInPage, isIntactPage, type PageEntry, visitPage } from './run-page.ts';
 import type { RunSource } from './run-source.ts';
 
 /** Runs of up to this many pages have their index in memory, at most 170 kB each. */
@@ -40,6 +40,8 @@ export class Run {
   #buffer = new Uint8Array(0);
   #page: Uint8Array = this.#buffer;
   #pageNumber = -1;
+  #decoded = new DecodedPage();
+  #decodedNumber = -1;
   /** The key of the entry that is visited. */
   readonly #visited: Uint8Array;
 
@@ -172,6 +174,17 @@ export class Run {
   /** Throws DecodeError if `page` is not the intact page of this number. */
   verifyPage(number: number, page: Uint8Array): void {
     if (!isIntactPage(page, placeSeed(this.footer, number))) throw damagedRun(this.source.name, `page ${number}`);
+  }
+
+  /** Returns a page with its entries decoded. It stays as it is; the last one is kept for the next call. */
+  decodedPage(number: number): DecodedPage {
+    if (number !== this.#decodedNumber) {
+      const decoded = new DecodedPage();
+      decoded.decode(this.family, this.readPage(number).slice());
+      this.#decoded = decoded;
+      this.#decodedNumber = number;
+    }
+    return this.#decoded;
   }
 
   #sumsBefore(number: number): EntrySums {
