@@ -3,6 +3,7 @@ import { proofEquivalentTime } from '../consensus/work.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
 import type { Log } from '../util/log.ts';
 import { Observers } from '../util/observers.ts';
+import { OperatorError } from '../util/operator-error.ts';
 import { noteProgress } from '../util/progress.ts';
 import type { SerialQueue } from '../util/serial-queue.ts';
 import type { ActiveChain } from './active-chain.ts';
@@ -63,6 +64,7 @@ export class BestChain {
       const fork = forkPoint(active.tip, best);
       if (fork !== active.tip) await this.#commitSealed();
       if (active.failedBlock()) continue;
+      if (!canDisconnectTo(active.tip, fork)) throw prunedForkError(fork, best);
       while (active.tip !== fork) {
         noteProgress();
         active.disconnectTip();
@@ -146,6 +148,19 @@ export class BestChain {
     await this.waitForScripts(active.allVerified());
     if (!active.failedBlock()) committer.commitSealed();
   }
+}
+
+/** Whether all blocks above a fork point are stored with their undo data; only pruned ones are not. */
+export function canDisconnectTo(tip: ChainEntry, fork: ChainEntry): boolean {
+  // Blocks that are not committed have no undo data in the files yet.
+  for (let at = tip; at !== fork; at = at.parent!) if (!at.hasBody || (at.wasConnected && !at.hasUndo)) return false;
+  return true;
+}
+
+function prunedForkError(fork: ChainEntry, best: ChainEntry): OperatorError {
+  return new OperatorError(
+    `a chain with more work, up to height ${best.height}, leaves the active chain at height ${fork.height}, and blocks above that height have been pruned: the whole chain must be synced again`,
+  );
 }
 
 /**

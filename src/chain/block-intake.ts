@@ -131,7 +131,7 @@ export class BlockIntake {
   storeBlock(entry: ChainEntry, block: ParsedBlock, position: FilePosition | null = null): void {
     const { store, tree, committer, clock } = this.#deps;
     entry.body = position ?? store.appendBlock(block.raw);
-    entry.status |= HeaderStatus.HAVE_BLOCK;
+    entry.status |= HeaderStatus.HAVE_BLOCK | HeaderStatus.HAD_BLOCK;
     committer.addBody({ entry, stats: bodyStats(block), receivedAt: unixSeconds(clock) });
     tree.onBlockStored(entry);
   }

@@ -12,6 +12,7 @@ import type { StagedBlock } from './connect-block.ts';
 import { blockEvents, type ChainCommit, type ChainFollower, type ChainMove } from './events.ts';
 import { emptyTreeChange, type HeaderTree, isEmptyTreeChange, mergeTreeChanges, type NewBody } from './header-tree.ts';
 import type { InitialSync } from './initial-sync.ts';
+import type { Pruner } from './pruner.ts';
 import { reorgEvent } from './reorg-event.ts';
 
 /** During initial block download a commit is due after this many rows of the address index, or after this time. */
@@ -46,6 +47,8 @@ export class ChainCommitter {
   readonly committed: Observers<[commit: ChainCommit]>;
   /** The mempool and wallets, which follow each move of the chain. */
   follower: ChainFollower | null = null;
+  /** Removes old block files; null keeps them all. */
+  pruner: Pruner | null = null;
   /** The block that arrived last, so that it need not be read from disk. */
   recentBlock: { readonly entry: ChainEntry; readonly block: ParsedBlock } | null = null;
   #treeChange = emptyTreeChange();
@@ -78,6 +81,11 @@ export class ChainCommitter {
 
   addStatus(entry: ChainEntry): void {
     this.#treeChange.statuses.add(entry);
+  }
+
+  /** Yields the entries whose bodies are stored but not committed. */
+  *uncommittedBodies(): Generator<ChainEntry> {
+    for (const { bodies } of [this.#sealedTreeChange, this.#treeChange]) for (const { entry } of bodies) yield entry;
   }
 
   /** Whether there are changes that are not sealed yet. */
@@ -134,6 +142,8 @@ export class ChainCommitter {
     };
     this.follower?.onCommitted?.(commit);
     this.committed.notify(commit);
+    // Last, since followers and observers may read the blocks of the commit.
+    this.pruner?.afterCommit();
   }
 
   /**

@@ -91,7 +91,7 @@ export class ChainEntry implements HeaderEntry {
     this.#table.setSequence(this.row, sequence);
   }
 
-  /** Whether the bodies of this block and of all its ancestors are stored. */
+  /** Whether the bodies of this block and of all its ancestors are or were stored. */
   get complete(): boolean {
     return this.#table.complete(this.row);
   }
@@ -117,6 +117,16 @@ export class ChainEntry implements HeaderEntry {
 
   get hasUndo(): boolean {
     return (this.status & HeaderStatus.HAVE_UNDO) !== 0;
+  }
+
+  /** Whether the body is stored, or was stored and has been pruned. */
+  get hadBody(): boolean {
+    return (this.status & HeaderStatus.HAD_BLOCK) !== 0;
+  }
+
+  /** Whether the block was connected once, so that its scripts are valid. Its undo data may have been pruned. */
+  get wasConnected(): boolean {
+    return (this.status & HeaderStatus.HAD_UNDO) !== 0;
   }
 
   get failed(): boolean {

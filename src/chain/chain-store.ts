@@ -8,7 +8,14 @@ import type { NetworkParams } from '../params/network-params.ts';
 import { type ParsedBlock, parseBlock } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { HEADER_SIZE, headerBytes } from '../primitives/header.ts';
-import { endOfFiles, type FilePosition, RECORD_HEADER, RecordReader, RecordWriter } from '../storage/block-files.ts';
+import {
+  endOfFiles,
+  FILE_LIMIT,
+  type FilePosition,
+  RECORD_HEADER,
+  RecordReader,
+  RecordWriter,
+} from '../storage/block-files.ts';
 import { openWriter } from '../storage/chain-database.ts';
 import { syncAgainAdvice } from '../storage/chain-folder.ts';
 import { CoinStore } from '../storage/coin-store.ts';
@@ -17,6 +24,7 @@ import { EventWriter } from '../storage/event-store.ts';
 import { type ChainTotals, HeaderStore, HeaderWriter } from '../storage/header-store.ts';
 import type { IndexSwitches } from '../storage/index-store.ts';
 import { MetaStore, MetaWriter } from '../storage/meta-store.ts';
+import { RecordRemoval } from '../storage/record-removal.ts';
 import { refuseUnfinishedReindex } from '../storage/reindex-folder.ts';
 import { BackgroundMerges, type RunMerger } from '../storage/runs/background-merges.ts';
 import { RunStore } from '../storage/runs/run-store.ts';
@@ -61,6 +69,8 @@ export interface ChainStoreOptions {
    * truncated.
    */
   readonly reindex?: boolean | undefined;
+  /** Size limit of block and undo files, bytes. */
+  readonly fileLimit?: number | undefined;
 }
 
 const DEFAULT_INDEXES: IndexSwitches = { tx: true, address: true, spender: false };
@@ -77,6 +87,10 @@ export class ChainStore {
   /** Null if the filter index is switched off. */
   readonly filters: FilterIndex | null;
   readonly indexes: ChainIndexes;
+  /** Size limit of block and undo files, bytes. */
+  readonly fileLimit: number;
+  /** Removes block and undo files. */
+  readonly removal: RecordRemoval;
   readonly #db: Database;
   readonly #segwitHeight: number;
   readonly #blocks: RecordWriter;
@@ -94,7 +108,8 @@ export class ChainStore {
    * Opens or creates the storage. `dir` is the folder of the chain. Throws OperatorError on a database of another kind.
    */
   constructor(dir: string, params: NetworkParams, options: ChainStoreOptions) {
-    const { cacheMiB, filters = false, seqFloor = null, clock, reindex = false } = options;
+    const { cacheMiB, filters = false, seqFloor = null, clock, reindex = false, fileLimit = FILE_LIMIT } = options;
+    this.fileLimit = fileLimit;
     const { magic, name: network, consensus } = params;
     this.#segwitHeight = consensus.segwitHeight;
     const identity = { network, genesisHash: hashToHex(consensus.genesisHash) };
@@ -108,8 +123,9 @@ export class ChainStore {
     const files = join(dir, 'blocks');
     const end = endOfFiles(files, 'blk');
     if (!reindex && this.headers.tip() === null) refuseUnknownBlocks(dir, end, genesisBlock(params).length);
-    this.#blocks = new RecordWriter(files, 'blk', magic, reindex ? end : this.headers.fileEnd('body'));
-    this.#undo = new RecordWriter(files, 'rev', magic, this.headers.fileEnd('undo'));
+    this.#blocks = new RecordWriter(files, 'blk', magic, reindex ? end : this.headers.fileEnd('body'), fileLimit);
+    this.#undo = new RecordWriter(files, 'rev', magic, this.headers.fileEnd('undo'), fileLimit);
+    this.removal = new RecordRemoval(this.#db, files);
     this.#blockReader = new RecordReader(files, 'blk');
     this.#undoReader = new RecordReader(files, 'rev');
     this.#headerWriter = new HeaderWriter(this.#db);
@@ -134,6 +150,22 @@ export class ChainStore {
 
   get lastSeq(): number {
     return this.#lastSeq;
+  }
+
+  /** Position at which the next body begins. */
+  get blocksEnd(): { file: number; length: number } {
+    return this.#blocks.end;
+  }
+
+  /** Position at which the next undo data begins. */
+  get undoEnd(): { file: number; length: number } {
+    return this.#undo.end;
+  }
+
+  /** A measure of the bytes that have been written to block and undo files, also to those that were removed. */
+  get writtenBytes(): number {
+    const { blocksEnd, undoEnd, fileLimit } = this;
+    return (blocksEnd.file + undoEnd.file) * fileLimit + blocksEnd.length + undoEnd.length;
   }
 
   appendBlock(raw: Uint8Array): FilePosition {
@@ -241,7 +273,7 @@ export class ChainStore {
       const undoPosition = undoPositions[i];
       if (undoPosition) {
         entry.undo = undoPosition;
-        entry.status |= HeaderStatus.HAVE_UNDO;
+        entry.status |= HeaderStatus.HAVE_UNDO | HeaderStatus.HAD_UNDO;
         this.#headerWriter.setUndo(entry.id, undoPosition, effects.fees);
       }
       this.#headerWriter.extend(entry.height, entry.id, { circulating, utxos, txs } satisfies ChainTotals);

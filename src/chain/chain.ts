@@ -24,7 +24,7 @@ import type { Log } from '../util/log.ts';
 import { noteProgress } from '../util/progress.ts';
 import { QueueClosing, SerialQueue } from '../util/serial-queue.ts';
 import { ActiveChain } from './active-chain.ts';
-import { BestChain } from './best-chain.ts';
+import { BestChain, canDisconnectTo } from './best-chain.ts';
 import { BlockIntake, type BlockOutcome, type HeadersOutcome } from './block-intake.ts';
 import { ChainCommitter, type CommitResult, IdleCommit } from './chain-committer.ts';
 import type { ChainEntry } from './chain-entry.ts';
@@ -36,6 +36,7 @@ import type { FilterIndex } from './filter-index.ts';
 import { type ChainTip, chainTips, HeaderTree } from './header-tree.ts';
 import { InitialSync } from './initial-sync.ts';
 import { InvalidBlocks } from './invalid-blocks.ts';
+import { checkPruning, type PruneOptions, Pruner } from './pruner.ts';
 import type { ScriptVerifier } from './script-verifier.ts';
 import { type ChainTimings, StageTimings } from './stage-timings.ts';
 import { testBlock } from './test-block.ts';
@@ -54,6 +55,10 @@ export interface ChainOptions {
   readonly indexes?: IndexSwitches;
   /** Reserves event numbers outside the folder of the chain too. */
   readonly seqFloor?: SeqFloor;
+  /** Prunes block and undo files; off by default, and during a reindex. */
+  readonly prune?: PruneOptions | undefined;
+  /** Size limit of block and undo files, bytes; Core's by default. */
+  readonly fileLimit?: number | undefined;
   /** Opens the storage of an unfinished reindex; its blocks come with `acceptStoredBlock`. */
   readonly reindex?: StoredGenesis | undefined;
 }
@@ -79,6 +84,8 @@ export interface ChainDeps {
  */
 export class Chain {
   readonly params: NetworkParams;
+  /** Prunes block and undo files; null if pruning is off. */
+  readonly pruner: Pruner | null;
   readonly #store: ChainStore;
   readonly #tree = new HeaderTree();
   readonly #active: ActiveChain;
@@ -96,7 +103,9 @@ export class Chain {
 
   /** Opens the chain's storage, or creates it with the genesis block. Throws OperatorError. */
   constructor(options: ChainOptions, deps: ChainDeps) {
-    const { dir, params, coinsCacheBytes, databaseCacheMiB, filters, indexes, seqFloor, reindex } = options;
+    const { dir, params, coinsCacheBytes, databaseCacheMiB, filters, indexes, seqFloor, reindex, fileLimit } = options;
+    // The files of a reindex hold blocks that it does not know yet.
+    const prune = reindex ? undefined : options.prune;
     this.params = params;
     this.#verifier = deps.verifier;
     this.#clock = deps.clock;
@@ -111,6 +120,7 @@ export class Chain {
       indexes,
       seqFloor,
       reindex: reindex !== undefined,
+      fileLimit,
       clock: deps.clock,
       log: deps.log,
       mergeRuns: deps.mergeRuns ?? (async (job) => mergeRuns(job)),
@@ -127,6 +137,7 @@ export class Chain {
       this.#tree.preferChain(entry);
       this.#store.filters?.open(tip && entry);
       this.#store.indexes.open(tip && entry, (hash) => this.#tree.findEntry(hash));
+      checkPruning(this.#store, dir, prune !== undefined);
       this.#active = new ActiveChain(this.#store, params.consensus, entry, coinsCacheBytes);
       this.#sync = new InitialSync(params.consensus, deps.clock);
       this.#warnings = new ChainWarnings({ tree: this.#tree, sync: this.#sync, params, log: deps.log });
@@ -144,6 +155,10 @@ export class Chain {
         log: deps.log,
       };
       this.#committer = new ChainCommitter(parts);
+      const uncommitted = () => this.#committer.uncommittedBodies();
+      this.pruner = prune ? new Pruner(prune, { ...parts, uncommitted }) : null;
+      this.#committer.pruner = this.pruner;
+      this.pruner?.removeUnreferenced();
       this.#idle = new IdleCommit(this.#committer, () => this.settle());
       this.#invalid = new InvalidBlocks(this.#tree, this.#committer, deps.log);
       const validating = { ...parts, committer: this.#committer, invalid: this.#invalid };
@@ -360,16 +375,19 @@ export class Chain {
 
   /**
    * Marks a block and its descendants invalid until `reconsiderBlock` (Core's invalidateblock). Not the genesis block.
+   * Resolves to false, without a change, if a block that would be disconnected has been pruned.
    */
-  invalidateBlock(entry: ChainEntry): Promise<void> {
+  invalidateBlock(entry: ChainEntry): Promise<boolean> {
     assert(entry.parent !== null, 'the genesis block stays valid');
     return this.#queue.run(async () => {
       await this.#verifyAndCommit();
       const active = this.#active;
+      if (active.tip.ancestor(entry.height) === entry && !canDisconnectTo(active.tip, entry.parent!)) return false;
       while (active.tip.ancestor(entry.height) === entry) active.disconnectTip();
       this.#invalid.invalidate(entry);
       await this.#best.activateBestChain();
       await this.#verifyAndCommit();
+      return true;
     });
   }
 
@@ -435,6 +453,31 @@ export class Chain {
   /** Returns the tips of all branches, the highest first. */
   chainTips(): ChainTip[] {
     return chainTips(this.#tree, this.tip);
+  }
+
+  /** From now on the size of block and undo files is kept below the target of pruning, if there is one. */
+  startPruning(): void {
+    const { pruner } = this;
+    if (pruner === null) return;
+    pruner.start();
+    // A failure is kept in `stopped`.
+    this.#pruneRounds(() => pruner.pruneToTarget()).catch(() => {});
+  }
+
+  /** Removes all block and undo files whose blocks are at most at a height, as far as pruning allows. */
+  async pruneUpTo(height: number): Promise<void> {
+    const { pruner } = this;
+    assert(pruner !== null, 'pruning is on');
+    await this.#pruneRounds(() => pruner.pruneUpTo(height));
+  }
+
+  /** Runs rounds until one removes nothing. Other calls run in between. */
+  async #pruneRounds(round: () => boolean): Promise<void> {
+    const next = async () => {
+      await this.#verifyAndCommit();
+      return round();
+    };
+    while (await this.#queue.run(next));
   }
 
   /** Resolves when all submitted blocks are validated and committed. */

@@ -312,7 +312,7 @@ function inTransaction({ reason, debug }: TxRejection, { txid }: ParsedTransacti
 }
 
 /** Returns the figures that follow from a block's body alone. */
-export function bodyStats({ txs, strippedSize }: ParsedBlock): BodyStats {
+export function bodyStats({ raw, txs, strippedSize }: ParsedBlock): BodyStats {
   let inputs = 0;
   let outputs = 0;
   let valueOut = 0n;
@@ -326,6 +326,7 @@ export function bodyStats({ txs, strippedSize }: ParsedBlock): BodyStats {
   // For display only: value can move many times within one block, so that the sum exceeds 2^53 and is rounded.
   return {
     txCount: txs.length,
+    size: raw.length,
     strippedSize,
     inputs,
     outputs,

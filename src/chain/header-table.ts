@@ -1,6 +1,7 @@
 import type { BlockHash, MerkleRoot } from '../primitives/hash.ts';
 import type { BlockHeader } from '../primitives/header.ts';
 import type { FilePosition } from '../storage/block-files.ts';
+import { HeaderStatus } from '../storage/schema.ts';
 import { assert } from '../util/assert.ts';
 import { grown, grownRows } from '../util/column.ts';
 import { SlotIndex } from '../util/slot-index.ts';
@@ -156,6 +157,16 @@ export class HeaderTable {
 
   setUndo(row: number, position: FilePosition): void {
     setPosition(this.#undo, row, position);
+  }
+
+  /** Calls `visit` with each row whose status has `bit`, and with the file and the end of its body or undo data. */
+  visitRecords(
+    bit: typeof HeaderStatus.HAVE_BLOCK | typeof HeaderStatus.HAVE_UNDO,
+    visit: (row: number, file: number, end: number) => void,
+  ): void {
+    const positions = bit === HeaderStatus.HAVE_BLOCK ? this.#body : this.#undo;
+    for (let row = 0, at = 0; row < this.#count; row++, at += POSITION)
+      if (this.#status[row]! & bit) visit(row, positions[at]!, positions[at + 1]! + positions[at + 2]!);
   }
 
   hasChildren(row: number): boolean {

@@ -2,6 +2,7 @@ import { workOf } from '../consensus/work.ts';
 import type { BlockHash } from '../primitives/hash.ts';
 import { type BlockHeader, headerFromBytes } from '../primitives/header.ts';
 import type { BodyStats, HeaderRecord } from '../storage/header-store.ts';
+import type { PrunedKind } from '../storage/record-removal.ts';
 import { HeaderStatus } from '../storage/schema.ts';
 import { ChainEntry, forkPoint } from './chain-entry.ts';
 import { HeaderTable } from './header-table.ts';
@@ -16,6 +17,10 @@ export class HeaderTree {
   readonly #entries: ChainEntry[] = [];
   /** Complete chains that are not known to be invalid. Those with less work than the tip are pruned as it moves. */
   readonly #candidates = new Set<ChainEntry>();
+  /** Candidates that were left out because a block of their chain has been pruned. */
+  readonly #withoutBody = new Set<ChainEntry>();
+  /** Whether any body has been pruned. */
+  #lacksBodies = false;
   #nextId = 1;
   #nextSequence = 1;
   /** Counts down, so that blocks preferred by an operator come before those that arrived first. */
@@ -60,9 +65,12 @@ export class HeaderTree {
     if (!record.undo) entry.status &= ~HeaderStatus.HAVE_UNDO;
     if (record.body) entry.body = record.body;
     if (record.undo) entry.undo = record.undo;
+    if (record.stats) entry.status |= HeaderStatus.HAD_BLOCK;
+    if (record.fees !== null) entry.status |= HeaderStatus.HAD_UNDO;
+    if (entry.hadBody && !entry.hasBody) this.#lacksBodies = true;
     this.#nextId = Math.max(this.#nextId, record.id + 1);
     this.#updateBestHeader(entry, record.chainwork);
-    if (entry.hasBody) this.onBlockStored(entry);
+    if (entry.hadBody) this.onBlockStored(entry);
     return entry;
   }
 
@@ -73,21 +81,47 @@ export class HeaderTree {
 
   /** Must be called when the body of an entry is stored: the chains that it completes become candidates. */
   onBlockStored(entry: ChainEntry): void {
+    if (entry.complete) {
+      // A pruned body was received again.
+      for (const candidate of this.#withoutBody) this.#candidates.add(candidate);
+      this.#withoutBody.clear();
+      return;
+    }
     if (entry.parent !== null && !entry.parent.complete) return;
     const queue = [entry];
     for (let at = queue.pop(); at !== undefined; at = queue.pop()) {
       at.complete = true;
       at.sequence = this.#nextSequence++;
       if (!at.failed) this.#candidates.add(at);
-      for (const child of this.#children(at)) if (child.hasBody) queue.push(child);
+      for (const child of this.#children(at)) if (child.hadBody) queue.push(child);
     }
   }
 
-  /** Returns the tip of the best complete chain that is not known to be invalid. */
+  /**
+   * Returns the tip of the best complete chain that is not known to be invalid, and whose blocks above the fork point
+   * are stored. A chain with pruned blocks is a candidate again when one of them is received.
+   */
   bestCandidate(tip: ChainEntry): ChainEntry {
-    let best = tip;
-    for (const candidate of this.#candidates) if (isBetter(candidate, best)) best = candidate;
-    return best;
+    for (;;) {
+      let best = tip;
+      for (const candidate of this.#candidates) if (isBetter(candidate, best)) best = candidate;
+      if (best === tip || !this.#lacksBodies || hasBodiesAbove(best, forkPoint(best, tip))) return best;
+      this.#candidates.delete(best);
+      this.#withoutBody.add(best);
+    }
+  }
+
+  /** Marks records as pruned, so that chains that need them are no candidates. */
+  markPruned({ bodies, undo }: PrunedRecords): void {
+    this.#lacksBodies = true;
+    for (const entry of bodies) entry.status &= ~HeaderStatus.HAVE_BLOCK;
+    for (const entry of undo) entry.status &= ~HeaderStatus.HAVE_UNDO;
+  }
+
+  /** Calls `visit` with each entry whose body, or undo data, is stored, and with the file and the end of that record. */
+  visitRecords(kind: PrunedKind, visit: (entry: ChainEntry, file: number, end: number) => void): void {
+    const bit = kind === 'blk' ? HeaderStatus.HAVE_BLOCK : HeaderStatus.HAVE_UNDO;
+    this.#table.visitRecords(bit, (row, file, end) => visit(this.#entries[row]!, file, end));
   }
 
   /** Drops candidates that are not better than the tip. */
@@ -102,6 +136,7 @@ export class HeaderTree {
     const changed = [entry];
     for (let i = 0; i < changed.length; i++) {
       this.#candidates.delete(changed[i]!);
+      this.#withoutBody.delete(changed[i]!);
       for (const child of this.#children(changed[i]!)) {
         if (child.status & HeaderStatus.FAILED_PARENT) continue;
         child.status |= HeaderStatus.FAILED_PARENT;
@@ -180,6 +215,17 @@ function isBetter(a: ChainEntry, b: ChainEntry): boolean {
   return a.chainwork > b.chainwork || (a.chainwork === b.chainwork && a.sequence < b.sequence);
 }
 
+function hasBodiesAbove(entry: ChainEntry, fork: ChainEntry): boolean {
+  for (let at = entry; at !== fork; at = at.parent!) if (!at.hasBody) return false;
+  return true;
+}
+
+/** Entries whose bodies or undo data have been pruned. */
+export interface PrunedRecords {
+  readonly bodies: readonly ChainEntry[];
+  readonly undo: readonly ChainEntry[];
+}
+
 /** A body that was stored since the last commit. */
 export interface NewBody {
   readonly entry: ChainEntry;
@@ -237,6 +283,6 @@ function tipStatus(entry: ChainEntry, active: ChainEntry): ChainTipStatus {
   if (entry === active) return 'active';
   if (entry.failed) return 'invalid';
   if (!entry.complete) return 'headers-only';
-  // A block with undo data was connected once and left for a chain with more work.
-  return entry.hasUndo ? 'valid-fork' : 'valid-headers';
+  // The block was connected once and left for a chain with more work.
+  return entry.wasConnected ? 'valid-fork' : 'valid-headers';
 }

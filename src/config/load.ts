@@ -161,6 +161,8 @@ function contradictions(config: Config): string[] {
     lines.push(`dev.enabled: only allowed with network regtest, not ${network}`);
   if (config.consensus.testActivationHeight.length > 0 && network !== 'regtest')
     lines.push(`consensus.testActivationHeight: only allowed with network regtest, not ${network}`);
+  if (config.storage.fastPrune && network !== 'regtest')
+    lines.push(`storage.fastPrune: only allowed with network regtest, not ${network}`);
   for (const [name, page] of Object.entries(http.pages)) {
     if (page.default > page.max)
       lines.push(`http.pages.${name}.default: ${page.default} must not exceed http.pages.${name}.max, ${page.max}`);

@@ -22,6 +22,7 @@ import {
   path,
   pathElement,
   type Setting,
+  setting,
   string,
   stringElement,
   url,
@@ -29,6 +30,10 @@ import {
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
+
+/** The value of `storage.prune` that prunes only by pruneblockchain, and the least target, MiB (as in Core). */
+export const MANUAL_PRUNE = 1;
+const MIN_PRUNE_TARGET = 550;
 
 /** Networks on which the node may look for peers. */
 const PEER_NETWORKS = ['ipv4', 'ipv6', 'onion'] as const;
@@ -293,6 +298,20 @@ export const SETTINGS = {
     fallback: [],
     help: 'buried deployments activate at these heights (regtest only)',
   }),
+  'storage.prune': setting(
+    'integer',
+    `${MANUAL_PRUNE} (only by pruneblockchain), 0 (never), or at least ${MIN_PRUNE_TARGET}`,
+    {
+      fallback: 0,
+      unit: 'MiB',
+      help: 'block and undo files are removed, the oldest first, to keep them below this size; the indexes stay whole',
+    },
+    (value, { fromText }) => pruneTarget(fromText ? String(value) : value),
+  ),
+  'storage.fastPrune': boolean({
+    fallback: false,
+    help: 'block files of 64 KiB, which are pruned from height 100 on, for tests (regtest only)',
+  }),
   'storage.coinsCache': integer({
     fallback: ({ memory }) => coinsCacheFor(memory),
     defaultText: 'a sixteenth of the memory, from 32 to 512',
@@ -472,6 +491,15 @@ function permissionElement(text: string): string | null {
   if (separator < 0 && PERMISSION_WORDS.test(text)) return text;
   const isSubnet = isIP(address) > 0 && (prefix === undefined || isIP(prefix) > 0 || /^\d{1,3}$/.test(prefix));
   return more === undefined && (isSubnet || (prefix === undefined && address.endsWith('.onion'))) ? text : null;
+}
+
+/** Reads `storage.prune`, as Core reads -prune. */
+function pruneTarget(value: unknown): { value: number } | null {
+  if (typeof value === 'string' && !/^(?:0|[1-9][0-9]{0,9})$/.test(value)) return null;
+  const target = Number(value);
+  const allowed =
+    Number.isSafeInteger(target) && (target === 0 || target === MANUAL_PRUNE || target >= MIN_PRUNE_TARGET);
+  return (typeof value === 'string' || typeof value === 'number') && allowed ? { value: target } : null;
 }
 
 function testActivationElement(text: string): string | null {

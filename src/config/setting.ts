@@ -54,7 +54,8 @@ interface Options<T> {
 
 const ok = <T>(value: T) => ({ value });
 
-function setting<T>(
+/** A setting whose values are read by `read`. */
+export function setting<T>(
   kind: Setting<T>['kind'],
   allowed: string,
   { fallback, ...rest }: Options<T>,

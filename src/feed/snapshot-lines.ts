@@ -1,7 +1,8 @@
-import { txPosition } from '../primitives/coin.ts';
+import { positionHeight, txPosition } from '../primitives/coin.ts';
 import { type ReadEndpoint, textAnswer } from '../queries/answer.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
 import { confirmationsAt, findTx, txFacts } from '../queries/tx-facts.ts';
+import type { TxRecord } from '../storage/tx-store.ts';
 import { hexToBytes } from '../util/bytes.ts';
 import { statusView } from '../views/rest/tx-view.ts';
 import { quoted } from './frame.ts';
@@ -34,7 +35,7 @@ export const snapshotEndpoint: ReadEndpoint<{ scripts: readonly SnapshotItem[]; 
       const record = findTx(env, asked.value);
       if (!record) continue;
       const confirmations = confirmationsAt(env.tip, record.position);
-      const block = statusView(env, txFacts(env, record).place);
+      const block = statusView(env, placeOf(env, record));
       lines.push(
         confirmationText(asked.value, null, asked, {
           confirmations,
@@ -66,13 +67,20 @@ function scriptLines(env: ReadEnv, asked: SnapshotItem): string[] {
   for (const { position } of reads.scripts.history(totals.key, range).reverse()) {
     const record = reads.txs.byPosition(position);
     if (!record) continue;
-    const { parsed, spent, place } = txFacts(env, record);
+    const place = placeOf(env, record);
+    // The transactions of pruned blocks are left out: they are far below the usual thresholds.
+    if (place.block.body === null) continue;
+    const { parsed, spent } = txFacts(env, record);
     const touches = matchTx(parsed, spent, 0, filter);
     const touch = touches?.scripts.find((each) => each.script === value);
     if (!touches || !touch) continue;
     lines.push(addressMessageText(touches.txid, touch, asked, 'confirmed', JSON.stringify(statusView(env, place))));
   }
   return lines;
+}
+
+function placeOf({ reads }: Pick<ReadEnv, 'reads'>, { position }: TxRecord) {
+  return { block: reads.headers.byHeight(positionHeight(position))!, position };
 }
 
 type ItemFacts = Pick<SnapshotItem, 'label' | 'thresholds' | 'watchId'>;

@@ -6,6 +6,7 @@ import type { NetworkParams } from '../params/network-params.ts';
 import { type ReadSources, readSources } from '../queries/read-settings.ts';
 import { COMMIT, VERSION } from '../util/build-version.ts';
 import type { DescriptorBudget } from './descriptor-budget.ts';
+import { pruneSettingsOf } from './prune-settings.ts';
 import { relayOptionsOf } from './relay-settings.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -92,6 +93,7 @@ export function readSourcesOf(config: Config, params: NetworkParams): ReadSource
     relay: relayOptionsOf(config),
     feeFallback: config.fees.fallback,
     filterIndex: config.index.filter,
+    prune: pruneSettingsOf(config),
     listing: {
       ...(listing.name !== null && { name: listing.name }),
       ...(listing.symbol !== null && { symbol: listing.symbol }),

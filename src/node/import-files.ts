@@ -144,7 +144,8 @@ class ImportRun {
     const hash = hash256(raw.subarray(0, HEADER_SIZE));
     const parent = raw.subarray(4, 36);
     const known = this.#chain.findEntry(hash);
-    if (known?.hasBody && !known.failed) this.#known++;
+    // A pruned block is not stored again.
+    if (known?.hadBody && !known.failed) this.#known++;
     else if (!known && !this.#chain.findEntry(parent)) return this.#wait(bytesToHex(parent), location);
     else await this.#submit(location, hash, raw);
     const queue = this.#release(hash);

@@ -37,6 +37,7 @@ import type { ImportOptions, ImportResult } from './import-types.ts';
 import { buildIndexes } from './index-build.ts';
 import { openNodeStorage } from './node-storage.ts';
 import { PeerNetwork } from './peer-network.ts';
+import { blockFileOptionsOf } from './prune-settings.ts';
 import { relayOptionsOf } from './relay-settings.ts';
 import { storageProblem } from './storage-problem.ts';
 import { syncState } from './sync-state.ts';
@@ -117,6 +118,7 @@ export class Node {
           databaseCacheMiB: DATABASE_CACHE_MIB,
           filters: config.index.filter,
           indexes: config.index,
+          ...blockFileOptionsOf(config, this.params),
           seqFloor: new SeqFloor(this.#database),
           reindex,
         },
@@ -208,6 +210,9 @@ export class Node {
       void this.close().catch(() => {});
       throw storageProblem(error, config.networkDir);
     }
+    const wallets = this.#wallets?.manager;
+    if (wallets) this.chain.pruner?.addLock('wallets', () => wallets.lowestNeeded);
+    this.chain.startPruning();
   }
 
   status(): NodeStatus {

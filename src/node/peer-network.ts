@@ -53,7 +53,7 @@ export class PeerNetwork {
     const options = netOptionsOf(config, chain.params);
     this.#options = options;
     this.services =
-      SERVICES.network |
+      (config.storage.prune === 0 ? SERVICES.network : 0n) |
       SERVICES.witness |
       SERVICES.networkLimited |
       (options.v2 ? SERVICES.p2pV2 : 0n) |

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { readAddons } from '../crypto/addon-file.ts';
-import { recordFileNumbers } from '../storage/block-files.ts';
-import { moveChainData } from '../storage/chain-folder.ts';
+import { recordFileName, recordFileNumbers } from '../storage/block-files.ts';
+import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
 import { beginReindex, finishReindex } from '../storage/reindex-folder.ts';
 import { hostClock } from '../util/clock.ts';
 import { stderrLog } from '../util/log.ts';
@@ -27,9 +27,15 @@ export async function runReindex(config: Config, options: ReindexOptions): Promi
   try {
     moveChainData(config.chainDir);
     const blocks = join(config.chainDir, 'blocks');
-    if (recordFileNumbers(blocks, 'blk').length === 0)
+    const numbers = recordFileNumbers(blocks, 'blk');
+    if (numbers.length === 0)
       throw new OperatorError(
         `${blocks} holds no block file: there is nothing to reindex; obverse start downloads the chain`,
+      );
+    const missing = numbers.findIndex((file, i) => file !== i);
+    if (missing >= 0)
+      throw new OperatorError(
+        `${recordFileName(blocks, 'blk', missing)} is missing, as after pruning: the chain cannot be built again without its blocks; ${syncAgainAdvice(config.chainDir)}`,
       );
     return await reindex(config, blocks, options);
   } catch (error) {

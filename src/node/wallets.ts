@@ -86,6 +86,9 @@ export function openWallets(
         get initialSync() {
           return chain.initialSync;
         },
+        get pruneHeight() {
+          return chain.pruner?.pruneHeight ?? null;
+        },
         get: (hash) => chain.findEntry(hash),
         // Opened when a wallet first reads the chain.
         reads: () => (reads ??= new ChainReads(config.chainDir, { cacheMiB: 16 })),

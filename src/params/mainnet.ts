@@ -55,6 +55,7 @@ export const mainnet: NetworkParams = {
     'seed.bitcoin.wiz.biz',
     'seed.mainnet.achownodes.xyz',
   ],
+  pruneAfterHeight: 100_000,
   chainTxData: { time: 1_772_055_173, count: 1_315_805_869, rate: 5.40111006496122 },
   headersSync: { commitmentPeriod: 641, redownloadBufferSize: 15_218 },
   assumedUtxoSets: [

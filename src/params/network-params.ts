@@ -35,6 +35,8 @@ export interface NetworkParams {
   readonly consensus: ConsensusParams;
   /** DNS seeds. */
   readonly dnsSeeds: readonly string[];
+  /** Height of the tip below which no block is pruned (Core's nPruneAfterHeight). */
+  readonly pruneAfterHeight: number;
   /**
    * Number of transactions at a time in Unix seconds, and transactions per second since then; for the estimated
    * progress (Core's ChainTxData).

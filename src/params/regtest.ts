@@ -40,6 +40,7 @@ export const regtest: NetworkParams = {
     signetChallenge: null,
   },
   dnsSeeds: [],
+  pruneAfterHeight: 1000,
   chainTxData: { time: 0, count: 0, rate: 0.001 },
   headersSync: { commitmentPeriod: 275, redownloadBufferSize: 7017 },
   assumedUtxoSets: [

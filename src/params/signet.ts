@@ -49,6 +49,7 @@ export const signet: NetworkParams = {
     signetChallenge: PUBLIC_CHALLENGE,
   },
   dnsSeeds: ['seed.signet.bitcoin.sprovoost.nl', 'seed.signet.achownodes.xyz'],
+  pruneAfterHeight: 1000,
   chainTxData: { time: 1_772_055_248, count: 28_676_833, rate: 0.06736623436338929 },
   headersSync: { commitmentPeriod: 620, redownloadBufferSize: 15_724 },
   assumedUtxoSets: [

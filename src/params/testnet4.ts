@@ -47,6 +47,7 @@ export const testnet4: NetworkParams = {
     signetChallenge: null,
   },
   dnsSeeds: ['seed.testnet4.bitcoin.sprovoost.nl', 'seed.testnet4.wiz.biz'],
+  pruneAfterHeight: 1000,
   chainTxData: { time: 1_772_013_387, count: 14_191_421, rate: 0.01848579579528412 },
   headersSync: { commitmentPeriod: 606, redownloadBufferSize: 16_092 },
   assumedUtxoSets: [

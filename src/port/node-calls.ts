@@ -31,6 +31,11 @@ export interface ChainCalls {
   coinCaches: { args: []; result: { readonly database: number; readonly table: number } };
   /** Switches debug lines in the log of the node thread on or off. */
   logDebug: { args: [kept: boolean]; result: null };
+  /**
+   * Removes the block files up to a height, or up to a UNIX time if it is above a billion. Returns the height of the last
+   * pruned block, -1 without one; null if pruning is off.
+   */
+  pruneBlocks: { args: [height: number]; result: number | null | Refusal };
   invalidateBlock: { args: [hash: Uint8Array]; result: null | Refusal };
   reconsiderBlock: { args: [hash: Uint8Array]; result: null | Refusal };
   preciousBlock: { args: [hash: Uint8Array]; result: null | Refusal };

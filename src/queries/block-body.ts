@@ -24,7 +24,7 @@ export function coinbaseOf(env: ReadEnv, { block, inActiveChain }: Place): Parse
   return record ? parseTransaction(env.reads.rawTx(record).raw) : parsedBlock(env, block).txs[0]!;
 }
 
-/** Returns the whole block. Throws `block_not_found` where its body is missing. */
+/** Returns the whole block. Throws as `rawBlock` does. */
 export function parsedBlock(env: ReadEnv, block: HeaderRecord): ParsedBlock {
   env.expectWork((block.stats?.txCount ?? 0) * PARSE_US);
   return parseBlock(rawBlock(env, block));

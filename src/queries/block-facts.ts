@@ -93,8 +93,8 @@ export function tipView(tip: HeaderRecord): { height: number; hash: string } {
 }
 
 /**
- * Returns the bytes of a block. Throws `block_pruned` where they were deleted, `block_not_found` where they were never
- * received.
+ * Returns the bytes of a block. Throws `block_not_found` where they were never received, and BlockPruned where they
+ * were deleted.
  */
 export function rawBlock({ reads, tip }: Pick<ReadEnv, 'reads' | 'tip'>, block: HeaderRecord): Uint8Array {
   return reads.rawBlock(block) ?? blockNotFound(tip);

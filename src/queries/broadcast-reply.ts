@@ -3,12 +3,15 @@ import { feeRateOf, sat } from '../http/sat.ts';
 import type { AcceptResult, PackageResult } from '../mempool/accept-result.ts';
 import type { BroadcastLimits, BroadcastResult } from '../mempool/service.ts';
 import type { ParsedTransaction } from '../primitives/block.ts';
+import { positionHeight } from '../primitives/coin.ts';
 import { hashToHex } from '../primitives/hash.ts';
+import { BlockPruned } from '../storage/chain-reads.ts';
+import type { TxRecord } from '../storage/tx-store.ts';
 import type { ApiContext } from './api-context.ts';
 import { type Broadcast, checkNotSyncing } from './broadcast.ts';
 import type { ReadEnv } from './read-env.ts';
 import type { ReadService } from './read-service.ts';
-import { confirmationsAt, feeOf, txFacts, vsizeOf } from './tx-facts.ts';
+import { confirmationsAt, feeOf, type TxFacts, txFacts, vsizeOf } from './tx-facts.ts';
 
 type Rejected = Extract<AcceptResult, { status: 'rejected' }>;
 type Refused = Extract<BroadcastResult, { status: 'rejected' | 'different-witness' }>;
@@ -97,24 +100,35 @@ function differentWitness(txid: ParsedTransaction['txid']): Rejected {
 }
 
 /** Returns the reply for a transaction that is confirmed; null for any other. */
-function alreadyConfirmed(env: ReadEnv, { txid }: ParsedTransaction) {
-  const record = env.reads.txs.byTxid(txid);
+function alreadyConfirmed(env: ReadEnv, submitted: ParsedTransaction) {
+  const record = env.reads.txs.byTxid(submitted.txid);
   if (!record) return null;
-  const facts = txFacts(env, record);
-  const vsize = vsizeOf(facts.parsed);
-  const fee = feeOf(facts);
+  const facts = storedFacts(env, record);
+  const confirmed = facts?.parsed ?? submitted;
+  const vsize = vsizeOf(confirmed);
+  const fee = facts && feeOf(facts);
   return {
-    txid: hashToHex(facts.parsed.txid),
-    wtxid: hashToHex(facts.parsed.wtxid),
+    txid: hashToHex(confirmed.txid),
+    wtxid: hashToHex(confirmed.wtxid),
     status: 'already_confirmed',
     vsize,
     fee: fee === null ? null : sat(fee),
     feeRate: fee === null ? null : feeRateOf(fee, vsize),
     replaced: [],
-    blockHash: hashToHex(facts.place!.block.hash),
+    blockHash: hashToHex(env.reads.headers.byHeight(positionHeight(record.position))!.hash),
     confirmations: confirmationsAt(env.tip, record.position),
     relayedTo: 0,
   };
+}
+
+/** Returns the facts of a confirmed transaction; null where its block has been pruned. */
+function storedFacts(env: ReadEnv, record: TxRecord): TxFacts | null {
+  try {
+    return txFacts(env, record);
+  } catch (error) {
+    if (error instanceof BlockPruned) return null;
+    throw error;
+  }
 }
 
 /** Returns the results of transactions that were validated but not submitted. */

@@ -1,7 +1,8 @@
+import { fail } from '../http/errors.ts';
 import type { MempoolMirror } from '../mempool/mirror.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { hashToHex, type Txid } from '../primitives/hash.ts';
-import type { ChainReads } from '../storage/chain-reads.ts';
+import { BlockPruned, type ChainReads } from '../storage/chain-reads.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import type { WalletReads } from '../wallet/store/wallet-reads.ts';
 import type { WalletState } from '../wallet/wallet-state.ts';
@@ -71,7 +72,7 @@ export function withSnapshot<T>(
   return base.reads.snapshot(() => {
     const tip = base.reads.tip();
     let used = false;
-    return read({
+    return reportPruned(read, {
       ...base,
       tip,
       expectWork,
@@ -86,6 +87,21 @@ export function withSnapshot<T>(
       },
     });
   });
+}
+
+/** Runs `read`. Throws ApiError `block_pruned` where a body that it needs has been pruned. */
+function reportPruned<T>(read: (env: ReadEnv) => T, env: ReadEnv): T {
+  try {
+    return read(env);
+  } catch (error) {
+    if (!(error instanceof BlockPruned)) throw error;
+    return blockPruned(error.pruneHeight);
+  }
+}
+
+/** Throws `block_pruned` with Core's text. `pruneHeight` is the lowest height from which on all blocks are stored. */
+export function blockPruned(pruneHeight: number | null): never {
+  fail('block_pruned', 'Block not available (pruned data)', { pruneHeight: pruneHeight ?? 0 });
 }
 
 /** Returns the `expectWork` of the main thread, which throws NeedsWorker when the announced work exceeds the budget. */

@@ -34,6 +34,8 @@ export interface ReadSettings {
   readonly feeFallback: boolean;
   /** Whether block filters are indexed. */
   readonly filterIndex: boolean;
+  /** Pruning of block and undo files, with the target in bytes or null without one; null if it is off. */
+  readonly prune: { readonly target: number | null } | null;
 }
 
 /** The configuration of the read side, as plain data. */
@@ -73,6 +75,7 @@ export function readSources(
       relay: DEFAULT_RELAY_OPTIONS,
       feeFallback: true,
       filterIndex: false,
+      prune: null,
       ...overrides,
       version,
       listing: { ...DEFAULT_LISTING, ...listing },

@@ -10,6 +10,7 @@ import { readTxUndo } from '../primitives/undo.ts';
 import { isUnspendable } from '../script/templates.ts';
 import { checkInput } from '../script/tx-checker.ts';
 import { TxContext } from '../script/tx-context.ts';
+import { BlockPruned } from '../storage/chain-reads.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import { ByteReader, DecodeError, equalBytes } from '../util/bytes.ts';
 import type { ReadEnv } from './read-env.ts';
@@ -44,14 +45,15 @@ export function verifyChain(env: ReadEnv, level: number, count: number): boolean
     }
     return true;
   } catch (error) {
-    if (error instanceof Damage || error instanceof DecodeError) return false;
+    if (error instanceof Damage || error instanceof DecodeError || error instanceof BlockPruned) return false;
     throw error;
   }
 }
 
 function readBlock({ reads, expectWork }: ReadEnv, record: HeaderRecord): ParsedBlock {
   expectWork((record.body?.size ?? 0) * US_PER_BYTE);
-  const raw = reads.rawBlock(record);
+  const raw = record.body && reads.rawBlock(record);
+  // As in Core, the result is false as well where a block has been pruned.
   if (raw === null) throw new Damage('no body');
   const block = parseBlock(raw);
   if (!equalBytes(block.hash, record.hash)) throw new Damage('another block');

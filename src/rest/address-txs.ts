@@ -3,7 +3,7 @@ import { json } from '../http/route-description.ts';
 import { sat } from '../http/sat.ts';
 import { clusterOf } from '../mempool/relatives.ts';
 import { signalsOptInRbf } from '../policy/rbf.ts';
-import { positionHeight, type TxPosition, txPosition } from '../primitives/coin.ts';
+import { positionHeight, positionIndex, type TxPosition, txPosition } from '../primitives/coin.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { jsonAnswer } from '../queries/answer.ts';
 import { headerTime, tipView } from '../queries/block-facts.ts';
@@ -11,7 +11,8 @@ import { checkStillActive, decodeCursor, encodeCursor, endOfChain, type PageEnd 
 import { needSpenders, type ReadEnv } from '../queries/read-env.ts';
 import { readScriptInput, type ScriptInput } from '../queries/script-input.ts';
 import { feeOf, type TxFacts, txFacts, unconfirmedFacts, vsizeOf } from '../queries/tx-facts.ts';
-import type { ScriptKey } from '../storage/script-store.ts';
+import { BlockPruned } from '../storage/chain-reads.ts';
+import type { HistoryRecord, ScriptKey } from '../storage/script-store.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { statusView, txView } from '../views/rest/tx-view.ts';
 import { readEndpoint } from './endpoint.ts';
@@ -38,7 +39,7 @@ const FILTERS = ['order', 'fromHeight', 'toHeight', 'confirmed', 'minConfirmatio
 const MAX_COUNT = 2 ** 31 - 1;
 
 /** Where an entry of the list is stored: in the chain, or in the mempool. */
-type Entry = { readonly position: TxPosition } | { readonly slot: number };
+type Entry = HistoryRecord | { readonly slot: number };
 
 export const addressTxsEndpoint = readEndpoint({
   name: 'address-txs',
@@ -91,7 +92,7 @@ export const addressTxsEndpoint = readEndpoint({
     if (full)
       needSpenders(
         env,
-        facts.map(({ parsed }) => parsed.txid),
+        facts.flatMap((each) => ('parsed' in each ? [each.parsed.txid] : [])),
       );
     const cursor = last && encodeCursor(bound, endAt(env, last));
     const next = cursor && nextPage(input, cursor);
@@ -100,7 +101,9 @@ export const addressTxsEndpoint = readEndpoint({
         address: input.address,
         tip: tipView(tip),
         total: { confirmed: totals?.txs ?? 0, mempool: pending.txs },
-        items: facts.map((each) => addressTxView(env, input, each)),
+        items: facts.map((each) =>
+          'parsed' in each ? addressTxView(env, input, each) : prunedTxView(env, input, each),
+        ),
         nextCursor: cursor,
         next,
       },
@@ -159,10 +162,19 @@ function endAt(env: ReadEnv, last: Entry): PageEnd {
   return { position: last.position, sub: 0, seq: 0, blockHash: hash };
 }
 
-function factsOf(env: ReadEnv, entry: Entry): TxFacts {
-  return 'slot' in entry
-    ? unconfirmedFacts(env, env.mempool.entryAt(entry.slot))
-    : txFacts(env, env.reads.txs.byPosition(entry.position)!);
+/** Returns the facts of an entry; of one in a pruned block, the row of the index. */
+function factsOf(env: ReadEnv, entry: Entry): TxFacts | HistoryRecord {
+  if ('slot' in entry) return unconfirmedFacts(env, env.mempool.entryAt(entry.slot));
+  const { reads } = env;
+  const { body, undo } = reads.headers.byHeight(positionHeight(entry.position))!;
+  // Without undo data, what the transaction spends is unknown.
+  if (!body || !undo) return entry;
+  try {
+    return txFacts(env, reads.txs.byPosition(entry.position)!);
+  } catch (error) {
+    if (error instanceof BlockPruned) return entry;
+    throw error;
+  }
 }
 
 /** Returns the exclusive bounds of the positions of a page. */
@@ -211,5 +223,30 @@ export function addressTxView(
     outputs,
     inputs,
     ...(full && { tx: txView(env, facts) }),
+  };
+}
+
+/** Returns what the index has of a transaction in a pruned block. */
+function prunedTxView(
+  env: ReadEnv,
+  { full }: Pick<AddressTxsInput, 'full'>,
+  { position, received, sent }: HistoryRecord,
+) {
+  const { reads } = env;
+  const block = reads.headers.byHeight(positionHeight(position))!;
+  return {
+    txid: hashToHex(reads.txs.byPosition(position)!.txid),
+    status: statusView(env, { block, position }),
+    time: headerTime(block),
+    received,
+    sent,
+    net: received - sent,
+    fee: null,
+    vsize: null,
+    isCoinbase: positionIndex(position) === 0,
+    signalsRbf: null,
+    outputs: null,
+    inputs: null,
+    ...(full && { tx: null }),
   };
 }

@@ -52,7 +52,7 @@ export const blockEndpoint = readEndpoint({
   params: { hash: BLOCK_HASH },
   query: { fields: FIELDS },
   response: json(BLOCK),
-  errors: ['invalid_hash', 'block_not_found'],
+  errors: ['invalid_hash', 'block_not_found', 'block_pruned'],
   input({ params, query }, { charge }) {
     charge(1);
     return { hash: params.hash.toLowerCase(), summary: query.fields === 'summary' };
@@ -68,7 +68,7 @@ export const blockByHeightEndpoint = readEndpoint({
   params: { height: HEIGHT },
   query: { fields: FIELDS },
   response: json(BLOCK),
-  errors: ['invalid_height', 'block_not_found'],
+  errors: ['invalid_height', 'block_not_found', 'block_pruned'],
   input({ params, query }, { charge }) {
     charge(1);
     return { height: heightInput(params.height), summary: query.fields === 'summary' };
@@ -84,7 +84,7 @@ export const blocksEndpoint = readEndpoint({
   summary: 'Blocks of the active chain, newest first',
   query: { before: wholeNumber('height above the first block'), limit: LIMIT, cursor: CURSOR },
   response: json(BLOCKS_PAGE),
-  errors: ['invalid_cursor', 'cursor_reorged'],
+  errors: ['invalid_cursor', 'cursor_reorged', 'block_pruned'],
   input({ query }, { options }): PageInput & { before: number | null } {
     const page = pageInput(query, '/api/blocks', options.pages.blocks, ['before']);
     return { ...page, before: heightOption(query, 'before') };
@@ -99,7 +99,7 @@ export const blocksEndpoint = readEndpoint({
     const oldest = Math.max(0, newest - input.limit + 1);
     const count = Math.max(0, newest - oldest + 1);
     env.expectWork(count * BLOCK_JSON_US);
-    const blocks = count > 0 ? env.reads.headers.range(oldest, count).reverse() : [];
+    const blocks = count > 0 ? storedOf(env.reads.headers.range(oldest, count).reverse()) : [];
     const items = blocks.map((block) => blockView(env, block, { summary: true }));
     const last = blocks.at(-1);
     const more = last !== undefined && last.height > 0;
@@ -108,6 +108,12 @@ export const blocksEndpoint = readEndpoint({
     return jsonAnswer({ tip: tipView(tip), items, nextCursor: cursor, next }, next);
   },
 });
+
+/** Cuts a page, newest first, where the pruned blocks begin; a page that begins with one is left as it is. */
+function storedOf(blocks: HeaderRecord[]): HeaderRecord[] {
+  const pruned = blocks.findIndex(({ body }) => body === null);
+  return pruned > 0 ? blocks.slice(0, pruned) : blocks;
+}
 
 export const tipEndpoint = readEndpoint({
   name: 'blocks-tip',
@@ -129,7 +135,7 @@ export const blockTxsEndpoint = readEndpoint({
   params: { hash: BLOCK_HASH },
   query: { limit: LIMIT, cursor: CURSOR },
   response: json(BLOCK_TXS_PAGE),
-  errors: ['invalid_hash', 'invalid_cursor', 'block_not_found'],
+  errors: ['invalid_hash', 'invalid_cursor', 'block_not_found', 'block_pruned'],
   input({ params, query }, { options, charge }): PageInput & { hash: string } {
     const hash = params.hash.toLowerCase();
     const page = pageInput(query, `/api/block/${hash}/txs`, options.pages.blockTxs);
@@ -170,7 +176,7 @@ export const blockTxidsEndpoint = readEndpoint({
   summary: 'Transaction ids of a block',
   params: { hash: BLOCK_HASH },
   response: json(TXIDS),
-  errors: ['invalid_hash', 'block_not_found'],
+  errors: ['invalid_hash', 'block_not_found', 'block_pruned'],
   input: hashOf,
   run(env, { hash }) {
     const block = blockByHash(env, hash);
@@ -198,7 +204,7 @@ export const blockRawEndpoint = readEndpoint({
   summary: 'A block as bytes',
   params: { hash: BLOCK_HASH },
   response: BYTES,
-  errors: ['invalid_hash', 'block_not_found'],
+  errors: ['invalid_hash', 'block_not_found', 'block_pruned'],
   input: hashOf,
   run: (env, { hash }) => bytesAnswer(bodyOf(env, hash), { immutable: hash }),
 });
@@ -210,7 +216,7 @@ export const blockHexEndpoint = readEndpoint({
   summary: 'A block as hex',
   params: { hash: BLOCK_HASH },
   response: plainText(HEX),
-  errors: ['invalid_hash', 'block_not_found'],
+  errors: ['invalid_hash', 'block_not_found', 'block_pruned'],
   input: hashOf,
   run: (env, { hash }) => textAnswer(bodyOf(env, hash).toHex(), { immutable: hash }),
 });

@@ -47,7 +47,7 @@ function listingAnswer(ctx: RestContext, env: ReadEnv): Answer {
 }
 
 function infoView(ctx: RestContext, env: ReadEnv, status: NodeStatus) {
-  const { tip, reads, params } = env;
+  const { tip, reads, params, settings } = env;
   const { service, version, userAgent } = ctx.options;
   const { bits, time } = headerFromBytes(tip.header);
   const { difficulty, bits: bitsHex } = workFields(bits);
@@ -75,8 +75,8 @@ function infoView(ctx: RestContext, env: ReadEnv, status: NodeStatus) {
     peersInbound: status.peers.inbound,
     peersOutbound: status.peers.outbound,
     mempoolCount: ctx.mempool.mirror.entries.count,
-    pruned: false,
-    pruneHeight: null,
+    pruned: settings.prune !== null,
+    pruneHeight: settings.prune && (reads.pruneHeight() ?? 0),
     indexes: { tx: index, address: index, spender: none, filter },
     protocolVersion: PROTOCOL_VERSION,
     uptime: Math.max(0, unixSeconds(hostClock) - ctx.startedAt),

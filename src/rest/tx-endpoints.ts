@@ -11,7 +11,7 @@ import { merkleBranch } from '../primitives/merkle.ts';
 import { bytesAnswer, jsonAnswer, textAnswer } from '../queries/answer.ts';
 import { headerTime, tipView } from '../queries/block-facts.ts';
 import { encodeMerkleBlock } from '../queries/merkle-block.ts';
-import { needSpenders, type ReadEnv } from '../queries/read-env.ts';
+import { blockPruned, needSpenders, type ReadEnv } from '../queries/read-env.ts';
 import { anyTxFacts, confirmationsAt, findTx, txByTxid } from '../queries/tx-facts.ts';
 import type { TxRecord } from '../storage/tx-store.ts';
 import { equalBytes } from '../util/bytes.ts';
@@ -39,7 +39,7 @@ export const txEndpoint = readEndpoint({
   summary: 'Transaction by id',
   params: { txid: TXID },
   response: json(TX),
-  errors: ['invalid_txid', 'tx_not_found'],
+  errors: ['invalid_txid', 'tx_not_found', 'block_pruned'],
   input: txidOf,
   run(env, { txid }) {
     const { entries } = env.mempool;
@@ -58,7 +58,7 @@ export const txEndpoint = readEndpoint({
 
 /** Returns the size without reading the transaction. */
 function sizeOf({ reads }: ReadEnv, { position, offset }: TxRecord): number {
-  const end = reads.txs.nextOffset(position) ?? reads.headers.byHeight(positionHeight(position))!.body!.size;
+  const end = reads.txs.nextOffset(position) ?? reads.headers.byHeight(positionHeight(position))!.stats!.size;
   return end - offset;
 }
 
@@ -116,7 +116,7 @@ export const txHexEndpoint = readEndpoint({
   summary: 'A transaction as hex',
   params: { txid: TXID },
   response: plainText(HEX),
-  errors: ['invalid_txid', 'tx_not_found'],
+  errors: ['invalid_txid', 'tx_not_found', 'block_pruned'],
   input: txidOf,
   run(env, { txid }) {
     const { raw, freshness } = rawTxOf(env, txid);
@@ -131,7 +131,7 @@ export const txRawEndpoint = readEndpoint({
   summary: 'A transaction as bytes',
   params: { txid: TXID },
   response: BYTES,
-  errors: ['invalid_txid', 'tx_not_found'],
+  errors: ['invalid_txid', 'tx_not_found', 'block_pruned'],
   input: txidOf,
   run(env, { txid }) {
     const { raw, freshness } = rawTxOf(env, txid);
@@ -156,7 +156,7 @@ export const txProofEndpoint = readEndpoint({
   params: { txid: TXID },
   query: { coinbase: flag('true adds the branch of the coinbase') },
   response: json(TX_PROOF),
-  errors: ['invalid_txid', 'tx_not_found', 'tx_unconfirmed'],
+  errors: ['invalid_txid', 'tx_not_found', 'tx_unconfirmed', 'block_pruned'],
   input: ({ params, query }) => ({ ...txidOf({ params }), coinbase: query.coinbase === 'true' }),
   run(env, { txid, coinbase }) {
     const { reads, tip } = env;
@@ -166,6 +166,8 @@ export const txProofEndpoint = readEndpoint({
     const height = positionHeight(record.position);
     const pos = positionIndex(record.position);
     const block = reads.headers.byHeight(height)!;
+    // As in Core, whose gettxoutproof reads the block.
+    if (!block.body) return blockPruned(reads.pruneHeight());
     const txCount = block.stats!.txCount;
     env.expectWork(txCount * LEAF_US);
     const txids = reads.txs.txidsOfBlock(height);

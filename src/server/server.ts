@@ -16,6 +16,7 @@ import type { NetworkParams } from '../params/network-params.ts';
 import type { NodePort, NodeUpdate } from '../port/node-port.ts';
 import { hashFromHex, hashToHex } from '../primitives/hash.ts';
 import { headerFromBytes } from '../primitives/header.ts';
+import { blockFileBytes } from '../queries/block-file-bytes.ts';
 import { ReadService } from '../queries/read-service.ts';
 import { type ReadSources, readSources } from '../queries/read-settings.ts';
 import { isSyncedAt } from '../queries/synced.ts';
@@ -365,6 +366,7 @@ export class ApiServer {
       counters: () => this.#attachment?.node.counters() ?? null,
       fees: () => this.#mempool.mirror.fees,
       eventsSeq: () => this.#attachment && this.#events.latest,
+      blockFileBytes: () => blockFileBytes(this.#options.chainDir),
       databases: () => databaseSizes(this.#options),
       wallets: () => this.#attachment?.node.status().wallets ?? [],
       walletBalances: this.#options.metrics.walletBalances ? () => collectWalletBalances(this.context) : null,

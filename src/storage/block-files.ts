@@ -9,6 +9,8 @@ import {
   readdirSync,
   readSync,
   statSync,
+  truncateSync,
+  unlinkSync,
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -25,7 +27,8 @@ export interface FilePosition {
   readonly size: number;
 }
 
-const FILE_LIMIT = 128 * 1024 * 1024;
+/** Size limit of a file of records, as in Core, bytes. */
+export const FILE_LIMIT = 128 * 1024 * 1024;
 const BUFFER_SIZE = 8 * 1024 * 1024;
 /** Bytes of magic and size before a record. */
 export const RECORD_HEADER = 8;
@@ -54,11 +57,28 @@ export function endOfFiles(dir: string, kind: RecordKind): { file: number; lengt
   return file === undefined ? { file: 0, length: 0 } : { file, length: statSync(recordFileName(dir, kind, file)).size };
 }
 
+/**
+ * Removes a file, and yields after each step. The file is truncated first: readers that have it open would otherwise
+ * keep its space on the disk. The removal is durable after `syncDirectory`.
+ */
+export function* recordFileRemoval(dir: string, kind: RecordKind, file: number): Generator<string, void> {
+  const name = recordFileName(dir, kind, file);
+  try {
+    truncateSync(name, 0);
+    yield `${kind} file ${file} truncated`;
+    unlinkSync(name);
+    yield `${kind} file ${file} removed`;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
 /** Appends records of `magic, u32 size, bytes` to numbered files. `sync` makes them durable. */
 export class RecordWriter {
   readonly #dir: string;
   readonly #kind: RecordKind;
   readonly #magic: number;
+  readonly #fileLimit: number;
   readonly #buffer = Buffer.allocUnsafe(BUFFER_SIZE);
   #buffered = 0;
   #file: number;
@@ -68,14 +88,21 @@ export class RecordWriter {
   #dirty = false;
 
   /**
-   * Continues at `end` and truncates the file there, since no commit refers to later bytes. Throws OperatorError if the
-   * file is shorter.
+   * Continues at `end` and truncates the file there, since no commit refers to later bytes. `fileLimit`: size from which
+   * on the next file is begun, bytes. Throws OperatorError if the file is shorter.
    */
-  constructor(dir: string, kind: RecordKind, magic: number, end: { file: number; length: number }) {
+  constructor(
+    dir: string,
+    kind: RecordKind,
+    magic: number,
+    end: { file: number; length: number },
+    fileLimit = FILE_LIMIT,
+  ) {
     if (mkdirSync(dir, { recursive: true, mode: 0o700 }) !== undefined) syncDirectory(dirname(dir));
     this.#dir = dir;
     this.#kind = kind;
     this.#magic = magic;
+    this.#fileLimit = fileLimit;
     this.#file = end.file;
     this.#length = end.length;
     this.#fd = this.#open(end.file, end.length);
@@ -87,7 +114,7 @@ export class RecordWriter {
   }
 
   append(record: Uint8Array): FilePosition {
-    if (this.#length > 0 && this.#length + RECORD_HEADER + record.length > FILE_LIMIT) this.#nextFile();
+    if (this.#length > 0 && this.#length + RECORD_HEADER + record.length > this.#fileLimit) this.#nextFile();
     if (this.#buffered + RECORD_HEADER + record.length > BUFFER_SIZE) this.#write();
     this.#buffer.writeUInt32LE(this.#magic, this.#buffered);
     this.#buffer.writeUInt32LE(record.length, this.#buffered + 4);

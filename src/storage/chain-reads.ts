@@ -27,6 +27,18 @@ const READER_CACHE_MIB = 64;
 /** Snapshots that are begun until the files of one are all there. */
 const SNAPSHOT_ATTEMPTS = 3;
 
+/** The body of a block was deleted by pruning. */
+export class BlockPruned extends Error {
+  override readonly name = 'BlockPruned';
+  /** Lowest height from which on all blocks are stored. */
+  readonly pruneHeight: number;
+
+  constructor(pruneHeight: number) {
+    super('Block not available (pruned data)');
+    this.pruneHeight = pruneHeight;
+  }
+}
+
 /**
  * Read access to the chain on a read-only connection of its own. A reply is read inside one `snapshot`, so that all of
  * it belongs to one tip.
@@ -109,31 +121,40 @@ export class ChainReads {
     return tip;
   }
 
-  /** Returns the encoded block; null if its body is not stored. */
-  rawBlock(block: HeaderRecord): Uint8Array | null {
-    return block.body && this.#blocks.read(block.body);
+  /** Lowest height from which on the active chain has all bodies and undo data; null if nothing has been pruned. */
+  pruneHeight(): number | null {
+    return this.meta.get('pruneHeight');
   }
 
-  /** Returns the encoding of a transaction of the active chain, and its block. */
+  /** Returns the encoded block; null if its body was never stored. Throws BlockPruned. */
+  rawBlock(block: HeaderRecord): Uint8Array | null {
+    return block.stats && this.#readBody(block);
+  }
+
+  /** Returns the encoding of a transaction of the active chain, and its block. Throws BlockPruned. */
   rawTx(record: TxRecord): { block: HeaderRecord; raw: Uint8Array } {
     const block = this.#blockOf(record);
-    const end = this.txs.nextOffset(record.position) ?? block.body!.size;
-    return { block, raw: this.#blocks.read(block.body!, record.offset, end - record.offset) };
+    const end = this.txs.nextOffset(record.position) ?? block.stats!.size;
+    return { block, raw: this.#readBody(block, record.offset, end - record.offset) };
   }
 
   /**
-   * Returns a transaction of the active chain with its block and its spent coins in input order; no coins for a
-   * coinbase.
+   * Returns a transaction of the active chain with its block and its spent coins in input order: no coins for a
+   * coinbase, and null if the undo data has been pruned. Throws BlockPruned.
    */
-  transaction(record: TxRecord): { block: HeaderRecord; parsed: ParsedTransaction; spent: Coin[] } {
+  transaction(record: TxRecord): { block: HeaderRecord; parsed: ParsedTransaction; spent: Coin[] | null } {
     const { block, raw } = this.rawTx(record);
     const parsed = parseTransaction(raw);
     return { block, parsed, spent: this.#spent(block, record, parsed.tx.inputs.length) };
   }
 
-  /** Returns the undo data of a block, as records in input order; null if the block was never connected. */
+  /**
+   * Returns the undo data of a block, as records in input order; null if the block was never connected, or if the data
+   * has been pruned.
+   */
   rawUndo(block: HeaderRecord): Uint8Array | null {
-    return block.undo && openUndo(block.hash, this.#undo.read(block.undo));
+    const undo = this.#readUndo(block);
+    return undo && openUndo(block.hash, undo);
   }
 
   close(): void {
@@ -151,18 +172,52 @@ export class ChainReads {
     return tx.inputs.some(({ prevout }) => prevout.vout === outpoint.vout && equalBytes(prevout.txid, outpoint.txid));
   }
 
-  #spent(block: HeaderRecord, record: TxRecord, inputs: number): Coin[] {
+  /** Reads from a body that is or was stored. Throws BlockPruned. */
+  #readBody(block: HeaderRecord, from?: number, length?: number): Uint8Array {
+    try {
+      if (block.body) return this.#blocks.read(block.body, from, length);
+    } catch (error) {
+      // The file may have been removed after this snapshot began.
+      const { record, pruneHeight } = this.#committed(block);
+      if (record?.body) throw error;
+      throw new BlockPruned(pruneHeight);
+    }
+    throw new BlockPruned(this.pruneHeight() ?? 0);
+  }
+
+  /** Reads from the undo data of a block; returns null if they are not stored. */
+  #readUndo(block: HeaderRecord, from?: number, length?: number): Uint8Array | null {
+    try {
+      return block.undo && this.#undo.read(block.undo, from, length);
+    } catch (error) {
+      if (this.#committed(block).record?.undo) throw error;
+      return null;
+    }
+  }
+
+  /** Reads the row of a block as it is now, on another connection: this one may hold an older snapshot. */
+  #committed({ hash }: HeaderRecord): { record: HeaderRecord | null; pruneHeight: number } {
+    const db = openReadOnly(join(this.dir, 'chain.db'), 1);
+    try {
+      return { record: new HeaderStore(db).byHash(hash), pruneHeight: new MetaStore(db).get('pruneHeight') ?? 0 };
+    } finally {
+      db.close();
+    }
+  }
+
+  #spent(block: HeaderRecord, record: TxRecord, inputs: number): Coin[] | null {
     if (positionIndex(record.position) === 0) return [];
+    if (block.undo === null) return null;
     // The undo records of the next transaction begin where these end.
     const next = this.txs.byPosition(record.position + 1);
-    const end = next ? next.undoOffset : block.undo!.size - UNDO_CHECKSUM_SIZE;
-    const bytes = this.#undo.read(block.undo!, record.undoOffset, end - record.undoOffset);
-    return readTxUndo(new ByteReader(bytes), inputs);
+    const end = next ? next.undoOffset : block.undo.size - UNDO_CHECKSUM_SIZE;
+    const bytes = this.#readUndo(block, record.undoOffset, end - record.undoOffset);
+    return bytes && readTxUndo(new ByteReader(bytes), inputs);
   }
 
   #blockOf(record: TxRecord): HeaderRecord {
     const block = this.headers.byHeight(positionHeight(record.position));
-    if (!block?.body) throw new Error(`no body for height ${positionHeight(record.position)}`);
+    if (!block?.stats) throw new Error(`no body for height ${positionHeight(record.position)}`);
     return block;
   }
 }

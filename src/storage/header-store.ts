@@ -3,9 +3,11 @@ import type { BlockHash } from '../primitives/hash.ts';
 import type { FilePosition } from './block-files.ts';
 import { HeaderStatus } from './schema.ts';
 
-/** Figures that follow from a block's body; present if the body is stored. */
+/** Figures that follow from a block's body; present if the body is stored, or was stored and has been pruned. */
 export interface BodyStats {
   readonly txCount: number;
+  /** Bytes of the encoded block. */
+  readonly size: number;
   readonly strippedSize: number;
   /** Number of inputs of all transactions except the coinbase; `outputs` counts all transactions. */
   readonly inputs: number;
@@ -25,9 +27,11 @@ export interface HeaderRecord {
   readonly chainwork: bigint;
   /** Bits of HeaderStatus. */
   readonly status: number;
-  /** Time at which the body arrived, Unix seconds; null without a body. */
+  /** Time at which the body arrived, Unix seconds; null if it never did. */
   readonly receivedAt: number | null;
+  /** Null if the body is not stored. It has been pruned if `stats` are present. */
   readonly body: FilePosition | null;
+  /** Null if the undo data is not stored. It has been pruned if `fees` are present. */
   readonly undo: FilePosition | null;
   readonly stats: BodyStats | null;
   /** Sum of the fees, satoshis; null if the block was never connected. */
@@ -82,6 +86,7 @@ function fromRow(row: HeaderRow): HeaderRecord {
         ? null
         : {
             txCount: row.tx_count,
+            size: row.size!,
             strippedSize: row.stripped_size!,
             inputs: row.inputs!,
             outputs: row.outputs!,
@@ -183,12 +188,16 @@ export class HeaderStore {
  * after a commit is sealed and before it is made, and belongs to the next one.
  */
 const IN_FILES = HeaderStatus.HAVE_BLOCK | HeaderStatus.HAVE_UNDO;
+/** Bits that are not stored, since they follow from the columns of a row. */
+const FROM_COLUMNS = HeaderStatus.HAD_BLOCK | HeaderStatus.HAD_UNDO;
 
 /** Write access to headers and the active chain for the single writer, within its transaction. */
 export class HeaderWriter {
   readonly #insert;
   readonly #setBody;
   readonly #setUndo;
+  readonly #clearBody;
+  readonly #clearUndo;
   readonly #setStatus;
   readonly #extend;
   readonly #cut;
@@ -205,6 +214,14 @@ export class HeaderWriter {
       `UPDATE headers SET undo_file = ?, undo_offset = ?, undo_size = ?, fees = ?,
          status = status | ${HeaderStatus.HAVE_UNDO} WHERE id = ?`,
     );
+    // The size stays, as one of the figures of the block.
+    this.#clearBody = db.prepare(
+      `UPDATE headers SET file = NULL, offset = NULL, status = status & ~${HeaderStatus.HAVE_BLOCK} WHERE id = ?`,
+    );
+    this.#clearUndo = db.prepare(
+      `UPDATE headers SET undo_file = NULL, undo_offset = NULL, undo_size = NULL,
+         status = status & ~${HeaderStatus.HAVE_UNDO} WHERE id = ?`,
+    );
     this.#setStatus = db.prepare(`UPDATE headers SET status = (status & ${IN_FILES}) | ? WHERE id = ?`);
     this.#extend = db.prepare('INSERT INTO chain (height, header_id, circulating, utxos, txs) VALUES (?, ?, ?, ?, ?)');
     this.#cut = db.prepare('DELETE FROM chain WHERE height > ?');
@@ -212,7 +229,7 @@ export class HeaderWriter {
 
   insert(record: Pick<HeaderRecord, 'id' | 'hash' | 'header' | 'height' | 'chainwork' | 'status'>): void {
     const { id, hash, header, height, chainwork, status } = record;
-    this.#insert.run(id, hash, header, height, chainworkBytes(chainwork), status & ~IN_FILES);
+    this.#insert.run(id, hash, header, height, chainworkBytes(chainwork), status & ~(IN_FILES | FROM_COLUMNS));
   }
 
   setBody(id: number, receivedAt: number, { file, offset, size }: FilePosition, stats: BodyStats): void {
@@ -224,8 +241,18 @@ export class HeaderWriter {
     this.#setUndo.run(file, offset, size, fees, id);
   }
 
+  /** Removes the position of a body; its figures stay. */
+  clearBody(id: number): void {
+    this.#clearBody.run(id);
+  }
+
+  /** Removes the position of undo data; the fees stay. */
+  clearUndo(id: number): void {
+    this.#clearUndo.run(id);
+  }
+
   setStatus(id: number, status: number): void {
-    this.#setStatus.run(status & ~IN_FILES, id);
+    this.#setStatus.run(status & ~(IN_FILES | FROM_COLUMNS), id);
   }
 
   /** Removes the active chain above a height. */

@@ -9,6 +9,11 @@ export interface MetaValues {
   /** Number of events in the log when its newest one had the number `eventRowsUpTo`. */
   eventRows: number;
   eventRowsUpTo: number;
+  /**
+   * Lowest height from which on the active chain has all bodies and undo data; 0 if only blocks of other branches have
+   * been pruned, and absent if none has.
+   */
+  pruneHeight: number;
   /** End of the last block filter that a row refers to. */
   filterFile: number;
   filterEnd: number;

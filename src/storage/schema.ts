@@ -87,7 +87,7 @@ ${EVENT_RANGES_SCHEMA}${FILTER_SCHEMA}${INDEXES_SCHEMA}${RUN_SCHEMA}`;
 export const HeaderStatus = {
   /** The body is in the block files. */
   HAVE_BLOCK: 1,
-  /** The block was connected once: its undo data is in the undo files and its scripts are valid. */
+  /** The undo data of the block is in the undo files. */
   HAVE_UNDO: 2,
   /** The block itself breaks a rule. */
   FAILED: 4,
@@ -95,4 +95,8 @@ export const HeaderStatus = {
   FAILED_PARENT: 8,
   /** Marked invalid by an operator. */
   INVALIDATED: 16,
+  /** The body is stored, or was and has been pruned. In memory only: the row then has the figures of the body. */
+  HAD_BLOCK: 32,
+  /** The block was connected once; its undo data may have been pruned. In memory only: the row then has the fees. */
+  HAD_UNDO: 64,
 } as const;

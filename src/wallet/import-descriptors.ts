@@ -76,7 +76,39 @@ export async function importDescriptors(
   await wallet.scanner.scanMarked();
   await wallet.scanner.scanMempool();
   await wallet.resubmitTransactions();
-  return outcomes;
+  return from === null ? outcomes : withUnreadBlocks(wallet, requests, outcomes, { from, now });
+}
+
+/** Replaces the outcomes of descriptors that may have transactions in pruned blocks with Core's error. */
+function withUnreadBlocks(
+  { deps: { chain } }: Wallet,
+  requests: readonly DescriptorImport[],
+  outcomes: readonly ImportOutcome[],
+  { from, now }: { from: number; now: number },
+): ImportOutcome[] {
+  const { pruneHeight, tip } = chain;
+  if (pruneHeight === null || from >= pruneHeight) return [...outcomes];
+  const unread = maxTimeUpTo(tip.ancestor(pruneHeight - 1)!);
+  return outcomes.map((outcome, i) => {
+    const { timestamp } = requests[i]!;
+    const time = timestamp === 'now' ? now : timestamp;
+    if (outcome.error !== null || time > unread + TIMESTAMP_WINDOW_S) return outcome;
+    const message =
+      `Rescan failed for descriptor with timestamp ${time}. There was an error reading a block from time ${unread}, ` +
+      `which is after or within ${TIMESTAMP_WINDOW_S} seconds of key creation, and could contain transactions pertaining ` +
+      'to the desc. As a result, transactions and coins using this desc may not appear in the wallet. This error could be ' +
+      'caused by pruning or data corruption (see bitcoind log for details) and could be dealt with by downloading and ' +
+      'rescanning the relevant blocks (see -reindex option and rescanblockchain RPC).';
+    return { warnings: [], error: { kind: 'misc', message } };
+  });
+}
+
+/** Returns the highest time of a block and of those before it. */
+function maxTimeUpTo(entry: ChainEntry): number {
+  let highest = entry.time;
+  let at = entry.parent;
+  for (let n = 0; n < LATE_BLOCKS && at !== null; n++, at = at.parent) highest = Math.max(highest, at.time);
+  return highest;
 }
 
 /** Returns the height of the first block whose time is at or after `time`; null where there is none. */

@@ -11,6 +11,8 @@ export interface WalletChain {
   /** Last block whose state the readers see. */
   readonly tip: ChainEntry;
   readonly initialSync: boolean;
+  /** Lowest height from which on all blocks are stored; null if none has been pruned. */
+  readonly pruneHeight: number | null;
   get(hash: Uint8Array): ChainEntry | null;
   /** Reads of the same chain on a separate connection. */
   reads(): ChainReads;

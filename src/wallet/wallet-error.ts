@@ -1,3 +1,4 @@
+import { OperatorError } from '../util/operator-error.ts';
 import type { RpcErrorName } from '../util/rpc-error-codes.ts';
 
 /** An error for the caller. The message is Core's where Core has one, and contains no secret. */
@@ -8,6 +9,15 @@ export class WalletError extends Error {
   constructor(kind: RpcErrorName, message: string) {
     super(message);
     this.kind = kind;
+  }
+}
+
+/** A wallet has yet to process blocks that have been pruned. */
+export class WalletBeyondPruned extends OperatorError {
+  constructor() {
+    super(
+      'Prune: last wallet synchronisation goes beyond pruned data. You need to -reindex (download the whole blockchain again in case of a pruned node)',
+    );
   }
 }
 

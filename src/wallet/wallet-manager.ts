@@ -9,7 +9,7 @@ import { runInSlices } from '../util/slices.ts';
 import { createSealedWallet, createWallet } from './create-wallet.ts';
 import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
 import { WalletBackups } from './wallet-backups.ts';
-import { walletFail } from './wallet-error.ts';
+import { WalletBeyondPruned, walletFail } from './wallet-error.ts';
 import { DEFAULT_WALLET, removeDatabase, WalletFiles } from './wallet-files.ts';
 import { checkWalletDirectory, type WalletMemory } from './wallet-memory.ts';
 import type { WalletState } from './wallet-state.ts';
@@ -165,6 +165,15 @@ export class WalletManager {
     return [...this.#missing];
   }
 
+  /** Lowest block that a wallet has yet to process; null if there is none. */
+  get lowestNeeded(): number | null {
+    let lowest: number | null = null;
+    for (const { sync, scanner } of this.#wallets.values())
+      for (const height of [sync.live ? null : sync.height + 1, scanner.scansFrom])
+        if (height !== null && (lowest === null || height < lowest)) lowest = height;
+    return lowest;
+  }
+
   get states(): WalletState[] {
     return Array.from(this.#wallets.values(), (wallet) => ({
       name: wallet.name,
@@ -318,6 +327,7 @@ export class WalletManager {
     try {
       wallet = await runInSlices(Wallet.openSteps(path, name, this.#deps), { signal: this.#deps.signal });
     } catch (error) {
+      if (error instanceof WalletBeyondPruned) return walletFail('wallet', `Wallet loading failed. ${error.message}`);
       if (!(error instanceof OperatorError)) throw error;
       return walletFail('walletNotFound', `Wallet file verification failed. ${error.message}.`);
     }

@@ -20,7 +20,12 @@ export interface WalletScannerDeps {
 /** Scans blocks again that the wallet has processed before, one scan at a time, and scans the mempool. */
 export class WalletScanner {
   readonly #deps: WalletScannerDeps;
-  #scan: { readonly startedAt: number; progress: number; readonly abort: AbortController } | null = null;
+  #scan: {
+    readonly from: number;
+    readonly startedAt: number;
+    progress: number;
+    readonly abort: AbortController;
+  } | null = null;
 
   constructor(deps: WalletScannerDeps) {
     this.#deps = deps;
@@ -33,6 +38,11 @@ export class WalletScanner {
     return { duration, progress: this.#scan.progress };
   }
 
+  /** First block of the running scan, or null. */
+  get scansFrom(): number | null {
+    return this.#scan?.from ?? null;
+  }
+
   ensureNotScanning(): void {
     if (this.#scan) walletFail('wallet', SCANNING);
   }
@@ -42,7 +52,7 @@ export class WalletScanner {
     const { sync, clock, signal } = this.#deps;
     const abort = new AbortController();
     this.ensureNotScanning();
-    const scan = { startedAt: clock.monotonicMs(), progress: 0, abort };
+    const scan = { from, startedAt: clock.monotonicMs(), progress: 0, abort };
     this.#scan = scan;
     try {
       const either = AbortSignal.any([signal, abort.signal]);

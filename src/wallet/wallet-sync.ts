@@ -5,7 +5,7 @@ import type { Txid } from '../primitives/hash.ts';
 import { headerFromBytes } from '../primitives/header.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import type { TxOutput } from '../primitives/transaction.ts';
-import type { ChainReads } from '../storage/chain-reads.ts';
+import { BlockPruned, type ChainReads } from '../storage/chain-reads.ts';
 import type { HistoryRecord } from '../storage/script-store.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { runInSlices, type Steps } from '../util/slices.ts';
@@ -71,6 +71,19 @@ export class WalletSync {
   /** Height of the last processed block; -1 before the first. */
   get height(): number {
     return this.#deps.store.cursor()?.height ?? -1;
+  }
+
+  /** Whether blocks that the wallet has yet to process have been pruned. */
+  get needsPruned(): boolean {
+    const { store, chain } = this.#deps;
+    const { pruneHeight, tip } = chain;
+    if (pruneHeight === null || pruneHeight === 0) return false;
+    const cursor = store.cursor();
+    const entry = cursor && chain.get(cursor.hash);
+    const first = entry ? forkPoint(entry, tip).height + 1 : 0;
+    if (first >= pruneHeight) return false;
+    const born = store.meta('birthTime');
+    return born === null || tip.ancestor(pruneHeight - 1)!.time >= born - BIRTH_WINDOW_S;
   }
 
   /** Starts at the tip: no earlier block can concern the wallet. */
@@ -227,16 +240,18 @@ export class WalletSync {
   }
 
   /**
-   * Collects the positions of all transactions of some scripts, with null of all the wallet's scripts; marks paid
-   * scripts as used on the way.
+   * Collects the positions of all transactions of some scripts, with null of all the wallet's scripts, as far as blocks
+   * are stored; marks paid scripts as used on the way.
    */
   async #collect(
     among: readonly Uint8Array[] | null,
-    within: Heights,
+    heights: Heights,
     signal: AbortSignal,
     progress?: ScanProgress,
   ): Promise<BlockPositions> {
     const { scripts, chain } = this.#deps;
+    // The transactions of pruned blocks cannot be read.
+    const within = { from: Math.max(heights.from, chain.pruneHeight ?? 0), to: heights.to };
     const reads = chain.reads();
     const places = new BlockPositions();
     const recorded = scripts.startRecording();
@@ -323,11 +338,17 @@ export class WalletSync {
     }
   }
 
-  /** Returns an output of the chain that is neither the wallet's nor unspent, else null. */
+  /** Returns an output of a stored block that is neither the wallet's nor unspent, else null. */
   #spentElsewhere(reads: ChainReads, outpoint: Outpoint): TxOutput | null {
     if (this.#deps.store.txs.coin(outpoint) !== null || reads.coins.get(outpoint) !== null) return null;
     const made = reads.txs.byTxid(outpoint.txid);
-    return (made && parseTransaction(reads.rawTx(made).raw).tx.outputs[outpoint.vout]) ?? null;
+    if (!made) return null;
+    try {
+      return parseTransaction(reads.rawTx(made).raw).tx.outputs[outpoint.vout] ?? null;
+    } catch (error) {
+      if (error instanceof BlockPruned) return null;
+      throw error;
+    }
   }
 
   *#gained(): Steps<void> {

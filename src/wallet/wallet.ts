@@ -24,7 +24,7 @@ import { UnlockTimer } from './unlock-timer.ts';
 import { KeyVault } from './vault/key-vault.ts';
 import { scryptCostOf } from './vault/passphrase-key.ts';
 import type { WalletChain, WalletFees, WalletMempool } from './wallet-chain.ts';
-import { WalletDamage, WalletError, walletFail } from './wallet-error.ts';
+import { WalletBeyondPruned, WalletDamage, WalletError, walletFail } from './wallet-error.ts';
 import { flagsOf, inOrder, type WalletFlag } from './wallet-flags.ts';
 import { WalletIntegrity } from './wallet-integrity.ts';
 import { WalletScanner } from './wallet-scanner.ts';
@@ -163,6 +163,7 @@ export class Wallet {
       store.write(() => store.unlockAll({ persistent: false }));
       yield* wallet.ledger.forgetMempool();
       yield* completeUnfinished(wallet);
+      if (wallet.sync.needsPruned) throw new WalletBeyondPruned();
       opened = true;
       return wallet;
     } catch (error) {

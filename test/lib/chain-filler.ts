@@ -39,10 +39,11 @@ export function blocksOfFile(bytes: Uint8Array): Uint8Array[] {
   return blocks;
 }
 
-function bodyStats({ txs, strippedSize }: ParsedBlock): BodyStats {
+function bodyStats({ raw, txs, strippedSize }: ParsedBlock): BodyStats {
   const sums = txs.map(({ tx }) => Number(tx.outputs.reduce((sum, { value }) => sum + value, 0n)));
   return {
     txCount: txs.length,
+    size: raw.length,
     strippedSize,
     inputs: txs.slice(1).reduce((count, { tx }) => count + tx.inputs.length, 0),
     outputs: txs.reduce((count, { tx }) => count + tx.outputs.length, 0),

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BlockOutcome } from '../../src/chain/block-intake.ts';
 import { Chain } from '../../src/chain/chain.ts';
+import type { PruneOptions } from '../../src/chain/pruner.ts';
 import type { ScriptVerifier } from '../../src/chain/script-verifier.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { VerifyBatchWriter } from '../../src/node/verify/verify-batch.ts';
@@ -76,10 +77,16 @@ export interface NodeOptions {
   readonly from?: string;
   /** Where the directory is made. */
   readonly parent?: string;
+  readonly prune?: PruneOptions;
+  /** Size limit of block and undo files. */
+  readonly fileLimit?: number;
 }
 
 /** Options that may change with a restart. */
-type StartOptions = Pick<NodeOptions, 'verifier' | 'coinsCacheBytes' | 'filters' | 'indexes'>;
+type StartOptions = Pick<NodeOptions, 'verifier' | 'coinsCacheBytes' | 'filters' | 'indexes'> & {
+  /** Null switches pruning off. */
+  readonly prune?: PruneOptions | null;
+};
 
 /** Bytes of a block, or something that has them. */
 export type BlockBytes = Uint8Array | { readonly raw: Uint8Array };
@@ -181,7 +188,7 @@ export class TestNode implements AsyncDisposable {
     }
   }
 
-  #start({ verifier, coinsCacheBytes, filters, indexes }: StartOptions = {}): Chain {
+  #start({ verifier, coinsCacheBytes, filters, indexes, prune }: StartOptions = {}): Chain {
     return new Chain(
       {
         dir: this.dir,
@@ -190,6 +197,8 @@ export class TestNode implements AsyncDisposable {
         databaseCacheMiB: 16,
         filters: filters ?? this.#options.filters ?? false,
         indexes: indexes ?? this.#options.indexes ?? { tx: true, address: true, spender: false },
+        prune: prune === undefined ? this.#options.prune : (prune ?? undefined),
+        fileLimit: this.#options.fileLimit,
       },
       {
         verifier: verifier ?? this.#options.verifier ?? inlineVerifier,

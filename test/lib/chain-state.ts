@@ -80,7 +80,8 @@ const TXS =
   "SELECT position || ': ' || lower(hex(txid)) || ' ' || offset || ' ' || undo_offset AS line FROM txs ORDER BY position";
 const TABLES = ['chain', 'coins', 'txs', 'txIndex', 'scripts', 'history', 'scriptCoins'] as const;
 
-export function dumpState(dir: string): ChainState {
+/** Reads the state of the chain in a folder. `blocks` are the blocks of a pruned chain, genesis first. */
+export function dumpState(dir: string, blocks?: readonly Uint8Array[]): ChainState {
   const db = new Database(join(dir, 'chain.db'), { readonly: true });
   const reads = new ChainReads(dir);
   const runs = new ReaderRuns(db, dir);
@@ -94,7 +95,7 @@ export function dumpState(dir: string): ChainState {
       Array.from(allLiveEntries(runs.runsOf(family)), ({ keys, keyAt, bytes, from, to }) =>
         line(keys.slice(keyAt, keyAt + family.keySize), bytes.slice(from, to)),
       );
-    const scripts = scriptsOf(db, reads);
+    const scripts = scriptsOf(db, reads, blocks);
     // An entry without its script shows as one of script 'none'.
     const hashOf = (key: Uint8Array) => {
       const script = scripts.get(key.subarray(0, SCRIPT_KEY_SIZE).toHex());
@@ -138,12 +139,12 @@ export function dumpState(dir: string): ChainState {
 }
 
 /** Returns all scripts of the outputs of the active chain, by their keys in the address index. */
-function scriptsOf(db: Database, reads: ChainReads): Map<string, Uint8Array> {
+function scriptsOf(db: Database, reads: ChainReads, blocks?: readonly Uint8Array[]): Map<string, Uint8Array> {
   const scripts = new Map<string, Uint8Array>();
   for (const [height, { hash }] of db.query<{ hash: string }, []>(HASHES).all().entries()) {
     let own = scriptsOfBlocks.get(hash);
     if (!own) {
-      const { txs } = parseBlock(reads.rawBlock(reads.headers.byHeight(height)!)!);
+      const { txs } = parseBlock(blocks?.[height] ?? reads.rawBlock(reads.headers.byHeight(height)!)!);
       const outputs = txs.flatMap(({ tx }) => tx.outputs);
       own = new Map(outputs.map(({ scriptPubKey }) => [scriptPubKey.toHex(), scriptPubKey]));
       if (scriptsOfBlocks.size >= REMEMBERED_BLOCKS) scriptsOfBlocks.clear();

@@ -124,7 +124,7 @@ declare const sent: Body<'/api/tx', 'post', 200>;
 declare const failed: Body<'/api/block/{hash}', 'get', 404>;
 export const height: number = block.height;
 export const parent: string | null = block.previousHash;
-export const deposits: number[] = page.items.flatMap(({ outputs }) => outputs.map(({ value }) => value));
+export const deposits: number[] = page.items.flatMap(({ outputs }) => (outputs ?? []).map(({ value }) => value));
 export const next: string | null = page.nextCursor;
 export const status: 'accepted' | 'already_in_mempool' | 'already_confirmed' = sent.status;
 export const known: boolean = failed.error.code === 'block_not_found';

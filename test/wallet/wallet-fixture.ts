@@ -98,6 +98,7 @@ export class WalletFixture implements Disposable {
           return chain.tip;
         },
         initialSync: false,
+        pruneHeight: null,
         get: (hash) => chain.entries.get(hash.toHex()) ?? null,
         reads() {
           throw new Error('this chain has no database');

@@ -74,9 +74,9 @@ export function miningCalls(deps: MiningDeps, signal: AbortSignal): CallTable<Mi
       const block = parsed(raw);
       if (block === null) return { refused: 'deserialization', message: 'Block decode failed' };
       const known = chain.findEntry(block.hash);
-      // Undo data is written when a block is found valid. The genesis block has none, since it is never connected.
+      // The genesis block is never connected by the rules.
       if (known?.failed) return 'duplicate-invalid';
-      if (known) return known.hasUndo && known.parent !== null ? 'duplicate' : 'duplicate-inconclusive';
+      if (known) return known.wasConnected && known.parent !== null ? 'duplicate' : 'duplicate-inconclusive';
       const rejection = await chain.testBlock(block, { proofOfWork: false });
       return rejection?.reason ?? null;
     },

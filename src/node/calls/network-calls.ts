@@ -125,6 +125,12 @@ export function networkCalls(
     fetchBlock(hash, peer) {
       const entry = chain.findEntry(hash);
       if (entry === null) return { refused: 'misc', message: 'Block header missing' };
+      // A block above the tip would keep its whole file from being pruned.
+      if (chain.pruner !== null && entry.height > chain.tip.height)
+        return {
+          refused: 'misc',
+          message: 'In prune mode, only blocks that the node has already synced previously can be fetched from a peer',
+        };
       if (entry.hasBody) return { refused: 'misc', message: 'Block already downloaded' };
       const problem = network.manager ? network.manager.fetchBlock(peer, entry) : 'Peer does not exist';
       return problem === null ? null : { refused: 'misc', message: problem };

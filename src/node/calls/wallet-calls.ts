@@ -163,6 +163,11 @@ export function walletCalls(manager: WalletManager | null): CallTable<WalletCall
       if (from < 0 || from > tip) walletFail('invalidParameter', 'Invalid start_height');
       if (to !== null && (to < 0 || to > tip)) walletFail('invalidParameter', 'Invalid stop_height');
       if (to !== null && to < from) walletFail('invalidParameter', 'stop_height must be greater than start_height');
+      if (from < (wallet.deps.chain.pruneHeight ?? 0))
+        walletFail(
+          'misc',
+          "Can't rescan beyond pruned data. Use RPC call getblockchaininfo to determine your pruned height.",
+        );
       await wallet.scanner.scan(from, to ?? tip);
       if (to === null) await wallet.scanner.scanMempool();
       return to ?? tip;

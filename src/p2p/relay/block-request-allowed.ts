@@ -13,7 +13,7 @@ const STALE_AGE_S = 30 * 24 * 60 * 60;
 export function isBlockRequestAllowed({ chain, params }: PeerContext, entry: ChainEntry): boolean {
   if (isActive(chain, entry)) return true;
   const best = chain.bestHeader;
-  if (!entry.hasUndo || entry.failed) return false;
+  if (!entry.wasConnected || entry.failed) return false;
   return (
     best.time - entry.time < STALE_AGE_S &&
     proofEquivalentTime(best, entry, best, params.consensus.powTargetSpacing) < STALE_AGE_S

@@ -95,6 +95,11 @@ export class CompactRelay {
     updateBestKnown(peer, entry);
     if (added > 0 && entry.chainwork > chain.tip.chainwork) peer.sync.lastAnnouncementAt = unixSeconds(clock);
     if (entry.hasBody) return;
+    if (entry.hadBody) {
+      // The block was pruned, so it is too old for our mempool to help.
+      if (this.#download.requests.find(entry, peer)) this.#requestFullBlock(peer, entry);
+      return;
+    }
     await this.#processCompactBlock(peer, entry, compact);
   }
 

@@ -5,6 +5,7 @@ import { filteredBlock } from '../filtered-block.ts';
 import type { GetBlockTxnMessage } from '../messages/compact-blocks.ts';
 import { type LocatorMessage, MAX_HEADERS } from '../messages/headers.ts';
 import { INVENTORY, type InventoryItem } from '../messages/inventory.ts';
+import { isLimited, LIMITED_BLOCKS } from '../p2p-protocol.ts';
 import type { Peer } from '../peer/peer.ts';
 import type { PeerContext } from '../peer/peer-context.ts';
 import { isActive, locatorFork } from '../sync/availability.ts';
@@ -22,6 +23,11 @@ const HISTORICAL_AGE_S = 7 * 24 * 60 * 60;
  */
 const MAX_COMPACT_DEPTH = 5;
 const MAX_BLOCKTXN_DEPTH = 10;
+
+/** Seconds for which a pruned node keeps the blocks that it announces in the answer to `getblocks`, as in Core. */
+const ANNOUNCED_FOR_S = 3600;
+/** Depth below the tip down to which a limited node serves blocks: BIP-159's, and two blocks for races. */
+const LIMITED_DEPTH = LIMITED_BLOCKS + 2;
 
 /** Serves headers and blocks to peers. */
 export class ServeBlocks {
@@ -60,10 +66,12 @@ export class ServeBlocks {
   }
 
   onGetBlocks(peer: Peer, { locator, stopHash }: LocatorMessage): void {
-    const { chain } = this.#ctx;
+    const { chain, params } = this.#ctx;
+    const kept = LIMITED_BLOCKS - Math.floor(ANNOUNCED_FOR_S / params.consensus.powTargetSpacing);
     const items: InventoryItem[] = [];
     for (let entry = this.#next(locatorFork(chain, locator)); entry !== null; entry = this.#next(entry)) {
       if (equalBytes(entry.hash, stopHash)) break;
+      if (chain.pruner !== null && (!entry.hasBody || entry.height <= chain.tip.height - kept)) break;
       items.push({ kind: INVENTORY.block, hash: entry.hash });
       if (items.length < MAX_BLOCK_INVENTORY) continue;
       // When the peer requests this block, the tip is announced so that it continues.
@@ -82,7 +90,7 @@ export class ServeBlocks {
       return;
     }
     const entry = chain.findEntry(hash);
-    if (entry === null || !entry.hasBody) return;
+    if (entry === null) return;
     // A peer that received this block before its validation may request it in full, so the answer waits for the result.
     if (this.#recent.isUnvalidated(entry) && !isActive(chain, entry)) await chain.settle().catch(() => {});
     if (link.closed || !isBlockRequestAllowed(this.#ctx, entry)) return;
@@ -92,6 +100,13 @@ export class ServeBlocks {
       link.disconnect('upload target for historical blocks reached');
       return;
     }
+    // The answer must not show down to which height blocks are stored. The peer would wait for a missing block.
+    const limited = isLimited(peer.offered(this.#ctx.options.services)) && !link.permissions.has('noban');
+    if (limited && chain.tip.height - entry.height > LIMITED_DEPTH) {
+      link.disconnect('block below the depth of a limited node requested');
+      return;
+    }
+    if (!entry.hasBody) return;
     if (
       kind === INVENTORY.compactBlock &&
       entry.height >= chain.height - MAX_COMPACT_DEPTH &&

@@ -237,6 +237,8 @@ export class BlockDownload {
   #isWorthProcessing(entry: ChainEntry): boolean {
     const { chain, params } = this.#ctx;
     return (
+      // A block that was pruned is stored again only on request.
+      !entry.hadBody &&
       entry.chainwork >= chain.tip.chainwork &&
       entry.height <= chain.height + MAX_AHEAD &&
       entry.chainwork >= params.consensus.minimumChainWork
@@ -295,7 +297,8 @@ export class BlockDownload {
       const entry = best.ancestor(height)!;
       if (entry.failed) return nothing;
       if (entry.height >= params.consensus.segwitHeight && !peer.servesWitness) break;
-      if (entry.hasBody) {
+      // A pruned block of the active chain is not needed again.
+      if (entry.hasBody || isActive(chain, entry)) {
         if (entry.complete) sync.lastCommon = entry;
         continue;
       }

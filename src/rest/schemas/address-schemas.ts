@@ -55,15 +55,21 @@ const ADDRESS_TX = named(
     received: sats(),
     sent: sats(),
     net: signedSats('received minus sent, satoshis'),
-    fee: nullable(sats('satoshis; null for a coinbase')),
-    vsize: count('virtual bytes'),
+    fee: nullable(sats('satoshis; null for a coinbase, and where the block has been pruned')),
+    vsize: nullable(count('virtual bytes; null where the block has been pruned')),
     isCoinbase: t.Boolean(),
-    signalsRbf: t.Boolean(),
-    outputs: t.Array(t.Object({ n: count(), value: sats() }), { description: 'outputs that pay the script' }),
-    inputs: t.Array(t.Object({ n: count(), txid: hash(), vout: count(), value: sats() }), {
-      description: 'inputs that spend from the script',
-    }),
-    tx: t.Optional(TX),
+    signalsRbf: nullable(t.Boolean({ description: 'null where the block has been pruned' })),
+    outputs: nullable(
+      t.Array(t.Object({ n: count(), value: sats() }), {
+        description: 'outputs that pay the script; null where the block has been pruned',
+      }),
+    ),
+    inputs: nullable(
+      t.Array(t.Object({ n: count(), txid: hash(), vout: count(), value: sats() }), {
+        description: 'inputs that spend from the script; null where the block has been pruned',
+      }),
+    ),
+    tx: t.Optional(nullable(TX)),
   },
   'a transaction as one address sees it; tx only with details=full',
 );

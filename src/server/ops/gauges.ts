@@ -31,6 +31,7 @@ export function chainGauges({
       heavierInvalidChain,
       circulating: totals?.circulating ?? null,
       utxos: totals?.utxos ?? null,
+      pruneHeight: reads.pruneHeight(),
     };
   });
 }

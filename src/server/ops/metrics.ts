@@ -24,7 +24,11 @@ export interface GaugeSources extends NodeMetricSources {
     readonly heavierInvalidChain: boolean;
     readonly circulating: number | null;
     readonly utxos: number | null;
+    /** Lowest height from which on all blocks are stored; null if none has been pruned. */
+    readonly pruneHeight: number | null;
   } | null;
+  /** Bytes of block and undo files. */
+  blockFileBytes(): Promise<number>;
   mempool(): Pick<MempoolTotals, 'count' | 'vsize' | 'usage' | 'minFeerate'> | null;
   eventsSeq(): number | null;
   /** Sizes in bytes by file; `name` is `chain`, `node`, `auth` or `watches`. */
@@ -249,6 +253,11 @@ function addGauges(registry: Registry, sources: GaugeSources): void {
     (c) => c.verificationProgress,
   );
   chain('chain_initial_download', '1 during initial block download.', (c) => (c.initialBlockDownload ? 1 : 0));
+  chain(
+    'chain_prune_height',
+    'Lowest height from which on all blocks are stored; 0 if none has been pruned.',
+    ({ pruneHeight }) => pruneHeight ?? 0,
+  );
   new Gauge({
     name: 'obverse_chain_warnings',
     help: '1 while unknown rules are active (unknown_rules), or an invalid chain is far ahead of the tip (invalid_chain).',
@@ -366,6 +375,14 @@ function addGauges(registry: Registry, sources: GaugeSources): void {
         for (const db of await sources.databases()) this.set({ db: db.name }, of(db));
       },
     });
+  new Gauge({
+    name: 'obverse_block_file_bytes',
+    help: 'Bytes of block and undo files.',
+    registers,
+    async collect() {
+      this.set(await sources.blockFileBytes());
+    },
+  });
   size('db_size_bytes', 'Size of a database file.', ({ bytes }) => bytes);
   size('db_wal_bytes', 'Size of the write-ahead log of a database.', ({ walBytes }) => walBytes);
 }

@@ -39,8 +39,7 @@ export function coreHeader(env: ReadEnv, block: HeaderRecord) {
 /** Returns a block in the form of Core's RPC: with txids at verbosity 1, transactions at 2, and spent outputs at 3. */
 export function coreBlock(env: ReadEnv, block: HeaderRecord, verbosity: number) {
   const inActiveChain = env.reads.headers.isActive(block);
-  const size = block.body!.size;
-  const { strippedSize } = block.stats!;
+  const { size, strippedSize } = block.stats!;
   return {
     ...coreHeader(env, block),
     strippedsize: strippedSize,

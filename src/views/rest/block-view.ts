@@ -8,11 +8,10 @@ import { blockFacts, hex8, workFields } from '../../queries/block-facts.ts';
 import type { ReadEnv } from '../../queries/read-env.ts';
 import type { HeaderRecord } from '../../storage/header-store.ts';
 
-/** Returns a block in the form of REST; `summary` omits `txids`. Throws `block_not_found` if its body is not stored. */
+/** Returns a block in the form of REST; `summary` omits `txids`. Throws as `rawBlock` does if its body is not stored. */
 export function blockView(env: ReadEnv, block: HeaderRecord, { summary = false } = {}) {
-  const { stats, body } = block;
-  if (!stats || !body)
-    return fail('block_not_found', 'the body of this block is not stored', { tipHeight: env.tip.height });
+  const { stats } = block;
+  if (!stats) return fail('block_not_found', 'the body of this block is not stored', { tipHeight: env.tip.height });
   const facts = blockFacts(env, block);
   const { header, medianTime, nextHash } = facts;
   const coinbase = coinbaseOf(env, facts);
@@ -33,9 +32,9 @@ export function blockView(env: ReadEnv, block: HeaderRecord, { summary = false }
     ...workFields(header.bits),
     chainwork: targetToHex(block.chainwork),
     txCount: stats.txCount,
-    size: body.size,
+    size: stats.size,
     strippedSize: stats.strippedSize,
-    weight: stats.strippedSize * 3 + body.size,
+    weight: stats.strippedSize * 3 + stats.size,
     subsidy: sat(blockSubsidy(block.height, env.params.consensus.subsidyHalvingInterval)),
     fees: block.fees,
     reward: stats.reward,

@@ -3,7 +3,7 @@ import { coinHeight, isCoinbaseCoin } from '../../../primitives/coin.ts';
 import { type BlockHash, hashToHex, type Txid } from '../../../primitives/hash.ts';
 import { headerBits, headerTime, medianTime, rawBlock, workFields } from '../../../queries/block-facts.ts';
 import { blockStats } from '../../../queries/block-stats.ts';
-import type { ReadEnv } from '../../../queries/read-env.ts';
+import { blockPruned, type ReadEnv } from '../../../queries/read-env.ts';
 import { type UtxoHashType, utxoStats } from '../../../queries/utxo-stats.ts';
 import type { HeaderRecord } from '../../../storage/header-store.ts';
 import { coreBlock, coreHeader } from '../../../views/core/core-block.ts';
@@ -95,9 +95,18 @@ export function findBlock({ reads, tip }: Pick<ReadEnv, 'reads' | 'tip'>, blockH
   );
 }
 
-/** Throws RpcError if the body of the block is not stored. */
-export function checkBody({ body, stats }: HeaderRecord): void {
-  if (!body || !stats) rpcFail('misc', 'Block not available (not fully downloaded)', 'block_not_found');
+/** Throws RpcError or ApiError if the body of the block is not stored. */
+export function checkBody({ reads }: Pick<ReadEnv, 'reads'>, { body, stats }: HeaderRecord): void {
+  if (!stats) rpcFail('misc', 'Block not available (not fully downloaded)', 'block_not_found');
+  if (!body) blockPruned(reads.pruneHeight());
+}
+
+/** Throws RpcError if the undo data of the block are not stored. The genesis block needs none. */
+function checkUndo({ reads }: ReadEnv, { undo, fees, height }: HeaderRecord): void {
+  if (undo || height === 0) return;
+  if (fees === null) rpcFail('misc', 'Undo data not available');
+  const details = { pruneHeight: reads.pruneHeight() };
+  rpcFail('misc', 'Undo data not available (pruned data)', 'block_pruned', details);
 }
 
 export const getblockcount = rpcMethod({
@@ -176,7 +185,7 @@ export const getblock = rpcMethod({
   scope: 'read',
   run(env, blockHash, level) {
     const block = findBlock(env, blockHash);
-    checkBody(block);
+    checkBody(env, block);
     if (level > 0) return coreBlock(env, block, level);
     env.expectWork(block.body!.size * READ_US_PER_BYTE);
     return rawBlock(env, block).toHex();
@@ -312,8 +321,8 @@ export const getblockstats = rpcMethod({
   scope: 'read',
   run(env, target, chosen) {
     const block = typeof target === 'number' ? blockAtHeight(env, target) : findBlock(env, target);
-    checkBody(block);
-    if (!block.undo && block.height > 0) return rpcFail('misc', 'Undo data not available');
+    checkBody(env, block);
+    checkUndo(env, block);
     const stats: Readonly<Record<string, unknown>> = blockStats(env, block);
     if (chosen.length === 0) return stats;
     // Core keeps the selected names in a sorted set.

@@ -5,7 +5,7 @@ import { keepDebugLines } from '../../../util/log.ts';
 import { example } from '../../engine/example.ts';
 import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import { array, integerParam, optional, readString, textParam } from '../../engine/params.ts';
-import { rpcFail } from '../../engine/rpc-error.ts';
+import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, hashStr, hexStr, int, mapOf, nil, num, obj, str } from '../../engine/schema.ts';
 
 export const stop = nodeMethod({
@@ -120,15 +120,23 @@ export const getmemoryinfo = nodeMethod({
 export const pruneblockchain = nodeMethod({
   name: 'pruneblockchain',
   category: 'blockchain',
-  help: 'Always fails, since this node stores all blocks.',
-  params: [integerParam('height', { note: 'Height up to which Bitcoin Core would prune.' })],
-  result: int('never returned'),
+  help: 'Removes the block and undo files whose blocks are at most at a height. At least the last 288 blocks stay, and the indexes stay whole. Needs storage.prune.',
+  params: [
+    integerParam('height', {
+      note: 'Height up to which blocks are pruned; above 1000000000 a UNIX time, and blocks at least two hours older are pruned.',
+    }),
+  ],
+  result: int('height of the last pruned block; -1 if none has been pruned'),
   examples: [example([1000])],
   scope: 'admin',
-  run: () =>
-    rpcFail('misc', 'Cannot prune blocks because node is not in prune mode.', 'feature_disabled', {
-      feature: 'pruning',
-    }),
+  async run({ ctx }, height) {
+    const pruned = await ctx.node().call('pruneBlocks', height);
+    if (pruned === null)
+      return rpcFail('misc', 'Cannot prune blocks because node is not in prune mode.', 'feature_disabled', {
+        feature: 'pruning',
+      });
+    return orFail(pruned);
+  },
 });
 
 export const getchainstates = nodeMethod({

@@ -1,5 +1,3 @@
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { retargetInterval } from '../../../consensus/consensus-params.ts';
 import { nextWorkRequired } from '../../../consensus/difficulty.ts';
 import { targetToHex } from '../../../consensus/work.ts';
@@ -8,6 +6,7 @@ import { minimumTime } from '../../../mining/minimum-time.ts';
 import { BLOCK_MIN_FEERATE } from '../../../policy/relay-options.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
 import { headerBits, headerTime, medianTime, workFields } from '../../../queries/block-facts.ts';
+import { blockFileBytes } from '../../../queries/block-file-bytes.ts';
 import { mempoolTotals } from '../../../queries/mempool-totals.ts';
 import { networkHashrate } from '../../../queries/network-hashrate.ts';
 import { StoredEntry } from '../../../queries/stored-entry.ts';
@@ -20,7 +19,6 @@ import { bool, coinAmount, hashStr, hexStr, int, maybe, num, obj, str, unixTime 
 import { operatorWarnings } from '../network/operator-warnings.ts';
 import { warnings } from '../schemas.ts';
 
-const DISK_USAGE_AGE_MS = 30_000;
 const HASHRATE_BLOCKS = 120;
 
 export const getblockchaininfo = nodeMethod({
@@ -42,15 +40,18 @@ export const getblockchaininfo = nodeMethod({
     initialblockdownload: bool('whether the node is in initial block download'),
     chainwork: hashStr('expected number of hashes for the active chain'),
     size_on_disk: int('bytes of block and undo files'),
-    pruned: bool('false: all blocks are stored'),
+    pruned: bool('whether block files are pruned'),
+    pruneheight: maybe(int('if blocks are pruned: height from which on all blocks are stored')),
+    automatic_pruning: maybe(bool('if blocks are pruned: whether a target is kept')),
+    prune_target_size: maybe(int('if a target is kept: size of block and undo files, bytes')),
     signet_challenge: maybe(hexStr('on signets')),
     warnings,
   }),
   scope: 'read',
   async run({ ctx, read }) {
-    const size_on_disk = await blockBytes(ctx.options.chainDir);
+    const size_on_disk = await blockFileBytes(ctx.options.chainDir);
     const status = ctx.node().status();
-    return read(({ reads, tip, params }) => {
+    return read(({ reads, tip, params, settings: { prune } }) => {
       const { bits, target, difficulty } = workFields(headerBits(tip));
       return {
         chain: params.name,
@@ -66,7 +67,12 @@ export const getblockchaininfo = nodeMethod({
         initialblockdownload: status.initialBlockDownload,
         chainwork: targetToHex(tip.chainwork),
         size_on_disk,
-        pruned: false,
+        pruned: prune !== null,
+        ...(prune && {
+          pruneheight: reads.pruneHeight() ?? 0,
+          automatic_pruning: prune.target !== null,
+          ...(prune.target !== null && { prune_target_size: prune.target }),
+        }),
         ...signetChallenge(params.consensus.signetChallenge),
         warnings: operatorWarnings(status),
       };
@@ -76,25 +82,6 @@ export const getblockchaininfo = nodeMethod({
 
 function signetChallenge(challenge: Uint8Array | null) {
   return challenge && { signet_challenge: challenge.toHex() };
-}
-
-const usages = new Map<string, { at: number; bytes: Promise<number> }>();
-
-/** Returns the bytes of the block and undo files. They are summed at most twice a minute. */
-function blockBytes(chainDir: string): Promise<number> {
-  const now = systemClock.monotonicMs();
-  const known = usages.get(chainDir);
-  if (known && now - known.at < DISK_USAGE_AGE_MS) return known.bytes;
-  const bytes = sumFiles(join(chainDir, 'blocks'));
-  usages.set(chainDir, { at: now, bytes });
-  return bytes;
-}
-
-async function sumFiles(dir: string): Promise<number> {
-  let total = 0;
-  for (const name of await readdir(dir).catch(() => []))
-    total += (await stat(join(dir, name)).catch(() => null))?.size ?? 0;
-  return total;
 }
 
 const MINING = obj({

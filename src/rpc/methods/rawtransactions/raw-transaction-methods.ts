@@ -93,7 +93,8 @@ function inBlock(env: ReadEnv, txid: Txid, blockHash: BlockHash): { facts: TxFac
   const { reads } = env;
   const block =
     reads.headers.byHash(blockHash) ?? rpcFail('invalidAddressOrKey', 'Block hash not found', 'block_not_found');
-  if (!block.body) return rpcFail('misc', 'Block not available', 'block_not_found');
+  if (!block.stats) return rpcFail('misc', 'Block not available', 'block_not_found');
+  if (!block.body) return rpcFail('misc', 'Block not available', 'block_pruned', { pruneHeight: reads.pruneHeight() });
   const record = reads.txs.byTxid(txid);
   if (record && reads.headers.isActive(block) && positionHeight(record.position) === block.height)
     return { facts: txFacts(env, record), block };
@@ -140,7 +141,7 @@ export const gettxoutproof = rpcMethod({
       wanted.add(key);
     }
     const block = blockHash ? findBlock(env, blockHash) : blockOfAny(env, txids);
-    checkBody(block);
+    checkBody(env, block);
     env.expectWork(block.stats!.txCount * LEAF_US);
     const all = reads.headers.isActive(block) ? reads.txs.txidsOfBlock(block.height) : parsedBlock(env, block).txids;
     const matches = Array.from({ length: all.length / 32 }, (_, i) =>

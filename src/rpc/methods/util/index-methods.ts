@@ -30,7 +30,7 @@ export const getblockfilter = rpcMethod({
     const record = reads.filters.get(block.id);
     const filter = record && filterBytes(env, record);
     if (filter) return { filter: filter.toHex(), header: hashToHex(record.header) };
-    if (!block.undo || hasFailed(block.status))
+    if (block.fees === null || hasFailed(block.status))
       return rpcFail('invalidAddressOrKey', 'Filter not found. Block was not connected to active chain.');
     if (!index.synced)
       return rpcFail('misc', 'Filter not found. Block filters are still in the process of being indexed.');
