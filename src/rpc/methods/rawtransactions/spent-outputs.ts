@@ -1,4 +1,4 @@
-import { type ParsedTransaction, parseTransaction } from '../../../primitives/block.ts';
+import type { ParsedTransaction } from '../../../primitives/block.ts';
 import type { Txid } from '../../../primitives/hash.ts';
 import type { Outpoint } from '../../../primitives/outpoint.ts';
 import type { TxOutput } from '../../../primitives/transaction.ts';
@@ -17,7 +17,7 @@ export function findTransaction({ reads, mempool }: ReadEnv, txid: Txid): Parsed
   const record = reads.txs.byTxid(txid);
   if (record)
     try {
-      return parseTransaction(reads.rawTx(record).raw);
+      return reads.transaction(record).parsed;
     } catch (error) {
       if (error instanceof BlockPruned) return null;
       throw error;
