@@ -1,5 +1,7 @@
 import { deposits } from './deposits.ts';
 import { fairReads } from './fair-reads.ts';
+import { importKills } from './import-kills.ts';
+import { nodeKills } from './node-kills.ts';
 import { passwordGuesses } from './password-guesses.ts';
 import type { Proofs } from './proof.ts';
 
@@ -7,5 +9,7 @@ import type { Proofs } from './proof.ts';
 export const PROOFS: Proofs = {
   deposits,
   'fair-reads': fairReads,
+  'import-kills': importKills,
+  'node-kills': nodeKills,
   'password-guesses': passwordGuesses,
 };

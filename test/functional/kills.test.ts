@@ -1,0 +1,17 @@
+import { expect, test } from 'bun:test';
+import { cleanUpAfterTests } from '../lib/node-process.ts';
+import { importKills } from '../proof/import-kills.ts';
+import { nodeKills } from '../proof/node-kills.ts';
+
+cleanUpAfterTests();
+
+const { signal } = new AbortController();
+
+test.each([
+  ['an import that is killed five times ends as one that is not', importKills, 5],
+  ['a node that is killed four times amid reorgs of its peer has the state of the peer', nodeKills, 4],
+] as const)('%s', async (_, proof, count) => {
+  const { violations, figures } = await proof.run(count, 7, signal);
+  expect(violations).toEqual([]);
+  expect(new Map(figures).get('kills')).toBe(count);
+});
