@@ -238,6 +238,8 @@ class ConvertedFamily {
     const built = buildRun(this.#family, id, this.#path(id), batch.count, (builder) => batch.writeTo(builder));
     this.#add(id, ++this.#age, built);
     batch.clear();
+    // The rows that were read are garbage, of which the engine would let hundreds of megabytes accumulate.
+    Bun.gc(true);
     for (;;) {
       const count = dueMerge(this.#runs.map(({ bytes }) => bytes));
       if (count === 0) return;

@@ -37,6 +37,7 @@ const COPIED = ['headers', 'chain', 'txs', 'events', 'event_ranges', 'filters'] 
 /** Rows that one statement copies. */
 const COPY_ROWS = 50_000;
 const CACHE_MIB = 32;
+const MEBIBYTE = 2 ** 20;
 
 /**
  * Converts a chain.db of schema version 1 to runs and a new chain.db, which replaces the old one when everything in it
@@ -112,7 +113,7 @@ class Conversion {
     const free = bavail * bsize;
     if (free < bytes)
       throw new OperatorError(
-        `${this.#path} has an earlier format, and its conversion needs ${mebibytes(bytes)} MiB of disk space, of which ${mebibytes(free)} MiB are free: free some space and start again, or ${syncAgainAdvice(chainDir)}`,
+        `${this.#path} has an earlier format, and its conversion needs ${Math.ceil(bytes / MEBIBYTE)} MiB of disk space, of which ${Math.floor(free / MEBIBYTE)} MiB are free: free some space and start again, or ${syncAgainAdvice(chainDir)}`,
       );
     return bytes;
   }
@@ -131,7 +132,8 @@ class Conversion {
 
   /** Removes what an interrupted conversion left. */
   #removeFiles(): void {
-    rmSync(this.#newPath, { force: true });
+    // A journal beside a new file of the same name would be rolled back into it.
+    for (const part of ['', '-journal', '-wal', '-shm']) rmSync(this.#newPath + part, { force: true });
     const folder = runFolder(dirname(this.#path));
     if (!existsSync(folder)) return;
     for (const name of readdirSync(folder)) if (/\.run(\.index)?$/.test(name)) rmSync(join(folder, name));
@@ -146,8 +148,8 @@ class Conversion {
     const made = new Database(this.#newPath);
     try {
       made.run('PRAGMA page_size = 8192');
-      // The file counts only when it is complete and synced, so it needs neither a journal nor syncs before.
-      made.run('PRAGMA journal_mode = OFF');
+      // The file counts only when it is complete and synced, so it needs neither a journal on disk nor syncs before.
+      made.run('PRAGMA journal_mode = MEMORY');
       made.run('PRAGMA synchronous = OFF');
       made.run(SCHEMA);
       this.#copyTables(made);
@@ -209,8 +211,4 @@ function syncFile(path: string): void {
   } finally {
     closeSync(fd);
   }
-}
-
-function mebibytes(bytes: number): number {
-  return Math.ceil(bytes / 2 ** 20);
 }
