@@ -73,8 +73,11 @@ const FAULTS: readonly [string, RegExp, (chain: RegtestChain) => BlockOptions][]
   ['a wrong height in the coinbase', /^bad-cb-height$/, () => ({ coinbaseScriptSig: Uint8Array.of(1, 5, 0) })],
 ];
 
+/** One of each stage of validation, after which another file is imported. */
+const CONTINUED = new Set(['no work', 'a wrong merkle root', 'a coinbase that takes too much', 'a bad signature']);
+
 describe('an invalid block in a file', () => {
-  test.concurrent.each(FAULTS)('%s', async (_, reason, change) => {
+  test.concurrent.each(FAULTS)('%s', async (name, reason, change) => {
     const folder = tempDir();
     const chain = good.fork();
     const bad = chain.build(change(chain));
@@ -97,6 +100,7 @@ describe('an invalid block in a file', () => {
     expect(stdout).toEndWith(`tip at height ${good.height}, ${tipHash(good)}\n`);
 
     // The valid blocks are kept, and the import of another file continues from there.
+    if (!CONTINUED.has(name)) return;
     const next = join(folder, 'next.dat');
     const onwards = good.fork();
     onwards.mine(2);

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs';
 
 const PAGE = 4096;
 const CHUNK = 4 * 1024 * 1024;
@@ -59,10 +59,13 @@ function placesOf(starts: Uint8Array, buffer: Uint8Array, end: number): number[]
   return places;
 }
 
+/** Not those of the program's own file that nobody can write to, which are most of it. */
 function* readableRanges(pid: number): Generator<[number, number]> {
+  const program = readlinkSync(`/proc/${pid}/exe`);
   for (const line of readFileSync(`/proc/${pid}/maps`, 'latin1').split('\n')) {
-    const match = /^([0-9a-f]+)-([0-9a-f]+) r\S+ \S+ \S+ \S+\s*(.*)$/.exec(line);
-    if (match && !match[3]!.startsWith('[v')) yield [Number(`0x${match[1]}`), Number(`0x${match[2]}`)];
+    const match = /^([0-9a-f]+)-([0-9a-f]+) r(.)\S+ \S+ \S+ \S+\s*(.*)$/.exec(line);
+    if (!match || match[4]!.startsWith('[v') || (match[3] === '-' && match[4] === program)) continue;
+    yield [Number(`0x${match[1]}`), Number(`0x${match[2]}`)];
   }
 }
 
