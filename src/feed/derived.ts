@@ -1,3 +1,4 @@
+import { blockPruned } from '../queries/read-env.ts';
 import { ITSELF, watchPlace } from './event-cursor.ts';
 import { type FrameStep, headOf, quoted, UNCONFIRMED } from './frame.ts';
 import { cursorIn, isBlockEvent, type LogEntry } from './log-entry.ts';
@@ -145,6 +146,7 @@ function* blockMessages(entry: LogEntry, subscription: Subscription, matcher: Ma
   const { hash } = headOf(entry.text);
   const connected = entry.type === 'newBlock';
   const own = yield* ready(() => matcher.matchBlock(hash, watches.version));
+  if (own.pruned) blockPruned(matcher.pruneHeight);
   const state: TxState = { phase: connected ? 'confirmed' : 'reverted', place: connected ? own : null };
   const crossing = (threshold: number, block: Place): ThresholdCrossing => ({
     threshold,
@@ -159,6 +161,8 @@ function* blockMessages(entry: LogEntry, subscription: Subscription, matcher: Ma
     const below = matcher.ancestor(hash, threshold - 1);
     if (below === null) return;
     const matches = yield* ready(() => matcher.matchBlock(below, watches.version));
+    // The transactions of so deep a block are unknown, and the events of other thresholds are not held up by it.
+    if (matches.pruned) continue;
     yield* matchMessages(matches, state, crossing(threshold, matches), { events: ONLY_CONFIRMATIONS, watches });
   }
 }

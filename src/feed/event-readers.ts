@@ -4,6 +4,9 @@ import { hashFromHex } from '../primitives/hash.ts';
 import { readTxUndo } from '../primitives/undo.ts';
 import { jsonAnswer, type ReadEndpoint, textAnswer } from '../queries/answer.ts';
 import { blockByHash, headerTime, rawBlock } from '../queries/block-facts.ts';
+import type { ReadEnv } from '../queries/read-env.ts';
+import { BlockPruned } from '../storage/chain-reads.ts';
+import type { HeaderRecord } from '../storage/header-store.ts';
 import { ByteReader } from '../util/bytes.ts';
 import { txView } from '../views/rest/tx-view.ts';
 import { candidateTxs } from './block-scan.ts';
@@ -19,11 +22,13 @@ export const matchBlockEndpoint: ReadEndpoint<{ hash: string; filter: FilterData
   run(env, { hash, filter }) {
     const block = blockByHash(env, hash);
     const { reads } = env;
+    const raw = storedBlock(env, block);
+    const about = { height: block.height, time: headerTime(block) };
+    if (raw === null) return textAnswer(JSON.stringify({ ...about, pruned: true }), 'none');
     const table = new PrintTable(filter);
-    const raw = rawBlock(env, block);
     const undo = reads.rawUndo(block);
     const txids = filter.txids && reads.headers.isActive(block) ? reads.txs.txidsOfBlock(block.height) : null;
-    const lines = [JSON.stringify({ height: block.height, time: headerTime(block) })];
+    const lines = [JSON.stringify(about)];
     for (const { index, start, end, undoStart } of candidateTxs(raw, undo, txids, table)) {
       const parsed = parseTransaction(raw.subarray(start, end));
       const spent = index > 0 && undo ? readTxUndo(new ByteReader(undo, undoStart), parsed.tx.inputs.length) : null;
@@ -33,6 +38,16 @@ export const matchBlockEndpoint: ReadEndpoint<{ hash: string; filter: FilterData
     return textAnswer(lines.join('\n'), 'none');
   },
 };
+
+/** Returns the bytes of a block; null if they have been pruned. */
+function storedBlock(env: ReadEnv, block: HeaderRecord): Uint8Array | null {
+  try {
+    return rawBlock(env, block);
+  } catch (error) {
+    if (error instanceof BlockPruned) return null;
+    throw error;
+  }
+}
 
 /** The same line of one unconfirmed transaction; empty where it touches nothing. */
 export const matchTxEndpoint: ReadEndpoint<TxSource & { filter: FilterData }> = {

@@ -1,3 +1,4 @@
+import { ApiError } from '../http/errors.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import type { JobResult, ReaderJob } from '../queries/reader-jobs.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
@@ -14,13 +15,16 @@ export class BlockMatches {
   readonly hash: string;
   readonly height: number;
   readonly time: number;
+  /** Whether the block has been pruned, so that its transactions are unknown. */
+  readonly pruned: boolean;
   readonly bytes: number;
   readonly #lines: string[];
   readonly #txs: (TxTouches | undefined)[] = [];
 
   constructor(version: number, hash: string, body: Uint8Array) {
     const [first, ...lines] = new TextDecoder().decode(body).split('\n');
-    const { height, time } = JSON.parse(first!) as { height: number; time: number };
+    const { height, time, pruned } = JSON.parse(first!) as { height: number; time: number; pruned?: true };
+    this.pruned = pruned ?? false;
     this.version = version;
     this.hash = hash;
     this.height = height;
@@ -137,6 +141,11 @@ export class Matcher {
     });
   }
 
+  /** Lowest height from which on all blocks are stored; 0 if none has been pruned. */
+  get pruneHeight(): number {
+    return this.#reads?.pruneHeight() ?? 0;
+  }
+
   /** The hash of the block `back` below another one on its branch, display order. */
   ancestor(hash: string, back: number): string | null {
     const found = this.#reads && ancestorHash({ reads: this.#reads }, hash, back);
@@ -166,6 +175,8 @@ export class Matcher {
 
   async #job(name: string, input: unknown): Promise<Uint8Array> {
     const result = await this.#options.runJob({ kind: 'rest', name, input });
+    if (!result.ok && 'api' in result && result.api.failure === 'block_pruned')
+      throw new ApiError(result.api.failure, result.api.message, result.api.details);
     if (!result.ok) throw new Error(`${name}: ${'rpc' in result ? result.rpc.message : result.api.message}`);
     const { body } = result.reply;
     return typeof body === 'string' ? new TextEncoder().encode(body) : body;

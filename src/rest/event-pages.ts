@@ -74,7 +74,13 @@ export async function readEventPage(
       if (left.items <= 0 || left.bytes <= 0) return { items, end };
       const behind = entry.seq === end.seq ? end.within : null;
       const read = derives
-        ? await readEntry(entry, behind, { subscription, left: request.byCursor ? left : UNBOUNDED }, sources, turn)
+        ? await readEntry(
+            entry,
+            behind,
+            { subscription, left: request.byCursor ? left : UNBOUNDED, isFirst: items.length === 0 },
+            sources,
+            turn,
+          )
         : { texts: [entry.text], bytes: entry.text.length, within: WHOLE };
       if (read === null) return items.length > 0 ? { items, end } : cannot();
       bytes += read.bytes;
@@ -96,12 +102,12 @@ interface Room {
 
 /**
  * Returns an event and its derived events behind a position, as far as they are requested: as many as fit, but at least
- * one. Returns null if they cannot be derived now.
+ * one. Returns null if they cannot be derived now. Throws ApiError `block_pruned` for the first item of a page.
  */
 async function readEntry(
   entry: LogEntry,
   behind: string | null,
-  { subscription, left }: { subscription: Subscription; left: Room },
+  { subscription, left, isFirst }: { subscription: Subscription; left: Room; isFirst: boolean },
   { matcher, log }: Sources,
   turn: ReturnType<typeof turns>,
 ): Promise<{ texts: string[]; bytes: number; within: string } | null> {
@@ -118,6 +124,10 @@ async function readEntry(
       await turn();
     }
   } catch (error) {
+    if (error instanceof ApiError && error.failure === 'block_pruned') {
+      if (isFirst) throw error;
+      return null;
+    }
     log.warn('events could not be derived', { error });
     return null;
   }

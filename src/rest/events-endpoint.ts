@@ -56,7 +56,7 @@ export const eventsEndpoint = endpoint({
   },
   unlimitedTime: true,
   response: json(EVENTS_PAGE),
-  errors: ['invalid_cursor', 'too_many_connections'],
+  errors: ['invalid_cursor', 'too_many_connections', 'block_pruned'],
   serve(ctx) {
     const waits = new Waits(ctx);
     return ({ query, request }) => eventsReply(ctx, waits, query, request);

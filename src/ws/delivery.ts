@@ -3,6 +3,7 @@ import { WHOLE } from '../feed/event-cursor.ts';
 import type { EventLog } from '../feed/event-log.ts';
 import type { Frame, FrameStep } from '../feed/frame.ts';
 import type { Matcher } from '../feed/matcher.ts';
+import { ApiError } from '../http/errors.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { CloseCode, type Course, type WsConnection } from './ws-connection.ts';
@@ -178,9 +179,19 @@ export class Delivery {
       const { value, done } = frames.next();
       return done ? undefined : value;
     } catch (error) {
-      this.closeOnInternalError(connection, error);
+      if (!this.#closeAtPruned(connection, error)) this.closeOnInternalError(connection, error);
       return undefined;
     }
+  }
+
+  /** Reports that the block of an event has been pruned, and closes the connection. Returns false for another error. */
+  #closeAtPruned(connection: WsConnection, error: unknown): boolean {
+    if (!(error instanceof ApiError) || error.failure !== 'block_pruned') return false;
+    const { failure: code, message, details } = error;
+    const text = JSON.stringify({ type: 'error', data: { code, message, details } });
+    connection.sendEvent(text, this.#options.clock.monotonicMs());
+    closeBehind(connection, CloseCode.TRY_LATER, this.#events);
+    return true;
   }
 
   #sendHeld(connection: WsConnection, { type, text, within }: Frame): boolean {
@@ -198,6 +209,7 @@ export class Delivery {
       .catch(async (error) => {
         if (this.#options.stopped.aborted || connection.closed) return;
         this.#options.log.warn('deriving the messages of an event failed', { error });
+        if (this.#closeAtPruned(connection, error)) return;
         if (++connection.failures >= MAX_FAILURES) closeBehind(connection, CloseCode.TRY_LATER, this.#events);
         await Bun.sleep(RETRY_MS);
       })

@@ -229,6 +229,34 @@ describe('the address index of a pruned node', () => {
   });
 });
 
+describe('the events of a pruned block', () => {
+  const events = (query: string) => pruned.api.request<{ items: { type: string; data: { height: number } }[] }>(query);
+
+  test('that need its transactions are 410, those of the log are not', async () => {
+    const { api } = pruned;
+    const { items } = (await events('/api/events?after=0&types=newBlock&limit=5')).body;
+    expect(items.map(({ data }) => data.height)).toEqual([0, 1, 2, 3, 4]);
+    await api.request('/api/watches', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ kind: 'address', value: ADDRESS }),
+    });
+    const reply = await events('/api/events?after=0&types=addressTransaction&limit=5');
+    expect({ status: reply.status, error: (reply.body as unknown as ErrorBody).error }).toMatchObject({
+      status: 410,
+      error: { code: 'block_pruned', details: { pruneHeight } },
+    });
+  });
+
+  test('end a WebSocket with an error', async () => {
+    const socket = await pruned.api.socket();
+    socket.send({ type: 'subscribe', id: 1, data: { events: ['addressTransaction'], replace: true, after: 0 } });
+    const { data } = await socket.until('error', ({ type }) => type === 'error');
+    expect(data).toMatchObject({ code: 'block_pruned', details: { pruneHeight } });
+    expect((await socket.closed).code).toBe(1013);
+  });
+});
+
 describe('a pruned block that comes back', () => {
   const height = 130;
 

@@ -9,6 +9,7 @@ import { compareVarInts } from '../../../primitives/var-int.ts';
 import type { UtxoDump } from '../../../queries/reader-jobs.ts';
 import { encodeSetElement, setHasher } from '../../../queries/utxo-stats.ts';
 import type { ChainReads } from '../../../storage/chain-reads.ts';
+import { BlockPruned } from '../../../storage/chain-reads.ts';
 import { CoinRewind, MissingBlockData } from '../../../storage/coin-rewind.ts';
 import { coinsOfRuns, type PlacedCoin } from '../../../storage/coin-store.ts';
 import type { HeaderRecord } from '../../../storage/header-store.ts';
@@ -116,7 +117,7 @@ function rewindSource(rewind: CoinRewind, { tip, target }: DumpSource, checkpoin
   try {
     rewind.rewind(tip, target, checkpoint);
   } catch (error) {
-    if (!(error instanceof MissingBlockData)) throw error;
+    if (!(error instanceof MissingBlockData || error instanceof BlockPruned)) throw error;
     rpcFail('misc', 'Could not roll back to requested height since necessary block data is already pruned.');
   }
 }
