@@ -2,7 +2,14 @@ import type { Database } from 'bun:sqlite';
 import type { IndexJob, IndexJobResult, PositionRows, StoredBlock } from '../indexes/index-job.ts';
 import { addAddressRows, IndexRows } from '../indexes/index-rows.ts';
 import { txPosition } from '../primitives/coin.ts';
-import { enabledIndexes, type IndexName, IndexStore, type IndexSwitches, IndexWriter } from '../storage/index-store.ts';
+import {
+  enabledIndexes,
+  INDEX_NAMES,
+  type IndexName,
+  IndexStore,
+  type IndexSwitches,
+  IndexWriter,
+} from '../storage/index-store.ts';
 import type { RunBatch } from '../storage/runs/run-batch.ts';
 import { HISTORY, SCRIPT_COINS, SPENDERS, TX_INDEX } from '../storage/runs/run-family.ts';
 import type { RunStore } from '../storage/runs/run-store.ts';
@@ -52,6 +59,8 @@ export interface ChainIndexesOptions {
   /** Folder of the chain. */
   readonly dir: string;
   readonly switches: IndexSwitches;
+  /** Whether the rows of indexes that are switched off are removed at the start. */
+  readonly removeDisabled: boolean;
   readonly scriptSalt: Uint8Array;
   readonly segwitHeight: number;
 }
@@ -97,6 +106,7 @@ export class ChainIndexes {
       const covered = this.#store.covered(index.name);
       index.covered = covered && findEntry(covered.hash);
     }
+    if (this.#options.removeDisabled) this.#removeDisabled();
   }
 
   /** Whether the rows of the next block of an index are part of the commit of that block. */
@@ -220,6 +230,19 @@ export class ChainIndexes {
     }
     this.#runs.onCommitted();
     for (const index of built) index.covered = to;
+  }
+
+  #removeDisabled(): void {
+    const enabled = new Set(this.#enabled.map(({ name }) => name));
+    const names = INDEX_NAMES.filter((name) => !enabled.has(name) && this.#store.covered(name) !== null);
+    if (names.length === 0) return;
+    this.#runs.dropFamilies(
+      names.flatMap((name) => FAMILIES[name]),
+      () => {
+        if (names.includes('positions')) this.#txWriter.removeAll();
+        for (const name of names) this.#writer.clearCovered(name);
+      },
+    );
   }
 
   #live(): EnabledIndex[] {

@@ -62,6 +62,8 @@ export interface ChainStoreOptions {
   readonly filters?: boolean | undefined;
   /** The other indexes; by default those of the configuration's defaults. */
   readonly indexes?: IndexSwitches | undefined;
+  /** Removes the rows of indexes that are switched off. */
+  readonly removeDisabledIndexes?: boolean | undefined;
   /** Reserves event numbers outside the database too; null reserves them in the database alone. */
   readonly seqFloor?: SeqFloor | null | undefined;
   /**
@@ -135,10 +137,20 @@ export class ChainStore {
     this.indexes = new ChainIndexes(this.#db, this.runs, this, {
       dir,
       switches: options.indexes ?? DEFAULT_INDEXES,
+      removeDisabled: options.removeDisabledIndexes ?? false,
       scriptSalt: new MetaStore(this.#db).scriptSalt(),
       segwitHeight: consensus.segwitHeight,
     });
     this.filters = filters ? new FilterIndex(this.#db, dir, magic, this) : null;
+  }
+
+  /**
+   * Reads how far the indexes have come, and starts the merges that are due. Must be called first. `tip` is null before
+   * the first commit.
+   */
+  open(tip: ChainEntry | null, findEntry: (hash: Uint8Array) => ChainEntry | null): void {
+    this.filters?.open(tip);
+    this.indexes.open(tip, findEntry);
     // The last run may have ended before merges that were due.
     this.merges.schedule();
   }

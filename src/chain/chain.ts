@@ -53,6 +53,8 @@ export interface ChainOptions {
   readonly filters?: boolean;
   /** The other indexes; by default those of the configuration's defaults. */
   readonly indexes?: IndexSwitches;
+  /** Removes the rows of indexes that are switched off. */
+  readonly removeDisabledIndexes?: boolean;
   /** Reserves event numbers outside the folder of the chain too. */
   readonly seqFloor?: SeqFloor;
   /** Prunes block and undo files; off by default, and during a reindex. */
@@ -118,6 +120,7 @@ export class Chain {
       cacheMiB: databaseCacheMiB,
       filters,
       indexes,
+      removeDisabledIndexes: options.removeDisabledIndexes,
       seqFloor,
       reindex: reindex !== undefined,
       fileLimit,
@@ -135,8 +138,7 @@ export class Chain {
       const genesis = parseBlock(genesisBlock(params));
       const entry = tip ? this.#tree.findEntry(tip.hash)! : this.#tree.insertHeader(genesis.hash, genesis.header, null);
       this.#tree.preferChain(entry);
-      this.#store.filters?.open(tip && entry);
-      this.#store.indexes.open(tip && entry, (hash) => this.#tree.findEntry(hash));
+      this.#store.open(tip && entry, (hash) => this.#tree.findEntry(hash));
       checkPruning(this.#store, dir, prune !== undefined);
       this.#active = new ActiveChain(this.#store, params.consensus, entry, coinsCacheBytes);
       this.#sync = new InitialSync(params.consensus, deps.clock);

@@ -171,6 +171,7 @@ function contradictions(config: Config): string[] {
     lines.push(`ready.disk.fail: ${ready.disk.fail} must not exceed ready.disk.degraded, ${ready.disk.degraded}`);
   if (config.p2p.onlyNetworks.includes('onion') && !config.p2p.proxy && !config.p2p.onionProxy)
     lines.push('p2p.onlyNetworks: onion can only be reached through p2p.onionProxy or p2p.proxy');
+  if (config.dev.enabled && !config.index.address) lines.push('index.address: must be on with dev.enabled');
   if (config.p2p.filters && !config.index.filter) lines.push('p2p.filters: needs index.filter');
   return lines;
 }

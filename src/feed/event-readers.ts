@@ -4,6 +4,7 @@ import { hashFromHex } from '../primitives/hash.ts';
 import { readTxUndo } from '../primitives/undo.ts';
 import { jsonAnswer, type ReadEndpoint, textAnswer } from '../queries/answer.ts';
 import { blockByHash, headerTime, rawBlock } from '../queries/block-facts.ts';
+import { positionsOf } from '../queries/index-reads.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
 import { BlockPruned } from '../storage/chain-reads.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
@@ -27,7 +28,8 @@ export const matchBlockEndpoint: ReadEndpoint<{ hash: string; filter: FilterData
     if (raw === null) return textAnswer(JSON.stringify({ ...about, pruned: true }), 'none');
     const table = new PrintTable(filter);
     const undo = reads.rawUndo(block);
-    const txids = filter.txids && reads.headers.isActive(block) ? reads.txs.txidsOfBlock(block.height) : null;
+    const positions = filter.txids && reads.headers.isActive(block) ? positionsOf(env) : null;
+    const txids = positions?.txidsOfBlock(block.height) ?? null;
     const lines = [JSON.stringify(about)];
     for (const { index, start, end, undoStart } of candidateTxs(raw, undo, txids, table)) {
       const parsed = parseTransaction(raw.subarray(start, end));

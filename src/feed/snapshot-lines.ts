@@ -1,5 +1,7 @@
+import { ApiError } from '../http/errors.ts';
 import { positionHeight, txPosition } from '../primitives/coin.ts';
 import { type ReadEndpoint, textAnswer } from '../queries/answer.ts';
+import { isIndexReady, requireIndex } from '../queries/index-reads.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
 import { confirmationsAt, findTx, txFacts } from '../queries/tx-facts.ts';
 import type { TxRecord } from '../storage/tx-store.ts';
@@ -24,14 +26,15 @@ export interface SnapshotItem {
 
 /**
  * How the watched items stand now, one message a line: for a script the transactions of the last blocks, as deep as the
- * highest threshold, and for a transaction its confirmations. They carry no number, since they are not new events.
+ * highest threshold, and for a transaction its confirmations. They carry no number, since they are not new events. Without
+ * the index that one needs, an error message takes its place.
  */
 export const snapshotEndpoint: ReadEndpoint<{ scripts: readonly SnapshotItem[]; txids: readonly SnapshotItem[] }> = {
   name: 'event-snapshot',
   run(env, { scripts, txids }) {
-    const lines: string[] = [];
-    for (const asked of scripts) lines.push(...scriptLines(env, asked));
-    for (const asked of txids) {
+    const lines = [...missingIndexLines(env, 'address', scripts), ...missingIndexLines(env, 'tx', txids)];
+    if (isIndexReady(env, 'address')) for (const asked of scripts) lines.push(...scriptLines(env, asked));
+    for (const asked of isIndexReady(env, 'tx') ? txids : []) {
       const record = findTx(env, asked.value);
       if (!record) continue;
       const confirmations = confirmationsAt(env.tip, record.position);
@@ -47,6 +50,19 @@ export const snapshotEndpoint: ReadEndpoint<{ scripts: readonly SnapshotItem[]; 
     return textAnswer(lines.join('\n'), 'none');
   },
 };
+
+/** Returns an error message instead of the confirmed state of items, if their index is off or being built. */
+function missingIndexLines(env: ReadEnv, name: 'address' | 'tx', items: readonly SnapshotItem[]): string[] {
+  if (items.length === 0) return [];
+  try {
+    requireIndex(env, name);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { failure: code, message, details } = error;
+    return [JSON.stringify({ type: 'error', data: { snapshot: true, code, message, details } })];
+  }
+}
 
 function scriptLines(env: ReadEnv, asked: SnapshotItem): string[] {
   const { value, thresholds } = asked;

@@ -94,6 +94,7 @@ export function readSourcesOf(config: Config, params: NetworkParams): ReadSource
     feeFallback: config.fees.fallback,
     filterIndex: config.index.filter,
     prune: pruneSettingsOf(config),
+    indexes: { tx: config.index.tx, address: config.index.address, spender: config.index.spender },
     listing: {
       ...(listing.name !== null && { name: listing.name }),
       ...(listing.symbol !== null && { symbol: listing.symbol }),

@@ -119,6 +119,7 @@ export class Node {
           filters: config.index.filter,
           indexes: config.index,
           ...blockFileOptionsOf(config, this.params),
+          removeDisabledIndexes: config.index.removeDisabled,
           seqFloor: new SeqFloor(this.#database),
           reindex,
         },

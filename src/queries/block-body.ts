@@ -2,6 +2,7 @@ import { type ParsedBlock, type ParsedTransaction, parseBlock, parseTransaction 
 import { txPosition } from '../primitives/coin.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import { type BlockFacts, rawBlock } from './block-facts.ts';
+import { positionsOf } from './index-reads.ts';
 import type { ReadEnv } from './read-env.ts';
 
 type Place = Pick<BlockFacts, 'block' | 'inActiveChain'>;
@@ -13,14 +14,16 @@ const TXID_US = 1;
 
 /** Returns the txids in block order, 32 bytes each. */
 export function blockTxids(env: ReadEnv, { block, inActiveChain }: Place): Uint8Array {
-  if (!inActiveChain) return parsedBlock(env, block).txids;
+  const positions = inActiveChain ? positionsOf(env) : null;
+  if (positions === null) return parsedBlock(env, block).txids;
   env.expectWork((block.stats?.txCount ?? 0) * TXID_US);
-  return env.reads.txs.txidsOfBlock(block.height);
+  return positions.txidsOfBlock(block.height);
 }
 
 /** Returns the coinbase of a block. */
 export function coinbaseOf(env: ReadEnv, { block, inActiveChain }: Place): ParsedTransaction {
-  const record = inActiveChain ? env.reads.txs.byPosition(txPosition(block.height, 0)) : null;
+  const positions = inActiveChain ? positionsOf(env) : null;
+  const record = positions?.byPosition(txPosition(block.height, 0));
   return record ? parseTransaction(env.reads.rawTx(record).raw) : parsedBlock(env, block).txs[0]!;
 }
 

@@ -4,14 +4,13 @@ import type { AcceptResult, PackageResult } from '../mempool/accept-result.ts';
 import type { BroadcastLimits, BroadcastResult } from '../mempool/service.ts';
 import type { ParsedTransaction } from '../primitives/block.ts';
 import { positionHeight } from '../primitives/coin.ts';
-import { hashToHex } from '../primitives/hash.ts';
+import { hashToHex, type Txid } from '../primitives/hash.ts';
 import { BlockPruned } from '../storage/chain-reads.ts';
-import type { TxRecord } from '../storage/tx-store.ts';
 import type { ApiContext } from './api-context.ts';
 import { type Broadcast, checkNotSyncing } from './broadcast.ts';
 import type { ReadEnv } from './read-env.ts';
 import type { ReadService } from './read-service.ts';
-import { confirmationsAt, feeOf, type TxFacts, txFacts, vsizeOf } from './tx-facts.ts';
+import { confirmationsAt, confirmedFacts, confirmedPosition, feeOf, type TxFacts, vsizeOf } from './tx-facts.ts';
 
 type Rejected = Extract<AcceptResult, { status: 'rejected' }>;
 type Refused = Extract<BroadcastResult, { status: 'rejected' | 'different-witness' }>;
@@ -101,9 +100,9 @@ function differentWitness(txid: ParsedTransaction['txid']): Rejected {
 
 /** Returns the reply for a transaction that is confirmed; null for any other. */
 function alreadyConfirmed(env: ReadEnv, submitted: ParsedTransaction) {
-  const record = env.reads.txs.byTxid(submitted.txid);
-  if (!record) return null;
-  const facts = storedFacts(env, record);
+  const position = confirmedPosition(env, submitted.txid);
+  if (position === null) return null;
+  const facts = storedFacts(env, submitted.txid);
   const confirmed = facts?.parsed ?? submitted;
   const vsize = vsizeOf(confirmed);
   const fee = facts && feeOf(facts);
@@ -115,16 +114,16 @@ function alreadyConfirmed(env: ReadEnv, submitted: ParsedTransaction) {
     fee: fee === null ? null : sat(fee),
     feeRate: fee === null ? null : feeRateOf(fee, vsize),
     replaced: [],
-    blockHash: hashToHex(env.reads.headers.byHeight(positionHeight(record.position))!.hash),
-    confirmations: confirmationsAt(env.tip, record.position),
+    blockHash: hashToHex(env.reads.headers.byHeight(positionHeight(position))!.hash),
+    confirmations: confirmationsAt(env.tip, position),
     relayedTo: 0,
   };
 }
 
 /** Returns the facts of a confirmed transaction; null where its block has been pruned. */
-function storedFacts(env: ReadEnv, record: TxRecord): TxFacts | null {
+function storedFacts(env: ReadEnv, txid: Txid): TxFacts | null {
   try {
-    return txFacts(env, record);
+    return confirmedFacts(env, txid);
   } catch (error) {
     if (error instanceof BlockPruned) return null;
     throw error;

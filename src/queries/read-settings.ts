@@ -1,5 +1,6 @@
 import type { NetworkParams } from '../params/network-params.ts';
 import { DEFAULT_RELAY_OPTIONS, type RelayOptions } from '../policy/relay-options.ts';
+import type { IndexSwitches } from '../storage/index-store.ts';
 import { VERSION } from '../util/build-version.ts';
 
 /** The operator's facts about the coin in `GET /api/listing`. */
@@ -36,6 +37,8 @@ export interface ReadSettings {
   readonly filterIndex: boolean;
   /** Pruning of block and undo files, with the target in bytes or null without one; null if it is off. */
   readonly prune: { readonly target: number | null } | null;
+  /** The other indexes that are switched on. */
+  readonly indexes: IndexSwitches;
 }
 
 /** The configuration of the read side, as plain data. */
@@ -76,6 +79,7 @@ export function readSources(
       feeFallback: true,
       filterIndex: false,
       prune: null,
+      indexes: { tx: true, address: true, spender: false },
       ...overrides,
       version,
       listing: { ...DEFAULT_LISTING, ...listing },

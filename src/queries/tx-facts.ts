@@ -2,12 +2,14 @@ import { fail } from '../http/errors.ts';
 import { IN_MEMPOOL } from '../mempool/changes.ts';
 import type { Unconfirmed } from '../mempool/mirror.ts';
 import { type ParsedBlock, type ParsedTransaction, weightOf } from '../primitives/block.ts';
-import { type Coin, positionHeight, positionIndex, type TxPosition } from '../primitives/coin.ts';
+import { type Coin, positionHeight, positionIndex, type TxPosition, txPosition } from '../primitives/coin.ts';
 import { hashFromHex, hashToHex, type Txid } from '../primitives/hash.ts';
 import { readTxUndo } from '../primitives/undo.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import type { TxRecord } from '../storage/tx-store.ts';
-import { ByteReader } from '../util/bytes.ts';
+import { ByteReader, equalBytes } from '../util/bytes.ts';
+import { parsedBlock } from './block-body.ts';
+import { type IndexEnv, isIndexReady, txIndexOf } from './index-reads.ts';
 import type { ReadEnv } from './read-env.ts';
 
 /** A transaction with its spent outputs and its position, from which REST and RPC make their JSON. */
@@ -40,9 +42,9 @@ export function unconfirmedFacts({ reads, mempool }: ReadEnv, unconfirmed: Uncon
   return { parsed, isCoinbase: false, spent, place: null, unconfirmed };
 }
 
-/** Returns a confirmed transaction by its txid in display order; null where there is none. */
-export function findTx({ reads }: Pick<ReadEnv, 'reads'>, txid: string): TxRecord | null {
-  return reads.txs.byTxid(hashFromHex<Txid>(txid));
+/** Returns a confirmed transaction by its txid in display order; null where there is none. Throws as `requireIndex` does. */
+export function findTx(env: IndexEnv, txid: string): TxRecord | null {
+  return txIndexOf(env).byTxid(hashFromHex<Txid>(txid));
 }
 
 /** Returns a confirmed transaction by its txid. Throws `tx_not_found`. */
@@ -59,6 +61,30 @@ export function txFacts({ reads }: Pick<ReadEnv, 'reads'>, record: TxRecord): Tx
   const { block, parsed, spent } = reads.transaction(record);
   const isCoinbase = positionIndex(record.position) === 0;
   return { parsed, isCoinbase, spent: isCoinbase ? null : spent, place: { block, position: record.position } };
+}
+
+/**
+ * Returns the position of the transaction of the active chain with a txid; null without one. Without the transaction index
+ * it is found as long as one of its outputs is unspent.
+ */
+export function confirmedPosition(env: ReadEnv, txid: Txid): TxPosition | null {
+  const { reads } = env;
+  return (isIndexReady(env, 'tx') ? reads.txs.byTxid(txid) : reads.coins.anyOf(txid))?.position ?? null;
+}
+
+/** Returns the transaction that `confirmedPosition` finds. Throws BlockPruned. */
+export function confirmedFacts(env: ReadEnv, txid: Txid): TxFacts | null {
+  const { reads } = env;
+  if (isIndexReady(env, 'tx')) {
+    const record = reads.txs.byTxid(txid);
+    return record && txFacts(env, record);
+  }
+  const position = confirmedPosition(env, txid);
+  const block = position === null ? null : reads.headers.byHeight(positionHeight(position));
+  if (block === null) return null;
+  const { height } = block;
+  const facts = blockTxFacts(env, block, parsedBlock(env, block), (index) => txPosition(height, index));
+  return facts.find(({ parsed }) => equalBytes(parsed.txid, txid)) ?? null;
 }
 
 /** Returns the transactions of a block, with their spent outputs where these are known. */

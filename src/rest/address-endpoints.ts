@@ -3,6 +3,7 @@ import { json } from '../http/route-description.ts';
 import { sat } from '../http/sat.ts';
 import { jsonAnswer } from '../queries/answer.ts';
 import { tipView } from '../queries/block-facts.ts';
+import { addressIndexOf, INDEX_ERRORS } from '../queries/index-reads.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
 import { bareScript, readScriptInput, type ScriptInput } from '../queries/script-input.ts';
 import { parseAddress } from '../script/address.ts';
@@ -22,7 +23,7 @@ export const balanceEndpoint = readEndpoint({
   summary: 'Balance of an address',
   params: { address: ADDRESS },
   response: json(BALANCE),
-  errors: ['invalid_address'],
+  errors: ['invalid_address', ...INDEX_ERRORS],
   input: scriptOf,
   run: (env, input) => jsonAnswer(balanceView(env, input)),
 });
@@ -35,7 +36,7 @@ export const addressEndpoint = readEndpoint({
   summary: 'An address and its balance',
   params: { address: ADDRESS },
   response: json(ADDRESS_FACTS),
-  errors: ['invalid_address'],
+  errors: ['invalid_address', ...INDEX_ERRORS],
   input: scriptOf,
   run(env, input) {
     const { address, ...rest } = balanceView(env, input);
@@ -43,8 +44,9 @@ export const addressEndpoint = readEndpoint({
   },
 });
 
-function balanceView({ reads, tip, params, mempool }: ReadEnv, { address, script }: ScriptInput) {
-  const totals = reads.scripts.totals(script);
+function balanceView(env: ReadEnv, { address, script }: ScriptInput) {
+  const { reads, tip, params, mempool } = env;
+  const totals = addressIndexOf(env).totals(script);
   const confirmed = totals ? totals.received - totals.sent : 0n;
   const pending = mempool.scriptSums(script);
   const unconfirmed = pending.received - pending.sent;

@@ -8,6 +8,7 @@ import { hashToHex } from '../primitives/hash.ts';
 import { jsonAnswer } from '../queries/answer.ts';
 import { headerTime, tipView } from '../queries/block-facts.ts';
 import { checkStillActive, decodeCursor, encodeCursor, endOfChain, type PageEnd } from '../queries/cursor.ts';
+import { addressIndexOf, INDEX_ERRORS } from '../queries/index-reads.ts';
 import { needSpenders, type ReadEnv } from '../queries/read-env.ts';
 import { readScriptInput, type ScriptInput } from '../queries/script-input.ts';
 import { feeOf, type TxFacts, txFacts, unconfirmedFacts, vsizeOf } from '../queries/tx-facts.ts';
@@ -58,7 +59,7 @@ export const addressTxsEndpoint = readEndpoint({
     details: choice(['summary', 'full'], 'full adds the transaction'),
   },
   response: json(ADDRESS_TXS_PAGE),
-  errors: ['invalid_address', 'invalid_cursor', 'cursor_reorged'],
+  errors: ['invalid_address', 'invalid_cursor', 'cursor_reorged', ...INDEX_ERRORS],
   input({ params, query }, { options, params: network, charge }): AddressTxsInput {
     const script = readScriptInput(params.address, network);
     const page = pageInput(query, `/api/address/${script.address}/txs`, options.pages.addressTxs, FILTERS);
@@ -76,11 +77,11 @@ export const addressTxsEndpoint = readEndpoint({
     };
   },
   run(env, input) {
-    const { reads, tip } = env;
+    const { tip } = env;
     const bound = boundTo(input);
     const end = input.cursor === null ? null : decodeCursor(bound, input.cursor);
     if (end) checkStillActive(env, positionHeight(end.position), end.blockHash);
-    const totals = reads.scripts.totals(input.script);
+    const totals = addressIndexOf(env).totals(input.script);
     const pending = env.mempool.scriptSums(input.script);
     const { limit, full } = input;
     env.expectWork(Math.min(limit, (totals?.txs ?? 0) + pending.txs) * (full ? TX_US * 3 : TX_US));

@@ -7,6 +7,7 @@ import { hashToHex, type Txid } from '../primitives/hash.ts';
 import { jsonAnswer } from '../queries/answer.ts';
 import { tipView } from '../queries/block-facts.ts';
 import { checkStillActive, decodeCursor, encodeCursor, endOfChain, type PageEnd } from '../queries/cursor.ts';
+import { addressIndexOf, INDEX_ERRORS } from '../queries/index-reads.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
 import { readScriptInput, type ScriptInput } from '../queries/script-input.ts';
 import { confirmationsAt } from '../queries/tx-facts.ts';
@@ -49,7 +50,7 @@ export const addressUtxosEndpoint = readEndpoint({
   params: { address: ADDRESS },
   query: { limit: LIMIT, cursor: CURSOR, confirmed: flag('true shows the UTXO set alone') },
   response: json(UTXOS_PAGE),
-  errors: ['invalid_address', 'invalid_cursor', 'cursor_reorged'],
+  errors: ['invalid_address', 'invalid_cursor', 'cursor_reorged', ...INDEX_ERRORS],
   input({ params, query }, { options, params: network }): AddressUtxosInput {
     const script = readScriptInput(params.address, network);
     const path = `/api/address/${script.address}/utxos`;
@@ -57,12 +58,12 @@ export const addressUtxosEndpoint = readEndpoint({
     return { ...page, ...script, confirmed: query.confirmed === 'true' };
   },
   run(env, input) {
-    const { reads, tip, mempool } = env;
+    const { tip, mempool } = env;
     const { limit, script, confirmed } = input;
     const bound = boundTo(input);
     const end = input.cursor === null ? null : decodeCursor(bound, input.cursor);
     if (end) checkStillActive(env, positionHeight(end.position), end.blockHash);
-    const totals = reads.scripts.totals(script);
+    const totals = addressIndexOf(env).totals(script);
     const pending = mempool.scriptSums(script);
     const read = Math.min(limit + (confirmed ? 0 : pending.inputs), totals?.utxos ?? 0);
     env.expectWork(read * UTXO_US + (confirmed ? 0 : pending.txs * WAITING_US));

@@ -17,6 +17,7 @@ import {
   tipView,
 } from '../queries/block-facts.ts';
 import { checkStillActive, decodeCursor, encodeCursor } from '../queries/cursor.ts';
+import { positionsOf } from '../queries/index-reads.ts';
 import { needSpenders, type ReadEnv } from '../queries/read-env.ts';
 import { blockTxFacts, txFacts } from '../queries/tx-facts.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
@@ -151,9 +152,12 @@ export const blockTxsEndpoint = readEndpoint({
     const to = Math.min(from + input.limit, block.stats.txCount);
     env.expectWork((to - from) * TX_JSON_US);
     const { height } = block;
-    const facts = reads.headers.isActive(block)
-      ? reads.txs.range(txPosition(height, from), txPosition(height, to)).map((record) => txFacts(env, record))
-      : blockTxFacts(env, block, parsedBlock(env, block), null).slice(from, to);
+    const isActive = reads.headers.isActive(block);
+    const positions = isActive ? positionsOf(env) : null;
+    const place = isActive ? (index: number) => txPosition(height, index) : null;
+    const facts =
+      positions?.range(txPosition(height, from), txPosition(height, to)).map((record) => txFacts(env, record)) ??
+      blockTxFacts(env, block, parsedBlock(env, block), place).slice(from, to);
     needSpenders(
       env,
       facts.map(({ parsed }) => parsed.txid),

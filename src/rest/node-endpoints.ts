@@ -6,9 +6,11 @@ import { headerFromBytes } from '../primitives/header.ts';
 import { type Answer, jsonAnswer } from '../queries/answer.ts';
 import { medianTime, workFields } from '../queries/block-facts.ts';
 import { filterIndexState } from '../queries/filter-reads.ts';
+import { indexState } from '../queries/index-reads.ts';
 import { listingRecord } from '../queries/listing.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
 import { isSynced } from '../queries/synced.ts';
+import type { IndexSwitches } from '../storage/index-store.ts';
 import { hostClock, unixSeconds } from '../util/clock.ts';
 import { endpoint } from './endpoint.ts';
 import type { RestContext } from './rest-context.ts';
@@ -51,8 +53,11 @@ function infoView(ctx: RestContext, env: ReadEnv, status: NodeStatus) {
   const { service, version, userAgent } = ctx.options;
   const { bits, time } = headerFromBytes(tip.header);
   const { difficulty, bits: bitsHex } = workFields(bits);
-  const index = { enabled: true, height: tip.height, synced: true };
   const none = { enabled: false, height: null, synced: false };
+  const index = (name: keyof IndexSwitches) => {
+    const { enabled, height, synced } = indexState(env, name);
+    return enabled ? { enabled, height: Math.max(0, height), synced } : none;
+  };
   const filters = filterIndexState(env);
   const filter = filters ? { enabled: true, height: Math.max(0, filters.height), synced: filters.synced } : none;
   return {
@@ -77,7 +82,7 @@ function infoView(ctx: RestContext, env: ReadEnv, status: NodeStatus) {
     mempoolCount: ctx.mempool.mirror.entries.count,
     pruned: settings.prune !== null,
     pruneHeight: settings.prune && (reads.pruneHeight() ?? 0),
-    indexes: { tx: index, address: index, spender: none, filter },
+    indexes: { tx: index('tx'), address: index('address'), spender: index('spender'), filter },
     protocolVersion: PROTOCOL_VERSION,
     uptime: Math.max(0, unixSeconds(hostClock) - ctx.startedAt),
     warnings: status.warnings,

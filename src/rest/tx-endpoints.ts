@@ -10,6 +10,7 @@ import { headerFromBytes } from '../primitives/header.ts';
 import { merkleBranch } from '../primitives/merkle.ts';
 import { bytesAnswer, jsonAnswer, textAnswer } from '../queries/answer.ts';
 import { headerTime, tipView } from '../queries/block-facts.ts';
+import { INDEX_ERRORS } from '../queries/index-reads.ts';
 import { encodeMerkleBlock } from '../queries/merkle-block.ts';
 import { blockPruned, needSpenders, type ReadEnv } from '../queries/read-env.ts';
 import { anyTxFacts, confirmationsAt, findTx, txByTxid } from '../queries/tx-facts.ts';
@@ -39,7 +40,7 @@ export const txEndpoint = readEndpoint({
   summary: 'Transaction by id',
   params: { txid: TXID },
   response: json(TX),
-  errors: ['invalid_txid', 'tx_not_found', 'block_pruned'],
+  errors: ['invalid_txid', 'tx_not_found', 'block_pruned', ...INDEX_ERRORS],
   input: txidOf,
   run(env, { txid }) {
     const { entries } = env.mempool;
@@ -69,7 +70,7 @@ export const txStatusEndpoint = readEndpoint({
   summary: 'Whether a transaction is confirmed, and in which block',
   params: { txid: TXID },
   response: json(TX_STATUS),
-  errors: ['invalid_txid', 'tx_not_found'],
+  errors: ['invalid_txid', 'tx_not_found', ...INDEX_ERRORS],
   input: txidOf,
   run: (env, { txid }) => jsonAnswer(statusOf(env, txid) ?? statusOfRecord(env, txByTxid(env, txid))),
 });
@@ -84,7 +85,7 @@ export const txsStatusEndpoint = readEndpoint({
   body: [json(t.Object({ txids: t.Array(hash(), { maxItems: 1000 }) }))],
   bodyLimit: TXIDS_BODY,
   response: json(TXS_STATUS),
-  errors: ['invalid_txid'],
+  errors: ['invalid_txid', ...INDEX_ERRORS],
   input: async ({ request }): Promise<{ txids: readonly string[] }> => ({ txids: await readTxids(request) }),
   run(env, { txids }) {
     env.expectWork(txids.length * STATUS_US);
@@ -116,7 +117,7 @@ export const txHexEndpoint = readEndpoint({
   summary: 'A transaction as hex',
   params: { txid: TXID },
   response: plainText(HEX),
-  errors: ['invalid_txid', 'tx_not_found', 'block_pruned'],
+  errors: ['invalid_txid', 'tx_not_found', 'block_pruned', ...INDEX_ERRORS],
   input: txidOf,
   run(env, { txid }) {
     const { raw, freshness } = rawTxOf(env, txid);
@@ -131,7 +132,7 @@ export const txRawEndpoint = readEndpoint({
   summary: 'A transaction as bytes',
   params: { txid: TXID },
   response: BYTES,
-  errors: ['invalid_txid', 'tx_not_found', 'block_pruned'],
+  errors: ['invalid_txid', 'tx_not_found', 'block_pruned', ...INDEX_ERRORS],
   input: txidOf,
   run(env, { txid }) {
     const { raw, freshness } = rawTxOf(env, txid);
@@ -156,7 +157,7 @@ export const txProofEndpoint = readEndpoint({
   params: { txid: TXID },
   query: { coinbase: flag('true adds the branch of the coinbase') },
   response: json(TX_PROOF),
-  errors: ['invalid_txid', 'tx_not_found', 'tx_unconfirmed', 'block_pruned'],
+  errors: ['invalid_txid', 'tx_not_found', 'tx_unconfirmed', 'block_pruned', ...INDEX_ERRORS],
   input: ({ params, query }) => ({ ...txidOf({ params }), coinbase: query.coinbase === 'true' }),
   run(env, { txid, coinbase }) {
     const { reads, tip } = env;

@@ -23,6 +23,7 @@ import { isSyncedAt } from '../queries/synced.ts';
 import type { TipView } from '../queries/tip-view.ts';
 import { WalletReaders } from '../queries/wallet-readers.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
+import type { IndexSwitches } from '../storage/index-store.ts';
 import { type Clock, hostClock, systemClock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { feesView } from '../views/rest/fees-view.ts';
@@ -92,6 +93,8 @@ export class ApiServer {
   readonly #audit: AuditLog;
   readonly #mempool: MempoolFeed;
   readonly #events: EventLog;
+  /** The indexes that are switched on. */
+  readonly #indexes: IndexSwitches;
   readonly #queries: ReadService;
   readonly #wallets: WalletReaders;
   readonly #watches: StoredWatches;
@@ -153,9 +156,11 @@ export class ApiServer {
 
     const replies = new ReplyLedger(limits.unsentReplies);
     const call = (request: Request) => this.#gate.call(request);
+    const sources = deps.sources ?? sourcesOf(options, params);
+    this.#indexes = sources.settings.indexes;
     this.#queries = new ReadService({
       options,
-      sources: deps.sources ?? sourcesOf(options, params),
+      sources,
       log,
       cache,
       replies,
@@ -236,6 +241,7 @@ export class ApiServer {
         mempool: () => this.#mempool.mirror.totals,
         sentSeq: () => this.#hub.seq,
         auditWritable: () => this.#audit.writable,
+        indexes: () => this.#indexes,
       },
       log,
       clock,
@@ -358,7 +364,7 @@ export class ApiServer {
   /** Returns the sources of the gauges that belong to a running server. */
   #gauges(): Omit<GaugeSources, 'cacheReady' | 'threads' | 'uptimeSeconds'> {
     return {
-      chain: () => this.#attachment && chainGauges(this.#attachment),
+      chain: () => this.#attachment && chainGauges(this.#attachment, this.#indexes),
       mempool: () => {
         const { totals, entries } = this.#mempool.mirror;
         return totals && { ...totals, count: entries.count };

@@ -11,7 +11,7 @@ import { openReadOnly, readSnapshot } from './database.ts';
 import { EventStore } from './event-store.ts';
 import { FilterStore } from './filter-store.ts';
 import { type HeaderRecord, HeaderStore } from './header-store.ts';
-import { IndexStore } from './index-store.ts';
+import { type IndexName, IndexStore } from './index-store.ts';
 import { MetaStore } from './meta-store.ts';
 import type { Run } from './runs/run.ts';
 import { COINS } from './runs/run-family.ts';
@@ -124,6 +124,12 @@ export class ChainReads {
   /** Lowest height from which on the active chain has all bodies and undo data; null if nothing has been pruned. */
   pruneHeight(): number | null {
     return this.meta.get('pruneHeight');
+  }
+
+  /** Whether an index has the rows of the whole active chain. Otherwise it must not be used. */
+  isCovered(index: IndexName): boolean {
+    const covered = this.indexes.covered(index);
+    return covered !== null && equalBytes(covered.hash, this.tip().hash);
   }
 
   /** Returns the encoded block; null if its body was never stored. Throws BlockPruned. */

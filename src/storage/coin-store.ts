@@ -73,11 +73,17 @@ export class CoinStore {
 
   /** Whether any output of the transaction is unspent. */
   hasAnyOf(txid: Uint8Array): boolean {
+    return this.anyOf(txid) !== null;
+  }
+
+  /** Returns an unspent output of the transaction, the first one; null without any. */
+  anyOf(txid: Uint8Array): Coin | null {
     const runs = this.#runs.runsOf(COINS).filter((run) => run.mayHold(txid));
-    if (runs.length === 0) return false;
+    if (runs.length === 0) return null;
     const low = coinKey({ txid: txid as Txid, vout: 0 });
-    for (const _ of liveEntries(runs, low, keyAfterPrefix(txid, KEY_SIZE))) return true;
-    return false;
+    for (const { bytes, from, to } of liveEntries(runs, low, keyAfterPrefix(txid, KEY_SIZE)))
+      return fromRow(coinRow(bytes, from, to));
+    return null;
   }
 
   /** Yields all coins by txid in wire order and index, the order in which Core hashes the UTXO set. */

@@ -8,7 +8,8 @@ import type { BlockHash } from '../primitives/hash.ts';
  * - address: history and coins of scripts;
  * - spender: positions of the transactions that spend outputs.
  */
-export type IndexName = 'positions' | 'tx' | 'address' | 'spender';
+export type IndexName = (typeof INDEX_NAMES)[number];
+export const INDEX_NAMES = ['positions', 'tx', 'address', 'spender'] as const;
 
 /** The indexes that an operator switches on and off. The positions are kept while any of them is on. */
 export interface IndexSwitches {

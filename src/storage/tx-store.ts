@@ -109,10 +109,12 @@ export class TxStore {
 export class TxWriter {
   readonly #txs;
   readonly #cut;
+  readonly #clear;
 
   constructor(db: Database) {
     this.#txs = new BulkInsert(db, 'txs', ['position', 'txid', 'offset', 'undo_offset']);
     this.#cut = db.prepare('DELETE FROM txs WHERE position >= ?');
+    this.#clear = db.prepare('DELETE FROM txs');
   }
 
   /** Rows come in order of position. */
@@ -127,5 +129,10 @@ export class TxWriter {
   /** Removes the transactions of the block at a height and of all after it. */
   removeFrom(height: number): void {
     this.#cut.run(txPosition(height, 0));
+  }
+
+  /** Removes all transactions; without a condition SQLite need not read the rows. */
+  removeAll(): void {
+    this.#clear.run();
   }
 }

@@ -1,17 +1,17 @@
 import { type ChainEntry, forkPoint } from '../chain/chain-entry.ts';
-import { type ParsedBlock, type ParsedTransaction, parseTransaction } from '../primitives/block.ts';
-import { positionHeight, positionIndex, type TxPosition, txPosition } from '../primitives/coin.ts';
+import { type ParsedBlock, type ParsedTransaction, parseBlock, parseTransaction } from '../primitives/block.ts';
+import { positionHeight, positionIndex } from '../primitives/coin.ts';
 import type { Txid } from '../primitives/hash.ts';
 import { headerFromBytes } from '../primitives/header.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import type { TxOutput } from '../primitives/transaction.ts';
 import { BlockPruned, type ChainReads } from '../storage/chain-reads.ts';
-import type { HistoryRecord } from '../storage/script-store.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { runInSlices, type Steps } from '../util/slices.ts';
 import { BlockPositions } from './ledger/block-positions.ts';
 import { HashFilter } from './ledger/hash-filter.ts';
 import type { Ledger, TxLocation } from './ledger/ledger.ts';
+import { type Heights, scriptHistory, spendsAt } from './script-history.ts';
 import type { WalletScripts } from './scripts/wallet-scripts.ts';
 import { TxStateCode } from './store/wallet-schema.ts';
 import type { WalletStore } from './store/wallet-store.ts';
@@ -19,7 +19,6 @@ import type { WalletChain, WalletMove } from './wallet-chain.ts';
 
 /** Time limit of one slice of catching up, milliseconds; one step may exceed it. */
 const SLICE_MS = 6;
-const HISTORY_PAGE = 1000;
 /** Twice the tolerance for block times, seconds. */
 const BIRTH_WINDOW_S = 2 * 7200;
 
@@ -34,15 +33,9 @@ export interface WalletSyncDeps {
 /** Called with the share of a scan that is done, 0 to 1. */
 export type ScanProgress = (share: number) => void;
 
-/** Heights of the first and the last block. */
-interface Heights {
-  readonly from: number;
-  readonly to: number;
-}
-
 /**
  * Keeps a wallet in step with the chain and the mempool: block by block while it is at the tip, otherwise through the
- * address index, which lists the transactions of each script.
+ * address index, which lists the transactions of each script. Without that index, all blocks in between are read.
  */
 export class WalletSync {
   readonly #deps: WalletSyncDeps;
@@ -145,18 +138,14 @@ export class WalletSync {
 
   /** Scans blocks of these heights again. */
   async rescan(from: number, to: number, { signal, progress }: { signal: AbortSignal; progress: ScanProgress }) {
-    await this.#apply(
-      await this.#collect(null, { from, to }, signal, (share) => progress(share / 2)),
-      signal,
-      (share) => progress(0.5 + share / 2),
-    );
+    await this.#find(null, { from, to }, signal, progress);
   }
 
   /** Finds the transactions of new scripts up to the last processed block. */
   async lookUpScripts(scripts: readonly Uint8Array[]): Promise<void> {
     const { store, signal } = this.#deps;
     const { height } = store.cursor()!;
-    if (scripts.length > 0) await this.#apply(await this.#collect(scripts, { from: 0, to: height }, signal), signal);
+    if (scripts.length > 0) await this.#find(scripts, { from: 0, to: height }, signal);
   }
 
   /** Adds outputs of known transactions that pay scripts added since. */
@@ -178,7 +167,7 @@ export class WalletSync {
       // Blocks from long before the keys existed contain nothing of the wallet.
       const born = store.meta('birthTime');
       if (born === null || target.time >= born - BIRTH_WINDOW_S) {
-        await this.#apply(await this.#collect(null, { from: from + 1, to: target.height }, signal), signal);
+        await this.#find(null, { from: from + 1, to: target.height }, signal);
       }
       store.writeRelaxed(() => {
         const fork = forkPoint(target, chain.tip);
@@ -237,6 +226,40 @@ export class WalletSync {
       return null;
     }
     return runInSlices(find(), { signal });
+  }
+
+  /**
+   * Finds the transactions of some scripts, with null of all the wallet's scripts, by means of the indexes. Where one of
+   * them is off or being built, the blocks are read instead.
+   */
+  async #find(
+    among: readonly Uint8Array[] | null,
+    within: Heights,
+    signal: AbortSignal,
+    progress: ScanProgress = () => {},
+  ): Promise<void> {
+    const reads = this.#deps.chain.reads();
+    const indexes = ['positions', 'tx', 'address'] as const;
+    if (!reads.snapshot(() => indexes.every((index) => reads.isCovered(index))))
+      return this.#inSlices(reads, signal, this.#scanned(reads, within, progress));
+    const places = await this.#collect(among, within, signal, (share) => progress(share / 2));
+    await this.#apply(places, signal, (share) => progress(0.5 + share / 2));
+  }
+
+  /** Applies the wallet's transactions of the stored blocks, in their order. Each makes more of them known. */
+  *#scanned(reads: ChainReads, { from, to }: Heights, progress: ScanProgress): Steps<void> {
+    for (let height = from; height <= to; height++) {
+      // The transactions of pruned blocks cannot be read.
+      if (height < (this.#deps.chain.pruneHeight ?? 0)) continue;
+      const block = reads.headers.byHeight(height);
+      // A reorganization may have made the chain shorter in between.
+      const raw = block && reads.rawBlock(block);
+      if (block && !raw) throw new Error(`the block at height ${height} is not stored`);
+      if (raw)
+        this.#scan(parseBlock(raw), { height, hash: block.hash, time: headerFromBytes(block.header).time }, true);
+      progress((height - from + 1) / (to - from + 1));
+      yield;
+    }
   }
 
   /**
@@ -302,7 +325,7 @@ export class WalletSync {
     for (let done = 0; done < pending.length; ) {
       const script = pending[done]!;
       let found = false;
-      for (const page of history(reads, script, within)) {
+      for (const page of scriptHistory(reads, script, within)) {
         found ||= page.length > 0;
         for (const { position } of page) places.add(position);
         yield;
@@ -326,7 +349,7 @@ export class WalletSync {
         yield;
         const output = this.#spentElsewhere(reads, prevout);
         if (!output) continue;
-        for (const page of history(reads, output.scriptPubKey, within)) {
+        for (const page of scriptHistory(reads, output.scriptPubKey, within)) {
           for (const { position, sent } of page) {
             if (sent < Number(output.value)) continue;
             if (spendsAt(reads, position, prevout)) places.add(position);
@@ -383,9 +406,9 @@ export class WalletSync {
     }
   }
 
-  #scan(body: ParsedBlock, { height, hash, time }: ChainEntry): void {
+  #scan(body: ParsedBlock, { height, hash, time }: Pick<ChainEntry, 'height' | 'hash' | 'time'>, old = false): void {
     for (const [index, parsed] of body.txs.entries())
-      if (this.#concerns(parsed)) this.#sync(parsed, { in: 'block', block: { height, hash, index, time } });
+      if (this.#concerns(parsed)) this.#sync(parsed, { in: 'block', block: { height, hash, index, time } }, { old });
   }
 
   #sync(parsed: ParsedTransaction, state: TxLocation, options?: { old: boolean }): void {
@@ -400,23 +423,4 @@ export class WalletSync {
       tx.inputs.some(({ prevout }) => this.#watched.has(prevout.txid))
     );
   }
-}
-
-/** Yields the history of a script in pages, oldest first; each page is read on demand. */
-function* history(reads: ChainReads, script: Uint8Array, { from, to }: Heights): Generator<readonly HistoryRecord[]> {
-  const key = reads.scripts.keyOf(script);
-  const below = txPosition(to + 1, 0);
-  for (let above = txPosition(from, 0) - 1; ; ) {
-    const page = reads.scripts.history(key, { above, below, order: 'asc', limit: HISTORY_PAGE });
-    yield page;
-    if (page.length < HISTORY_PAGE) return;
-    above = page.at(-1)!.position;
-  }
-}
-
-function spendsAt(reads: ChainReads, position: TxPosition, { txid, vout }: Outpoint): boolean {
-  const record = reads.txs.byPosition(position);
-  if (!record) return false;
-  const { tx } = parseTransaction(reads.rawTx(record).raw);
-  return tx.inputs.some(({ prevout }) => prevout.vout === vout && equalBytes(prevout.txid, txid));
 }

@@ -130,6 +130,25 @@ describe('an index that is switched off', () => {
     expectRows(node, blocksOf(chain));
   });
 
+  test('and removed has no rows, and is built from the first block when it is on again', async () => {
+    await using node = new TestNode({ indexes: ALL_INDEXES });
+    await node.take(blocksOf(chain));
+    await node.restart({ indexes: { ...ALL_INDEXES, address: false }, removeDisabledIndexes: true });
+    const state = node.state();
+    expect([state.history, state.scriptCoins]).toEqual([[], []]);
+    expect(state.txIndex.length).toBeGreaterThan(0);
+    expect(covered(node, 'address')).toBe(-1);
+    expect(covered(node, 'tx')).toBe(chain.height);
+    await node.restart({ indexes: NO_INDEXES, removeDisabledIndexes: true });
+    const { txs, txIndex } = node.state();
+    expect([txs, txIndex, dumpSpenders(node.dir)]).toEqual([[], [], []]);
+    await node.take(blocksOf(branch).slice(-15));
+    await node.restart({ indexes: ALL_INDEXES });
+    expect(node.chain.indexes.neededFrom).toBe(0);
+    build(node.chain, 1000);
+    expectRows(node, blocksOf(branch));
+  });
+
   test('removes the rows of blocks that left the chain meanwhile', async () => {
     await using node = new TestNode({ indexes: ALL_INDEXES });
     await node.take(blocksOf(chain));

@@ -15,6 +15,7 @@ import { openWriter } from '../../src/storage/chain-database.ts';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
 import { EventWriter } from '../../src/storage/event-store.ts';
 import { HeaderWriter } from '../../src/storage/header-store.ts';
+import { IndexWriter } from '../../src/storage/index-store.ts';
 import { TxWriter } from '../../src/storage/tx-store.ts';
 import { type Clock, systemClock } from '../../src/util/clock.ts';
 import { createLog, type Log } from '../../src/util/log.ts';
@@ -52,6 +53,7 @@ export class FakeNode implements NodePort {
   readonly #headers: HeaderWriter;
   readonly #events: EventWriter;
   readonly #txs: TxWriter;
+  readonly #indexes: IndexWriter;
   readonly #listeners = new Set<(update: NodeUpdate) => void>();
   readonly #peerListeners = new Set<(change: PeerChange) => void>();
 
@@ -65,6 +67,7 @@ export class FakeNode implements NodePort {
     this.#headers = new HeaderWriter(this.#db);
     this.#events = new EventWriter(this.#db);
     this.#txs = new TxWriter(this.#db);
+    this.#indexes = new IndexWriter(this.#db);
     this.mine();
     this.reads = new ChainReads(dir);
   }
@@ -150,6 +153,7 @@ export class FakeNode implements NodePort {
     this.#headers.extend(height, id, { circulating: 50 * height, utxos: height, txs: id });
     this.#txs.insertTx(txPosition(height, 0), hash, 81, 0);
     this.#txs.finish();
+    for (const name of ['positions', 'tx', 'address'] as const) this.#indexes.setCovered(name, { hash, height });
     this.tip = { height, hash };
     this.#events.insertEvent(seq, 'newBlock', { time: 1_700_000_000, height, hash: hash.toReversed().toHex(), note });
   }

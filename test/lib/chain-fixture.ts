@@ -72,6 +72,7 @@ export interface NodeOptions {
   /** Keeps block filters. */
   readonly filters?: boolean;
   readonly indexes?: IndexSwitches;
+  readonly removeDisabledIndexes?: boolean;
   readonly log?: Log;
   /** A directory to begin with a copy of. */
   readonly from?: string;
@@ -83,7 +84,10 @@ export interface NodeOptions {
 }
 
 /** Options that may change with a restart. */
-type StartOptions = Pick<NodeOptions, 'verifier' | 'coinsCacheBytes' | 'filters' | 'indexes'> & {
+type StartOptions = Pick<
+  NodeOptions,
+  'verifier' | 'coinsCacheBytes' | 'filters' | 'indexes' | 'removeDisabledIndexes'
+> & {
   /** Null switches pruning off. */
   readonly prune?: PruneOptions | null;
 };
@@ -188,7 +192,7 @@ export class TestNode implements AsyncDisposable {
     }
   }
 
-  #start({ verifier, coinsCacheBytes, filters, indexes, prune }: StartOptions = {}): Chain {
+  #start({ verifier, coinsCacheBytes, filters, indexes, removeDisabledIndexes, prune }: StartOptions = {}): Chain {
     return new Chain(
       {
         dir: this.dir,
@@ -196,6 +200,7 @@ export class TestNode implements AsyncDisposable {
         coinsCacheBytes: coinsCacheBytes ?? this.#options.coinsCacheBytes ?? 64 * 1024 * 1024,
         databaseCacheMiB: 16,
         filters: filters ?? this.#options.filters ?? false,
+        removeDisabledIndexes: removeDisabledIndexes ?? false,
         indexes: indexes ?? this.#options.indexes ?? { tx: true, address: true, spender: false },
         prune: prune === undefined ? this.#options.prune : (prune ?? undefined),
         fileLimit: this.#options.fileLimit,

@@ -76,7 +76,6 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   'getpeerinfo[].mapped_as: not here': 'no map of networks',
   'gettxoutsetinfo.total_unspendable_amount: not here': 'no index of these statistics',
   'gettxoutsetinfo.block_info: not here': 'no index of these statistics',
-  'gettxspendingprevout[].blockhash: not here': 'no index of confirmed spends',
   'getwalletinfo.warnings: ours alone': 'what an operator should know of the wallet',
 };
 

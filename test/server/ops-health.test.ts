@@ -205,11 +205,18 @@ describe('readiness', () => {
     });
   });
 
-  test('an index that lacks the tip is a fault', async () => {
+  test('an index that is more than two blocks behind degrades readiness', async () => {
     await using it = startTestApi({ overrides: RECENT_TIP });
+    it.node.mine(5);
     expect((await readyz(it)).report.checks.indexes).toMatchObject({ status: 'ok', lag: 0 });
-    it.node.reads.txs.byPosition = () => null;
-    expect((await readyz(it)).report.checks.indexes).toMatchObject({ status: 'fail' });
+    const { height, hash } = it.node.tip!;
+    for (const [lag, status] of [
+      [2, 'ok'],
+      [3, 'degraded'],
+    ] as const) {
+      it.node.reads.indexes.covered = (name) => ({ hash, height: name === 'tx' ? height - lag : height });
+      expect((await readyz(it)).report.checks.indexes).toMatchObject({ status, lag });
+    }
   });
 
   test('a check that hangs fails after its time limit, the others are reported, and simultaneous requests share the run', async () => {

@@ -53,6 +53,7 @@ export class PlainChainReads {
     };
     const reads = {
       snapshot: (read: () => unknown) => this.#snapshot(read),
+      isCovered: () => true,
       scripts,
       coins: {
         get: (outpoint: Outpoint) => {

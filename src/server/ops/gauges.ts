@@ -4,17 +4,15 @@ import type { ApiOptions } from '../../http/options.ts';
 import type { NodePort } from '../../port/node-port.ts';
 import { headerFromBytes } from '../../primitives/header.ts';
 import type { ChainReads } from '../../storage/chain-reads.ts';
+import { enabledIndexes, type IndexSwitches } from '../../storage/index-store.ts';
 import type { GaugeSources } from './metrics.ts';
 import { fileSize } from './readiness.ts';
 
 /** Returns the state of the chain for its gauges, read on one snapshot. */
-export function chainGauges({
-  node,
-  reads,
-}: {
-  readonly node: NodePort;
-  readonly reads: ChainReads;
-}): ReturnType<GaugeSources['chain']> {
+export function chainGauges(
+  { node, reads }: { readonly node: NodePort; readonly reads: ChainReads },
+  switches: IndexSwitches,
+): ReturnType<GaugeSources['chain']> {
   return reads.snapshot(() => {
     const tip = reads.tip();
     const { time, bits } = headerFromBytes(tip.header);
@@ -32,6 +30,9 @@ export function chainGauges({
       circulating: totals?.circulating ?? null,
       utxos: totals?.utxos ?? null,
       pruneHeight: reads.pruneHeight(),
+      indexHeights: enabledIndexes(switches)
+        .filter((name) => name !== 'positions')
+        .map((name) => ({ name, height: Math.max(0, reads.indexes.covered(name)?.height ?? 0) })),
     };
   });
 }

@@ -26,6 +26,8 @@ export interface GaugeSources extends NodeMetricSources {
     readonly utxos: number | null;
     /** Lowest height from which on all blocks are stored; null if none has been pruned. */
     readonly pruneHeight: number | null;
+    /** Heights of the indexes that are switched on. */
+    readonly indexHeights: readonly { readonly name: string; readonly height: number }[];
   } | null;
   /** Bytes of block and undo files. */
   blockFileBytes(): Promise<number>;
@@ -279,8 +281,8 @@ function addGauges(registry: Registry, sources: GaugeSources): void {
     registers,
     collect() {
       const now = sources.chain();
-      // Both indexes are written in the commit of each block.
-      if (now) for (const index of ['tx', 'address']) this.set({ index }, now.height);
+      this.reset();
+      for (const { name, height } of now?.indexHeights ?? []) this.set({ index: name }, height);
     },
   });
   gauge('mempool_transactions', 'Transactions in the mempool.', () => sources.mempool()?.count ?? null);

@@ -2,9 +2,9 @@ import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ApiOptions } from '../../http/options.ts';
 import type { NodePort, NodeStatus } from '../../port/node-port.ts';
-import { txPosition } from '../../primitives/coin.ts';
 import { headerFromBytes } from '../../primitives/header.ts';
 import type { ChainReads } from '../../storage/chain-reads.ts';
+import { enabledIndexes, type IndexSwitches } from '../../storage/index-store.ts';
 import { type Clock, unixSeconds } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
 
@@ -34,6 +34,8 @@ export interface ReadinessSources {
   /** Returns the number of the newest event that was passed to the WebSocket connections. */
   sentSeq(): number;
   auditWritable(): boolean;
+  /** The indexes that are switched on. */
+  indexes(): IndexSwitches;
 }
 
 type Check = () => Promise<CheckResult> | CheckResult;
@@ -130,7 +132,7 @@ export class Readiness {
       // A node of a regression test network may have no peers.
       ...(network && this.#options.network !== 'regtest' && { peers: () => checkPeers(peers) }),
       ...(mempool && { mempool: () => this.#mempool(node, mempool) }),
-      indexes: () => checkIndexes(reads),
+      indexes: () => checkIndexes(reads, this.#sources.indexes()),
       events: () => this.#events(reads),
       ...(node.status().wallets && { wallet: () => this.#wallet(node, reads) }),
       disk: () => this.#disk(),
@@ -238,13 +240,19 @@ function checkClock(offset: number): CheckResult {
   return Math.abs(offset) > CLOCK_DEGRADED_S ? { status: 'degraded', message, offset } : { status: 'ok', offset };
 }
 
-/** All indexes are written in the commit of a block, so they are complete if they hold the coinbase of the tip. */
-function checkIndexes(reads: ChainReads): CheckResult {
-  return reads.snapshot(() =>
-    reads.txs.byPosition(txPosition(reads.tip().height, 0)) === null
-      ? { status: 'fail', message: 'the tip is not in the transaction index' }
-      : { status: 'ok', lag: 0 },
-  );
+/** Number of blocks that an index may lag behind. */
+const MAX_INDEX_LAG = 2;
+
+/** An index is behind the tip while it is built in the background. */
+function checkIndexes(reads: ChainReads, switches: IndexSwitches): CheckResult {
+  return reads.snapshot(() => {
+    const { height } = reads.tip();
+    const heights = enabledIndexes(switches).map((name) => reads.indexes.covered(name)?.height ?? -1);
+    const lag = Math.max(0, ...heights.map((covered) => height - covered));
+    return lag > MAX_INDEX_LAG
+      ? { status: 'degraded', message: 'an index is being built', lag }
+      : { status: 'ok', lag };
+  });
 }
 
 /** Number of blocks that a wallet may lag behind. */

@@ -224,6 +224,34 @@ export class RunStore implements RunLists {
     this.#replaceRuns(merged);
   }
 
+  /**
+   * Removes all runs of families in a durable transaction, together with what `remove` removes. Must be called before the
+   * first merge.
+   */
+  dropFamilies(families: readonly RunFamily[], remove: () => void): void {
+    const dropped = families.flatMap((family) => this.#open.get(family)!);
+    durably(this.#db, () =>
+      this.#db
+        .transaction(() => {
+          for (const { record } of dropped) this.#writer.removeRun(record.id);
+          this.#writer.setVersion(this.#version + 1);
+          remove();
+        })
+        .immediate(),
+    );
+    this.#version++;
+    for (const { record, run } of dropped) {
+      run.close();
+      if (!record.inTable)
+        this.#dropped.push({ path: this.#path(record.id, record.family), at: this.#clock.monotonicMs() });
+    }
+    for (const family of families) {
+      this.#open.set(family, []);
+      this.#lists.delete(family);
+    }
+    this.#scheduleRemoval();
+  }
+
   /** Closes the runs. Files that left the list are removed by the next start. */
   close(): void {
     if (this.#removal !== null) clearTimeout(this.#removal);

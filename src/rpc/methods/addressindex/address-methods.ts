@@ -1,6 +1,7 @@
 import { COINBASE_MATURITY } from '../../../consensus/limits.ts';
 import { positionHeight, positionIndex, txPosition } from '../../../primitives/coin.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
+import { addressIndexOf } from '../../../queries/index-reads.ts';
 import type { ReadEnv } from '../../../queries/read-env.ts';
 import { type TxFacts, txFacts, unconfirmedFacts } from '../../../queries/tx-facts.ts';
 import { parseAddress } from '../../../script/address.ts';
@@ -101,15 +102,16 @@ export const getaddressbalance = rpcMethod({
   examples: ADDRESS_EXAMPLES,
   scope: 'read',
   run(env, given) {
-    const { reads, tip } = env;
+    const { tip } = env;
+    const scripts = addressIndexOf(env);
     let [balance, received, immature] = [0, 0, 0];
     for (const { script } of readQuestion(env, given).asked) {
       env.expectWork(0);
-      const totals = reads.scripts.totals(script);
+      const totals = scripts.totals(script);
       if (totals === null) continue;
       balance += Number(totals.received - totals.sent);
       received += Number(totals.received);
-      immature += reads.scripts.coinbaseValueFrom(totals.key, tip.height - COINBASE_MATURITY + 2);
+      immature += scripts.coinbaseValueFrom(totals.key, tip.height - COINBASE_MATURITY + 2);
     }
     return { balance, balance_immature: immature, balance_spendable: balance - immature, received };
   },
@@ -268,16 +270,16 @@ export const getaddressmempool = rpcMethod({
 });
 
 /** Returns the positions of the transactions that touch a script between two heights, both included. */
-function historyOf({ reads, expectWork }: ReadEnv, script: Uint8Array, start: number | null, end: number | null) {
+function historyOf(env: ReadEnv, script: Uint8Array, start: number | null, end: number | null) {
+  const { expectWork } = env;
+  const scripts = addressIndexOf(env);
   expectWork(0);
-  const totals = reads.scripts.totals(script);
+  const totals = scripts.totals(script);
   if (totals === null) return [];
   expectWork(totals.txs * 2);
   const above = txPosition(start ?? 0, 0) - 1;
   const below = end === null ? END : txPosition(end + 1, 0);
-  return reads.scripts
-    .history(totals.key, { above, below, order: 'asc', limit: totals.txs })
-    .map(({ position }) => position);
+  return scripts.history(totals.key, { above, below, order: 'asc', limit: totals.txs }).map(({ position }) => position);
 }
 
 /** Returns the spends from a script and the payments to it of one transaction, spends first. */

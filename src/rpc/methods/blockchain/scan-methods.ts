@@ -12,12 +12,12 @@ import { array, optional, textParam } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, coinAmount, hashStr, hexStr, int, nil, num, obj, str } from '../../engine/schema.ts';
 import { expandScanObject, SCAN_OBJECTS } from './scan-objects.ts';
-import { coinsOfScript, type FoundCoin } from './script-coins.ts';
+import { coinsOfScripts, type FoundCoin } from './script-coins.ts';
 
 export const scantxoutset = rpcMethod({
   name: 'scantxoutset',
   category: 'blockchain',
-  help: 'Returns the unspent outputs of descriptors. The address index finds them by their scripts, so that no scan has to be watched or aborted.',
+  help: 'Returns the unspent outputs of descriptors. The address index finds them by their scripts, so that no scan has to be watched or aborted; without it, all coins are read.',
   params: [
     textParam('action', { note: 'start to search; abort and status are accepted and never find a scan.' }),
     optional(
@@ -85,9 +85,11 @@ function scan(env: ReadEnv, objects: readonly RpcValue[]) {
       if (!scripts.has(hex)) scripts.set(hex, { script, desc: inferDescriptor(script, known, params).toString() });
     }
   }
-  const found = [...scripts.values()].flatMap(({ script, desc }) =>
-    [...coinsOfScript(env, script)].map((coin) => ({ ...coin, desc })),
-  );
+  const wanted = new Map(Array.from(scripts, ([hex, { script }]) => [hex, script]));
+  const found = Array.from(coinsOfScripts(env, wanted), (coin) => ({
+    ...coin,
+    desc: scripts.get(coin.script.toHex())!.desc,
+  }));
   found.sort((a, b) => compareBytes(a.txid, b.txid) || a.vout - b.vout);
   return {
     success: true,

@@ -11,6 +11,9 @@ import {
 } from '../../../mempool/relatives.ts';
 import { virtualSize } from '../../../policy/virtual-size.ts';
 import { hashToHex, type Txid } from '../../../primitives/hash.ts';
+import type { Outpoint } from '../../../primitives/outpoint.ts';
+import { isIndexReady } from '../../../queries/index-reads.ts';
+import type { ReadEnv } from '../../../queries/read-env.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, type RpcObject } from '../../engine/json.ts';
 import { JsonText, type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
@@ -156,7 +159,7 @@ export const getmempoolcluster = nodeMethod({
 export const gettxspendingprevout = nodeMethod({
   name: 'gettxspendingprevout',
   category: 'blockchain',
-  help: 'Returns the transactions in the mempool that spend the given outputs.',
+  help: 'Returns the transactions that spend the given outputs: those of the mempool and, with the spender index (index.spender), those of the chain.',
   params: [
     array('outputs', (value) => value, {
       oneline: '[{"txid":"hex","vout":n},...]',
@@ -168,7 +171,7 @@ export const gettxspendingprevout = nodeMethod({
         'options',
         {
           mempool_only: bool(
-            'if false, an output that the mempool does not spend fails the call, since there is no txospenderindex',
+            'if false, outputs that the mempool does not spend are looked up in the spender index, which is needed then; true by default unless index.spender is on',
           ),
           return_spending_tx: bool('adds the spending transactions as hex; false by default'),
         },
@@ -181,8 +184,9 @@ export const gettxspendingprevout = nodeMethod({
     obj({
       txid: hashStr('transaction of the output'),
       vout: int('index of the output'),
-      spendingtxid: maybe(hashStr('absent if the mempool does not spend the output')),
+      spendingtxid: maybe(hashStr('absent if the output is unspent')),
       spendingtx: maybe(hexStr('only with return_spending_tx')),
+      blockhash: maybe(hashStr('block of a confirmed spending transaction')),
     }),
   ),
   examples: [
@@ -190,7 +194,7 @@ export const gettxspendingprevout = nodeMethod({
     example([[{ txid: EXAMPLE.txid, vout: 0 }], { return_spending_tx: true }]),
   ],
   scope: 'read',
-  run({ mempool }, outputs, given: RpcObject) {
+  async run({ mempool, settings, read }, outputs, given: RpcObject) {
     if (outputs.length === 0) return rpcFail('invalidParameter', 'Invalid parameter, outputs are missing');
     checkMembers(given, { mempool_only: 'bool', return_spending_tx: 'bool' });
     const wholeTx = member(given, 'return_spending_tx') === true;
@@ -202,21 +206,48 @@ export const gettxspendingprevout = nodeMethod({
       return { txid, vout };
     });
     const found = asked.map((prevout) => ({ ...prevout, slot: mempool.entries.spender(prevout) }));
-    if (member(given, 'mempool_only') === false && found.some(({ slot }) => slot < 0))
-      return rpcFail(
-        'misc',
-        'Mempool lacks a relevant spend, and txospenderindex is unavailable.',
-        'feature_disabled',
-        { feature: 'spender_index' },
-      );
-    return found.map(({ txid, vout, slot }) => ({
+    const views = found.map(({ txid, vout, slot }) => ({
       txid: hashToHex(txid),
       vout,
       ...(slot >= 0 && { spendingtxid: hashToHex(mempool.entries.txid(slot)) }),
       ...(slot >= 0 && wholeTx && { spendingtx: mempool.entries.raw(slot).toHex() }),
     }));
+    const mempoolOnly = member(given, 'mempool_only') ?? !settings.indexes.spender;
+    const unresolved = mempoolOnly === true ? [] : found.filter(({ slot }) => slot < 0);
+    if (unresolved.length === 0) return views;
+    const spends = await read((env) => confirmedSpends(env, unresolved, wholeTx));
+    let next = 0;
+    return views.map((view, i) => (found[i]!.slot < 0 ? { ...view, ...spends[next++] } : view));
   },
 });
+
+/** Microseconds to find and read a spending transaction. */
+const SPENDER_US = 60;
+
+/** Returns the confirmed spending transactions of outputs in their order; an empty object for an unspent one. */
+function confirmedSpends(env: ReadEnv, outpoints: readonly Outpoint[], wholeTx: boolean): object[] {
+  const { reads } = env;
+  if (!isIndexReady(env, 'spender'))
+    return rpcFail(
+      'misc',
+      'Mempool lacks a relevant spend, and txospenderindex is unavailable.',
+      env.settings.indexes.spender ? 'index_not_ready' : 'feature_disabled',
+      { feature: 'spender_index' },
+    );
+  env.expectWork(outpoints.length * SPENDER_US);
+  return outpoints.map((outpoint) => {
+    env.expectWork(0);
+    const position = reads.spenders.spenderOf(outpoint);
+    if (position === null) return {};
+    const record = reads.txs.byPosition(position)!;
+    const { block, raw } = reads.rawTx(record);
+    return {
+      spendingtxid: hashToHex(record.txid),
+      ...(wholeTx && { spendingtx: raw.toHex() }),
+      blockhash: hashToHex(block.hash),
+    };
+  });
+}
 
 export const prioritisetransaction = nodeMethod({
   name: 'prioritisetransaction',

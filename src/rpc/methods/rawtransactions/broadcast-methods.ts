@@ -5,9 +5,12 @@ import { feeForSize, feeratePerKvB } from '../../../policy/feerate.ts';
 import { isChildWithParentsTree, MAX_PACKAGE_COUNT } from '../../../policy/packages.ts';
 import type { Amount } from '../../../primitives/amount.ts';
 import { type ParsedTransaction, parseTransaction } from '../../../primitives/block.ts';
+import type { Txid } from '../../../primitives/hash.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
 import { checkNotSyncing } from '../../../queries/broadcast.ts';
 import { rejectionView } from '../../../queries/broadcast-reply.ts';
+import { isIndexReady } from '../../../queries/index-reads.ts';
+import type { ReadEnv } from '../../../queries/read-env.ts';
 import { vsizeOf } from '../../../queries/tx-facts.ts';
 import { DecodeError, hexToBytes } from '../../../util/bytes.ts';
 import { RPC_ERROR } from '../../../util/rpc-error-codes.ts';
@@ -48,7 +51,7 @@ export const sendrawtransaction = nodeMethod({
     const { ctx, read } = env;
     const tx = decode(hex, 'TX decode failed. Make sure the tx has at least one input.');
     checkInSync(env);
-    const confirmed = () => read(({ reads }) => reads.txs.byTxid(tx.txid) !== null);
+    const confirmed = () => read((reading) => isConfirmed(reading, tx.txid));
     if (await confirmed()) return alreadyConfirmed();
     const limits = { maxFeerate: maxFeerate === 0n ? null : Number(maxFeerate), maxBurn: Number(maxBurn) };
     const result = await ctx.node().call('broadcast', tx.raw, limits);
@@ -64,6 +67,11 @@ export const sendrawtransaction = nodeMethod({
     throw rejectionError(result, tx);
   },
 });
+
+/** Whether a transaction is in the active chain. Without the transaction index, only while an output of it is unspent. */
+function isConfirmed(env: ReadEnv, txid: Txid): boolean {
+  return isIndexReady(env, 'tx') ? env.reads.txs.byTxid(txid) !== null : env.reads.coins.hasAnyOf(txid);
+}
 
 function alreadyConfirmed(): never {
   return rpcFail('alreadyInChain', 'Transaction outputs already in utxo set');

@@ -1,8 +1,9 @@
 import { parentsOf } from '../../../mempool/relatives.ts';
 import { positionHeight } from '../../../primitives/coin.ts';
 import { type BlockHash, hashToHex, type Txid } from '../../../primitives/hash.ts';
-import { parsedBlock } from '../../../queries/block-body.ts';
+import { blockTxids, parsedBlock } from '../../../queries/block-body.ts';
 import { headerTime } from '../../../queries/block-facts.ts';
+import { indexState, isIndexReady, txIndexOf } from '../../../queries/index-reads.ts';
 import { encodeMerkleBlock, readMerkleBlock } from '../../../queries/merkle-block.ts';
 import type { ReadEnv } from '../../../queries/read-env.ts';
 import { blockTxFacts, type TxFacts, txFacts, unconfirmedFacts } from '../../../queries/tx-facts.ts';
@@ -84,6 +85,17 @@ export const getrawtransaction = rpcMethod({
 });
 
 function confirmed(env: ReadEnv, txid: Txid): { facts: TxFacts; block: HeaderRecord } {
+  const { enabled, synced } = indexState(env, 'tx');
+  if (!enabled)
+    return notFound(
+      'No such mempool transaction. Use -txindex or provide a block hash to enable blockchain transaction queries',
+      'feature_disabled',
+    );
+  if (!synced)
+    return notFound(
+      'No such mempool transaction. Blockchain transactions are still in the process of being indexed',
+      'index_not_ready',
+    );
   const record = env.reads.txs.byTxid(txid) ?? notFound('No such mempool or blockchain transaction');
   const facts = txFacts(env, record);
   return { facts, block: facts.place!.block };
@@ -95,7 +107,7 @@ function inBlock(env: ReadEnv, txid: Txid, blockHash: BlockHash): { facts: TxFac
     reads.headers.byHash(blockHash) ?? rpcFail('invalidAddressOrKey', 'Block hash not found', 'block_not_found');
   if (!block.stats) return rpcFail('misc', 'Block not available', 'block_not_found');
   if (!block.body) return rpcFail('misc', 'Block not available', 'block_pruned', { pruneHeight: reads.pruneHeight() });
-  const record = reads.txs.byTxid(txid);
+  const record = isIndexReady(env, 'tx') ? reads.txs.byTxid(txid) : null;
   if (record && reads.headers.isActive(block) && positionHeight(record.position) === block.height)
     return { facts: txFacts(env, record), block };
   const found = blockTxFacts(env, block, parsedBlock(env, block), null).find(({ parsed }) =>
@@ -104,8 +116,11 @@ function inBlock(env: ReadEnv, txid: Txid, blockHash: BlockHash): { facts: TxFac
   return { facts: found ?? notFound('No such transaction found in the provided block'), block };
 }
 
-function notFound(message: string): never {
-  return rpcFail('invalidAddressOrKey', `${message}. Use gettransaction for wallet transactions.`, 'tx_not_found');
+function notFound(
+  message: string,
+  code: 'tx_not_found' | 'feature_disabled' | 'index_not_ready' = 'tx_not_found',
+): never {
+  return rpcFail('invalidAddressOrKey', `${message}. Use gettransaction for wallet transactions.`, code);
 }
 
 /** Microseconds per transaction of a merkle tree. */
@@ -143,7 +158,7 @@ export const gettxoutproof = rpcMethod({
     const block = blockHash ? findBlock(env, blockHash) : blockOfAny(env, txids);
     checkBody(env, block);
     env.expectWork(block.stats!.txCount * LEAF_US);
-    const all = reads.headers.isActive(block) ? reads.txs.txidsOfBlock(block.height) : parsedBlock(env, block).txids;
+    const all = blockTxids(env, { block, inActiveChain: reads.headers.isActive(block) });
     const matches = Array.from({ length: all.length / 32 }, (_, i) =>
       wanted.has(hashToHex(all.subarray(i * 32, i * 32 + 32))),
     );
@@ -157,9 +172,16 @@ export const gettxoutproof = rpcMethod({
   },
 });
 
-function blockOfAny({ reads }: ReadEnv, txids: readonly Txid[]): HeaderRecord {
+/** Returns the block of the first transaction that is found: with an unspent output, or by the transaction index. */
+function blockOfAny(env: ReadEnv, txids: readonly Txid[]): HeaderRecord {
+  const { reads } = env;
   for (const txid of txids) {
-    const record = reads.txs.byTxid(txid);
+    const coin = reads.coins.anyOf(txid);
+    if (coin) return reads.headers.byHeight(positionHeight(coin.position))!;
+  }
+  const txs = txIndexOf(env);
+  for (const txid of txids) {
+    const record = txs.byTxid(txid);
     if (record) return reads.headers.byHeight(positionHeight(record.position))!;
   }
   return rpcFail('invalidAddressOrKey', 'Transaction not yet in block', 'tx_not_found');

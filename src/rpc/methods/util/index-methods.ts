@@ -1,5 +1,6 @@
 import { type BlockHash, hashToHex } from '../../../primitives/hash.ts';
 import { filterBytes, filterIndexState } from '../../../queries/filter-reads.ts';
+import { indexState } from '../../../queries/index-reads.ts';
 import { hasFailed } from '../../../storage/header-store.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { rpcMethod } from '../../engine/method.ts';
@@ -41,7 +42,7 @@ export const getblockfilter = rpcMethod({
 export const getindexinfo = rpcMethod({
   name: 'getindexinfo',
   category: 'util',
-  help: 'Returns the state of the transaction index and the filter index. The address index is not listed.',
+  help: 'Returns the state of the indexes that are switched on. The address index is not listed, since Bitcoin Core has none.',
   params: [optional(textParam('index_name', { note: 'Index to describe; all indexes if it is empty.' }), '')],
   result: mapOf(
     'index',
@@ -51,11 +52,15 @@ export const getindexinfo = rpcMethod({
   scope: 'read',
   run(env, name) {
     const filters = filterIndexState(env);
+    const shown = (state: { height: number; synced: boolean }) => ({
+      synced: state.synced,
+      best_block_height: Math.max(0, state.height),
+    });
+    const [tx, spender] = [indexState(env, 'tx'), indexState(env, 'spender')];
     const all = {
-      txindex: { synced: true, best_block_height: env.tip.height },
-      ...(filters && {
-        'basic block filter index': { synced: filters.synced, best_block_height: Math.max(0, filters.height) },
-      }),
+      ...(tx.enabled && { txindex: shown(tx) }),
+      ...(filters && { 'basic block filter index': shown(filters) }),
+      ...(spender.enabled && { txospenderindex: shown(spender) }),
     };
     return name === '' ? all : Object.fromEntries(Object.entries(all).filter(([index]) => index === name));
   },

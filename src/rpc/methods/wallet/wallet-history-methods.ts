@@ -177,7 +177,7 @@ export const abandontransaction = nodeMethod({
 export const rescanblockchain = nodeMethod({
   name: 'rescanblockchain',
   category: 'wallet',
-  help: 'Searches the chain again for transactions of the wallet, by means of the address index.',
+  help: 'Searches the chain again for transactions of the wallet, by means of the address index, or block by block without it.',
   params: [
     optional(integerParam('start_height', { note: 'First height.' }), 0),
     optional(integerParam('stop_height', { note: 'Last height; the tip by default.' }), null),

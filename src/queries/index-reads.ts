@@ -1,0 +1,71 @@
+import { fail } from '../http/errors.ts';
+import type { IndexName, IndexSwitches } from '../storage/index-store.ts';
+import type { ScriptStore } from '../storage/script-store.ts';
+import type { TxStore } from '../storage/tx-store.ts';
+import type { ReadEnv } from './read-env.ts';
+
+/** What the state of the indexes follows from. */
+export type IndexEnv = Pick<ReadEnv, 'reads' | 'tip' | 'settings'>;
+
+export interface IndexState {
+  readonly enabled: boolean;
+  /** Height up to which it has its rows; -1 without any. */
+  readonly height: number;
+  /** Whether it covers the whole chain. Otherwise it must not be used, since its answers would be incomplete. */
+  readonly synced: boolean;
+}
+
+/** Codes of the errors of `requireIndex`. */
+export const INDEX_ERRORS = ['feature_disabled', 'index_not_ready'] as const;
+
+const TITLES: Readonly<Record<keyof IndexSwitches, string>> = {
+  tx: 'transaction index',
+  address: 'address index',
+  spender: 'spender index',
+};
+
+/** Returns the state of an index, which needs that of the positions as well. */
+export function indexState({ reads, settings }: IndexEnv, name: keyof IndexSwitches): IndexState {
+  const parts: readonly IndexName[] = [name, 'positions'];
+  return {
+    enabled: settings.indexes[name],
+    height: Math.min(...parts.map((part) => reads.indexes.covered(part)?.height ?? -1)),
+    synced: parts.every((part) => reads.isCovered(part)),
+  };
+}
+
+/** Whether an index is switched on and covers the chain. */
+export function isIndexReady(env: IndexEnv, name: keyof IndexSwitches): boolean {
+  const { enabled, synced } = indexState(env, name);
+  return enabled && synced;
+}
+
+/** Throws `feature_disabled` if an index is switched off, and `index_not_ready` while it does not cover the chain. */
+export function requireIndex(env: IndexEnv, name: keyof IndexSwitches): void {
+  const { enabled, height, synced } = indexState(env, name);
+  if (!enabled)
+    fail('feature_disabled', `this needs the ${TITLES[name]}: index.${name} is off`, { feature: `${name}_index` });
+  if (!synced)
+    fail('index_not_ready', `the ${TITLES[name]} is being built`, {
+      index: name,
+      height: Math.max(0, height),
+      tipHeight: env.tip.height,
+    });
+}
+
+/** Returns the transaction index. Throws as `requireIndex` does. */
+export function txIndexOf(env: IndexEnv): TxStore {
+  requireIndex(env, 'tx');
+  return env.reads.txs;
+}
+
+/** Returns the address index. Throws as `requireIndex` does. */
+export function addressIndexOf(env: IndexEnv): ScriptStore {
+  requireIndex(env, 'address');
+  return env.reads.scripts;
+}
+
+/** Returns the positions of transactions in blocks of the active chain; null if they do not cover it. */
+export function positionsOf({ reads }: Pick<ReadEnv, 'reads'>): TxStore | null {
+  return reads.isCovered('positions') ? reads.txs : null;
+}
