@@ -35,6 +35,9 @@ const ROOMS = [
 /** Rooms that stand side by side: none of them may import another. */
 const SIBLINGS = ['rest', 'rpc', 'ws'];
 
+/** Folders of one room, of which the first may not import the second. */
+const FOLDERS = [['src/rpc/engine/', 'src/rpc/methods/']] as const;
+
 // The configuration stands beside the order: only those who compose the program see it.
 const CONFIG_IMPORTS = ['config', 'params', 'util'];
 const CONFIG_IMPORTED_BY = ['main.ts', 'cli', 'node', 'config'];
@@ -94,6 +97,8 @@ function wrongRelative(path: string, room: string, specifier: string): string | 
   if (!/\.[a-z]+$/.test(target)) return 'has no file extension';
   const to = roomOf(target);
   if (to === null) return 'belongs to no room of src/';
+  const folders = FOLDERS.find(([below, above]) => path.startsWith(below) && target.startsWith(above));
+  if (folders) return `${folders[0]} stands below ${folders[1]}`;
   if (room === 'config') return CONFIG_IMPORTS.includes(to) ? null : `config may not import ${to}`;
   if (to === 'config') return CONFIG_IMPORTED_BY.includes(room) ? null : `${room} may not import config`;
   if (room !== to && SIBLINGS.includes(room) && SIBLINGS.includes(to)) return `${room} stands beside ${to}`;
