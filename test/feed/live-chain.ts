@@ -66,7 +66,7 @@ export class LiveChain implements AsyncDisposable {
   }
 
   async client(headers: Record<string, string> = KEY): Promise<WsClient> {
-    const client = new WsClient(this.api.url, headers);
+    const client = new WsClient(this.api.url, { headers });
     await client.opened;
     return client;
   }

@@ -4,7 +4,15 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { directoryWith } from '../lib/chain-directory.ts';
 import { differences, dumpState } from '../lib/chain-state.ts';
-import { cleanUpAfterTests, copyDatadir, Program, runProgram, startNode, tempDir } from '../lib/node-process.ts';
+import {
+  cleanUpAfterTests,
+  copyDatadir,
+  Program,
+  runProgram,
+  startNode,
+  tempDir,
+  WITH_WALLET,
+} from '../lib/node-process.ts';
 import { recentChain, tipHash } from '../lib/sample-chains.ts';
 
 cleanUpAfterTests();
@@ -71,7 +79,7 @@ test('kill -9 at several moments of a reindex is completed by the next one', asy
 
 test('a reindex keeps wallets, keys and event numbers, and rejects cursors of the old history', async () => {
   const at = copyDatadir(await datadir);
-  let node = await startNode({ datadir: at });
+  let node = await startNode({ datadir: at, args: [WITH_WALLET] });
   const address = await node.api.rpc<string>('getnewaddress');
   const events = () =>
     node.api.json<{ items: { data: { seq: number } }[]; lastCursor: string }>('/api/events?after=0&limit=1000');
@@ -80,7 +88,7 @@ test('a reindex keeps wallets, keys and event numbers, and rejects cursors of th
   const kept = readdirSync(join(at, 'regtest/wallets'));
   expect((await runProgram(reindex(at))).status).toBe(0);
   expect(readdirSync(join(at, 'regtest/wallets'))).toEqual(kept);
-  node = await startNode({ datadir: at });
+  node = await startNode({ datadir: at, args: [WITH_WALLET] });
   expect(await node.api.rpc('getaddressinfo', [address])).toMatchObject({ ismine: true });
   expect(await node.api.rpc('getbestblockhash')).toBe(tipHash(chain));
   const after = await events();

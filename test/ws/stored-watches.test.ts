@@ -296,7 +296,7 @@ test('an event waits until all that is stored is known', async () => {
   const { id } = rows.upsert('static', [row(40_000, `s${ALICE.scriptPubKey.toHex()}`)])[0]!;
   rows.close();
   it.attach();
-  using client = new WsClient(it.api.url, BEARER);
+  using client = new WsClient(it.api.url, { headers: BEARER });
   await client.opened;
   expect(it.api.context.watches.isLoaded).toBe(false);
   const from = madeUpCoin('p2wpkh', 5_0000_0000n);

@@ -27,7 +27,7 @@ class Stream implements AsyncDisposable {
   }
 
   async client(headers: Record<string, string> = BEARER): Promise<WsClient> {
-    const client = new WsClient(this.it.api.url, headers);
+    const client = new WsClient(this.it.api.url, { headers });
     if (!(await client.opened)) throw new Error('refused');
     return client;
   }
@@ -284,7 +284,7 @@ describe('what operators see', () => {
     const clock = new ManualClock(Date.now());
     await using it = startTestApi({ clock });
     const { node } = it;
-    using client = new WsClient(it.api.url, BEARER);
+    using client = new WsClient(it.api.url, { headers: BEARER });
     await client.opened;
     const statuses = () => client.received.filter(({ type }) => type === 'syncStatus').map(({ data }) => data);
     await client.ask('subscribe', { events: ['syncStatus'], replace: true });

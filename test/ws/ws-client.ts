@@ -13,13 +13,14 @@ export class WsClient implements Disposable {
   #waiting: (() => void)[] = [];
 
   /** `url` is that of the HTTP listener. */
-  constructor(url: string, headers: Record<string, string>) {
-    this.socket = new WebSocket(`${url.replace('http', 'ws')}/ws`, { headers } as unknown as string[]);
+  constructor(url: string, options: { headers?: Record<string, string>; protocols?: string[] }) {
+    this.socket = new WebSocket(`${url.replace('http', 'ws')}/ws`, options as unknown as string[]);
     const opened = Promise.withResolvers<boolean>();
     const closed = Promise.withResolvers<{ code: number; reason: string }>();
     this.opened = opened.promise;
     this.closed = closed.promise;
     this.socket.onopen = () => opened.resolve(true);
+    this.socket.onerror = () => opened.resolve(false);
     this.socket.onclose = ({ code, reason }) => {
       opened.resolve(false);
       closed.resolve({ code, reason });
@@ -46,6 +47,13 @@ export class WsClient implements Disposable {
       await this.until(at + 1);
       if (passes(this.received[at]!)) return this.received[at]!;
     }
+  }
+
+  /** Sends any message and waits for the next one that arrives. */
+  async exchange(message: unknown): Promise<Message> {
+    const before = this.received.length;
+    this.send(message);
+    return (await this.until(before + 1))[before]!;
   }
 
   /** Sends a message and waits for its reply, found by its id. */

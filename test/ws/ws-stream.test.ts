@@ -2,54 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { issueKey } from '../../src/auth/issue-key.ts';
 import { BEARER, STATIC_KEY, startTestApi, type TestApi } from '../lib/api-fixture.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
+import { WsClient } from './ws-client.ts';
 
-interface Message {
-  type: string;
-  id?: string | number;
-  data: Record<string, unknown>;
-}
-
-/** A client that keeps what it receives in order. */
-class Client {
-  readonly socket: WebSocket;
-  readonly received: Message[] = [];
-  readonly opened: Promise<boolean>;
-  readonly closed: Promise<{ code: number; reason: string }>;
-  #waiting: (() => void)[] = [];
-
-  constructor(it: TestApi, options: { headers?: Record<string, string>; protocols?: string[] } = { headers: BEARER }) {
-    this.socket = new WebSocket(`${it.api.url.replace('http', 'ws')}/ws`, options as unknown as string[]);
-    const opened = Promise.withResolvers<boolean>();
-    const closed = Promise.withResolvers<{ code: number; reason: string }>();
-    this.opened = opened.promise;
-    this.closed = closed.promise;
-    this.socket.onopen = () => opened.resolve(true);
-    this.socket.onerror = () => opened.resolve(false);
-    this.socket.onclose = ({ code, reason }) => {
-      opened.resolve(false);
-      closed.resolve({ code, reason });
-    };
-    this.socket.onmessage = ({ data }) => {
-      this.received.push(JSON.parse(String(data)));
-      for (const wake of this.#waiting.splice(0)) wake();
-    };
-  }
-
-  send(message: unknown): void {
-    this.socket.send(typeof message === 'string' ? message : JSON.stringify(message));
-  }
-
-  async until(count: number): Promise<Message[]> {
-    while (this.received.length < count) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    return this.received;
-  }
-
-  async ask(message: unknown): Promise<Message> {
-    const before = this.received.length;
-    this.send(message);
-    return (await this.until(before + 1))[before]!;
-  }
-}
+const clientOf = (it: TestApi, options: ConstructorParameters<typeof WsClient>[1] = { headers: BEARER }) =>
+  new WsClient(it.api.url, options);
 
 const upgradeHeaders = {
   connection: 'Upgrade',
@@ -77,10 +33,10 @@ describe('connecting', () => {
       expect(await reply.json()).toMatchObject({ error: { code } });
     }
     expect((await it.get(`/ws?key=${STATIC_KEY}`, { headers: upgradeHeaders })).status).toBe(401);
-    const byHeader = new Client(it);
+    const byHeader = clientOf(it);
     expect(await byHeader.opened).toBe(true);
     expect(byHeader.socket.protocol).toBe('');
-    const byProtocol = new Client(it, { protocols: ['obverse.events.v1', `bearer.${STATIC_KEY}`] });
+    const byProtocol = clientOf(it, { protocols: ['obverse.events.v1', `bearer.${STATIC_KEY}`] });
     expect(await byProtocol.opened).toBe(true);
     expect(byProtocol.socket.protocol).toBe('obverse.events.v1');
   });
@@ -97,11 +53,11 @@ describe('connecting', () => {
     await using it = startTestApi({
       overrides: { ws: { auth: 'public' }, limits: { wsPerKey: 2, wsAnonymousPerIp: 1 } },
     });
-    for (const _ of [1, 2]) expect(await new Client(it).opened).toBe(true);
+    for (const _ of [1, 2]) expect(await clientOf(it).opened).toBe(true);
     const refused = await it.get('/ws', { headers: { ...upgradeHeaders, ...BEARER } });
     expect(refused.status).toBe(429);
     expect(await refused.json()).toMatchObject({ error: { code: 'too_many_connections' } });
-    expect(await new Client(it, {}).opened).toBe(true);
+    expect(await clientOf(it, {}).opened).toBe(true);
     expect((await it.get('/ws', { headers: upgradeHeaders })).status).toBe(429);
   });
 });
@@ -110,7 +66,7 @@ describe('the default stream', () => {
   test('is newBlock from now on, without a greeting, in order and with what REST shows', async () => {
     await using it = startTestApi();
     it.node.mine(3);
-    const client = new Client(it);
+    const client = clientOf(it);
     await client.opened;
     it.node.mine(2);
     it.node.emit('blockDisconnected', { height: 9 });
@@ -129,7 +85,7 @@ describe('the default stream', () => {
 
   test('many clients all receive everything', async () => {
     await using it = startTestApi({ overrides: { limits: { wsPerKey: 60 } } });
-    const clients = Array.from({ length: 50 }, () => new Client(it));
+    const clients = Array.from({ length: 50 }, () => clientOf(it));
     await Promise.all(clients.map(({ opened }) => opened));
     for (let i = 0; i < 20; i++) it.node.mine(50);
     for (const client of clients) {
@@ -141,7 +97,7 @@ describe('the default stream', () => {
   test('a client that pauses reading receives everything later, and delays no other client', async () => {
     await using it = startTestApi();
     const lazy = await lazyClient(it);
-    const eager = new Client(it);
+    const eager = clientOf(it);
     await eager.opened;
     const note = 'n'.repeat(20_000);
     for (let i = 0; i < 10; i++) it.node.mine(50, note + Math.random());
@@ -167,14 +123,14 @@ describe('the default stream', () => {
 describe('messages', () => {
   test('ping, status and the order of replies', async () => {
     await using it = startTestApi();
-    const client = new Client(it);
+    const client = clientOf(it);
     await client.opened;
-    expect(await client.ask({ type: 'ping', id: 'a', data: { mine: 1 } })).toMatchObject({
+    expect(await client.exchange({ type: 'ping', id: 'a', data: { mine: 1 } })).toMatchObject({
       type: 'pong',
       id: 'a',
       data: { mine: 1, seq: 1, height: 0, time: expect.any(Number) },
     });
-    expect(await client.ask({ type: 'status' })).toMatchObject({
+    expect(await client.exchange({ type: 'status' })).toMatchObject({
       type: 'status',
       data: {
         seq: 1,
@@ -189,29 +145,29 @@ describe('messages', () => {
 
   test('a node with an old tip does not say that it is in sync', async () => {
     await using it = startTestApi({ overrides: { ready: { maxTipAge: 3600 } } });
-    const client = new Client(it);
+    const client = clientOf(it);
     await client.opened;
-    expect(await client.ask({ type: 'status' })).toMatchObject({ data: { synced: false } });
+    expect(await client.exchange({ type: 'status' })).toMatchObject({ data: { synced: false } });
   });
 
   // JSON.stringify takes seconds for thirty thousand nested lists, during which no request is served.
   test('deep nesting is refused before it is parsed', async () => {
     await using it = startTestApi();
-    const client = new Client(it);
+    const client = clientOf(it);
     await client.opened;
     for (const [open, close] of [
       ['[', ']'],
       ['{"a":', '}'],
     ] as const) {
       const nested = (depth: number) => `{"type":"ping","data":${open.repeat(depth)}1${close.repeat(depth)}}`;
-      expect(await client.ask(nested(400))).toMatchObject({ type: 'pong' });
-      expect(await client.ask(nested(10_000))).toMatchObject({ type: 'error', data: { code: 'invalid_message' } });
+      expect(await client.exchange(nested(400))).toMatchObject({ type: 'pong' });
+      expect(await client.exchange(nested(10_000))).toMatchObject({ type: 'error', data: { code: 'invalid_message' } });
     }
   });
 
   test('errors do not close the connection, ten in a row do', async () => {
     await using it = startTestApi();
-    const client = new Client(it);
+    const client = clientOf(it);
     await client.opened;
     const wrong = [
       '{',
@@ -223,7 +179,7 @@ describe('messages', () => {
       '{"type":"ping","id":{}}',
     ];
     const codes: unknown[] = [];
-    for (const text of wrong) codes.push((await client.ask(text)).data.code);
+    for (const text of wrong) codes.push((await client.exchange(text)).data.code);
     expect(codes).toEqual([
       'invalid_message',
       'invalid_message',
@@ -233,22 +189,22 @@ describe('messages', () => {
       'invalid_parameter',
       'invalid_message',
     ]);
-    expect((await client.ask({ type: 'ping' })).type).toBe('pong');
+    expect((await client.exchange({ type: 'ping' })).type).toBe('pong');
     for (let i = 0; i < 10; i++) client.send('{');
     expect((await client.closed).code).toBe(4400);
   });
 
   test('binary frames, too large ones and too many are refused with their codes', async () => {
     await using it = startTestApi({ overrides: { limits: { wsMessagesPer10s: 5 } } });
-    const binary = new Client(it);
+    const binary = clientOf(it);
     await binary.opened;
     binary.socket.send(Uint8Array.of(1));
     expect((await binary.closed).code).toBe(1003);
-    const large = new Client(it);
+    const large = clientOf(it);
     await large.opened;
     large.send('x'.repeat(65 * 1024));
     expect((await large.closed).code).toBe(1009);
-    const busy = new Client(it);
+    const busy = clientOf(it);
     await busy.opened;
     for (let i = 0; i < 6; i++) busy.send({ type: 'ping' });
     expect((await busy.closed).code).toBe(4029);
@@ -256,18 +212,18 @@ describe('messages', () => {
 
   test('subscribe and unsubscribe choose the events', async () => {
     await using it = startTestApi();
-    const client = new Client(it);
+    const client = clientOf(it);
     await client.opened;
-    const ack = await client.ask({ type: 'subscribe', data: { events: ['blockDisconnected'], replace: true } });
+    const ack = await client.exchange({ type: 'subscribe', data: { events: ['blockDisconnected'], replace: true } });
     expect(ack).toMatchObject({ type: 'ack', data: { events: ['blockDisconnected'] } });
     it.node.mine();
     it.node.emit('blockDisconnected', { height: 1 });
     expect((await client.until(2))[1]).toMatchObject({ type: 'blockDisconnected', data: { height: 1 } });
-    expect(await client.ask({ type: 'subscribe', data: { events: ['weather'] } })).toMatchObject({
+    expect(await client.exchange({ type: 'subscribe', data: { events: ['weather'] } })).toMatchObject({
       type: 'error',
       data: { code: 'invalid_parameter' },
     });
-    expect(await client.ask({ type: 'unsubscribe', data: { events: ['blockDisconnected'] } })).toMatchObject({
+    expect(await client.exchange({ type: 'unsubscribe', data: { events: ['blockDisconnected'] } })).toMatchObject({
       data: { events: [] },
     });
   });
@@ -275,7 +231,7 @@ describe('messages', () => {
   test('resume replays the log behind a number, then goes on live', async () => {
     await using it = startTestApi();
     const last = it.node.mine(700);
-    const client = new Client(it);
+    const client = clientOf(it);
     await client.opened;
     client.send({ type: 'resume', id: 2, data: { after: 1 } });
     const messages = await client.until(701);
@@ -283,7 +239,7 @@ describe('messages', () => {
     it.node.mine();
     await client.until(702);
     expect(messages.slice(1).map(({ data }) => data.height)).toEqual(Array.from({ length: 701 }, (_, i) => i + 1));
-    expect(await client.ask({ type: 'resume', data: { after: last + 1000 } })).toMatchObject({
+    expect(await client.exchange({ type: 'resume', data: { after: last + 1000 } })).toMatchObject({
       data: { code: 'resume_unavailable' },
     });
   });
@@ -292,7 +248,7 @@ describe('messages', () => {
     await using it = startTestApi();
     it.node.mine(20);
     it.node.prune(5);
-    const client = new Client(it);
+    const client = clientOf(it);
     await client.opened;
     client.send({ type: 'resume', data: { after: 3 } });
     const messages = await client.until(7);
@@ -304,13 +260,13 @@ describe('messages', () => {
 
   test('without a key there is the default stream and nothing else', async () => {
     await using it = startTestApi({ overrides: { ws: { auth: 'public' } } });
-    const client = new Client(it, {});
+    const client = clientOf(it, {});
     await client.opened;
     for (const message of [
       { type: 'resume', data: { after: 0 } },
       { type: 'subscribe', data: { events: ['reorg'] } },
     ])
-      expect(await client.ask(message)).toMatchObject({ type: 'error', data: { code: 'insufficient_scope' } });
+      expect(await client.exchange(message)).toMatchObject({ type: 'error', data: { code: 'insufficient_scope' } });
     it.node.mine();
     expect((await client.until(3))[2]).toMatchObject({ type: 'newBlock' });
   });
@@ -321,13 +277,13 @@ describe('endings', () => {
     await using it = startTestApi();
     const { key, record } = issueKey(it.api.auth.store!, { label: '', scopes: ['read'] }, 1);
     it.api.auth.keysChanged();
-    const mine = new Client(it, { headers: { authorization: `Bearer ${key}` } });
-    const other = new Client(it);
+    const mine = clientOf(it, { headers: { authorization: `Bearer ${key}` } });
+    const other = clientOf(it);
     expect([await mine.opened, await other.opened]).toEqual([true, true]);
     it.api.auth.store!.revokeKey(record.id, 2);
     it.api.auth.keysChanged();
     expect((await mine.closed).code).toBe(4001);
-    expect((await other.ask({ type: 'ping' })).type).toBe('pong');
+    expect((await other.exchange({ type: 'ping' })).type).toBe('pong');
     const stopped = it.api.stop('test');
     expect((await other.closed).code).toBe(1001);
     await stopped;
@@ -338,7 +294,7 @@ describe('endings', () => {
     await using it = startTestApi({ clock, overrides: { ws: { sweepMs: 20 } } });
     const silent = await lazyClient(it);
     silent.listen();
-    const lively = new Client(it);
+    const lively = clientOf(it);
     await lively.opened;
     clock.advance(31_000);
     await sweep(it);
@@ -346,7 +302,7 @@ describe('endings', () => {
     await sweep(it);
     clock.advance(31_000);
     await silent.ended;
-    expect((await lively.ask({ type: 'ping' })).type).toBe('pong');
+    expect((await lively.exchange({ type: 'ping' })).type).toBe('pong');
   });
 });
 
@@ -361,7 +317,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 
 /** The server checks its connections every few seconds; a heartbeat shows that it just has. */
 async function sweep(it: TestApi): Promise<void> {
-  const watcher = new Client(it);
+  const watcher = clientOf(it);
   await watcher.opened;
   watcher.send({ type: 'subscribe', data: { events: ['heartbeat'] } });
   await watcher.until(2);
