@@ -18,7 +18,7 @@ export interface ChainCommit {
 }
 
 /** Payload of `newBlock` in the event log. Amounts are satoshis, times are Unix seconds. */
-function newBlockEvent(
+export function newBlockEvent(
   entry: ChainEntry,
   facts: {
     stats: BodyStats;
@@ -61,7 +61,12 @@ function newBlockEvent(
 }
 
 /** Payload of `blockDisconnected`. `depth` counts from the old tip, which has depth 1. */
-function blockDisconnectedEvent(entry: ChainEntry, txids: readonly string[], depth: number, time: number): object {
+export function blockDisconnectedEvent(
+  entry: ChainEntry,
+  txids: readonly string[],
+  depth: number,
+  time: number,
+): object {
   return {
     time,
     hash: hashToHex(entry.hash),

@@ -8,6 +8,7 @@ export const COMMANDS: CommandTable = {
     summary: 'build database and indexes again from the block files, then stop',
     load: () => import('./reindex-command.ts'),
   },
+  verify: { summary: 'check the data of a stopped node for damage', load: () => import('./verify-command.ts') },
   probe: { summary: 'check whether a running node is live or ready', load: () => import('./probe-command.ts') },
   key: { summary: 'create, list, restrict, rotate and revoke API keys', load: () => import('./key-command.ts') },
   audit: { summary: 'show and verify the audit log', load: () => import('./audit-command.ts') },

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { directoryWith } from '../lib/chain-directory.ts';
@@ -123,3 +123,79 @@ test('a reindex without block files changes nothing', async () => {
   ]);
   expect(existsSync(folderOf(at))).toBe(false);
 });
+
+describe('verify', () => {
+  const verify = async (at: string, ...more: string[]) => {
+    const result = await runProgram(['verify', ...settings(at), '--json', ...more]);
+    return { ...result, report: result.stdout === '' ? null : (JSON.parse(result.stdout) as VerifyOutput) };
+  };
+
+  test('names one flipped bit in each kind of file, and reindex repairs all of them', async () => {
+    const big = recentChain(104, { bigAt: 102, spacing: 600 });
+    const file = join(tempDir(), 'blocks.dat');
+    big.writeBootstrap(file);
+    const at = tempDir();
+    const withFilters = '--index.filter=true';
+    expect((await runProgram(['import', ...settings(at), withFilters, file])).status).toBe(0);
+    const folder = folderOf(at);
+    const state = dumpState(folder);
+    const utxoSet = await coinsHash(at);
+    expect(await verify(at)).toMatchObject({ status: 0, report: { clean: true, level: 'full', height: 104 } });
+
+    const [run] = readdirSync(join(folder, 'runs')).sort();
+    const damaged = [`runs/${run}`, 'blocks/rev00000.dat', 'filters/flt00000.dat'];
+    for (const name of damaged) flipBit(join(folder, name), 45);
+    const db = new Database(join(folder, 'chain.db'));
+    db.run('UPDATE chain SET utxos = utxos + 4 WHERE height = 104');
+    db.run('UPDATE runs SET image = ? WHERE id = (SELECT max(id) FROM runs WHERE image IS NOT NULL)', [
+      new Uint8Array(200),
+    ]);
+    db.close();
+    const before = readFileSync(join(folder, 'chain.db'));
+    for (const level of ['quick', 'full']) {
+      const { status, report, stderr } = await verify(at, '--level', level);
+      expect([status, report!.clean]).toEqual([1, false]);
+      const files = new Set(report!.findings.map((finding) => finding.file));
+      expect([...files].sort()).toEqual([...damaged, 'chain.db'].map((name) => join(folder, name)).sort());
+      expect(stderr).toEndWith('obverse: damage found: run obverse reindex\n');
+    }
+    expect(readFileSync(join(folder, 'chain.db')).equals(before)).toBe(true);
+    expect((await runProgram([...reindex(at), withFilters])).status).toBe(0);
+    expect(await verify(at)).toMatchObject({ status: 0, report: { clean: true, total: 0 } });
+    expect(differences(dumpState(folder), state)).toEqual([]);
+    expect(await coinsHash(at)).toBe(utxoSet);
+  });
+
+  test('gives exit status 2 for a directory in use, without a chain, or in an unfinished reindex', async () => {
+    const at = copyDatadir(await datadir);
+    const node = await startNode({ datadir: at });
+    expect(await verify(at)).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('is in use by another process'),
+    });
+    await node.stop();
+    expect(await verify(tempDir())).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('chain.db does not exist: there is nothing to verify'),
+    });
+    writeFileSync(join(folderOf(at), 'reindex'), 'building\n');
+    expect(await verify(at)).toMatchObject({ status: 2, stderr: expect.stringContaining('was interrupted') });
+    expect(await verify(at, '--level', 'deep')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('--level is quick or full, not deep'),
+    });
+  });
+});
+
+interface VerifyOutput {
+  readonly clean: boolean;
+  readonly findings: readonly { readonly file: string }[];
+}
+
+/** The hash of the UTXO set, as the node reports it. */
+async function coinsHash(at: string): Promise<string> {
+  const node = await startNode({ datadir: at, args: ['--index.filter=true'] });
+  const { hash_serialized_3: hash } = await node.api.rpc<{ hash_serialized_3: string }>('gettxoutsetinfo');
+  await node.stop();
+  return hash;
+}

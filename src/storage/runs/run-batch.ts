@@ -84,6 +84,14 @@ export class RunBatch {
     this.#ends[this.#count++] = valueEnd;
   }
 
+  /** Calls `visit` with each entry, in the order in which they were added. The value is `values` from `from` to `to`. */
+  visitEntries(
+    visit: (removed: boolean, keys: Uint8Array, keyAt: number, values: Uint8Array, from: number, to: number) => void,
+  ): void {
+    for (let n = 0; n < this.#count; n++)
+      visit(this.#removed[n] === 1, this.#keys, n * this.family.keySize, this.#values, this.#from(n), this.#ends[n]!);
+  }
+
   /** Adds the entries to a run in the order of their keys. What cancels within the batch is left out. */
   writeTo(builder: RunBuilder): void {
     const { keySize } = this.family;

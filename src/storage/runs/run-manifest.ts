@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { DecodeError } from '../../util/bytes.ts';
 import { RUN_FAMILIES, type RunFamily } from './run-family.ts';
 
 /**
@@ -42,7 +43,7 @@ export function countRunFiles(chainDir: string): number {
 
 function familyOf(code: number): RunFamily {
   const family = RUN_FAMILIES.find((known) => known.code === code);
-  if (family === undefined) throw new Error(`the database has runs of an unknown family ${code}`);
+  if (family === undefined) throw new DecodeError(`the database has runs of an unknown family ${code}`);
   return family;
 }
 
@@ -89,7 +90,7 @@ export class RunManifest {
   /** Returns the bytes of a run that its row holds. */
   image(id: number): Uint8Array {
     const row = this.#image.get(id);
-    if (!row?.image) throw new Error(`run ${id} is not in the database`);
+    if (!row?.image) throw new DecodeError(`run ${id} is not in the database`);
     return row.image;
   }
 }

@@ -41,14 +41,30 @@ export function* liveEntries(
   }
 }
 
-/** Yields all entries of the state in the order of their keys, reading many pages at once. */
-export function* allLiveEntries(runs: readonly Run[]): Generator<LiveEntry> {
+/** Returns a scan of all entries of runs, which reads many pages at once. `runs`: the youngest first. */
+function scanAll(runs: readonly Run[]): MergeScan {
   const cursors = runs.toReversed().map((run) => {
     const cursor = new RunCursor(run, true);
     cursor.seekFirst();
     return cursor;
   });
-  const scan = new MergeScan(cursors);
+  return new MergeScan(cursors);
+}
+
+/**
+ * Yields all that remains when the entries of all runs are merged, in the order of keys. Intact runs leave one addition
+ * of each key of the state, and no removal.
+ */
+export function* mergedEntries(runs: readonly Run[]): Generator<LiveEntry & { readonly removed: boolean }> {
+  const scan = scanAll(runs);
+  while (scan.next())
+    for (const { removed, bytes, from, to } of scan.entries)
+      yield { keys: scan.keys, keyAt: scan.keyAt, removed, bytes, from, to };
+}
+
+/** Yields all entries of the state in the order of their keys, reading many pages at once. */
+export function* allLiveEntries(runs: readonly Run[]): Generator<LiveEntry> {
+  const scan = scanAll(runs);
   while (scan.next()) {
     const last = scan.entries.at(-1)!;
     if (!last.removed) yield { keys: scan.keys, keyAt: scan.keyAt, bytes: last.bytes, from: last.from, to: last.to };
