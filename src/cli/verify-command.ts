@@ -49,11 +49,13 @@ Exit status: 0 no damage, 1 damage found or interrupted, 2 the data directory or
   },
 };
 
-function linesOf({ level, height, hash, findings, total }: VerifyReport): string[] {
+function linesOf({ level, height, hash, findings, total, rowsCompared }: VerifyReport): string[] {
   const lines = findings.map(findingLine);
   if (total > findings.length) lines.push(`and ${total - findings.length} more`);
   const tip = hash === null ? 'the tip cannot be read' : `tip at height ${height}, ${hash}`;
   lines.push(`${level} check: ${total === 0 ? 'no damage' : `${total} finding${total === 1 ? '' : 's'}`}; ${tip}`);
+  if (level === 'full' && !rowsCompared)
+    lines.push('coins and indexes were not compared with the blocks: blocks are pruned, or other data is damaged');
   return lines;
 }
 

@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { readAddons } from '../crypto/addon-file.ts';
 import { recordFileName, recordFileNumbers } from '../storage/block-files.ts';
 import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
+import { openReadOnly } from '../storage/database.ts';
+import { MetaStore } from '../storage/meta-store.ts';
 import { beginReindex, finishReindex } from '../storage/reindex-folder.ts';
 import { hostClock } from '../util/clock.ts';
 import { stderrLog } from '../util/log.ts';
@@ -12,7 +15,7 @@ import { lockDirectory } from './lock.ts';
 import { Node } from './node.ts';
 import { reindexBlocks } from './reindex/reindex-blocks.ts';
 import type { ReindexOptions, ReindexResult } from './reindex/reindex-types.ts';
-import { findGenesis, type StoredBlocks, scanStoredBlocks } from './reindex/stored-blocks.ts';
+import { findGenesis, type RecordedBlocks, scanStoredBlocks } from './reindex/stored-blocks.ts';
 import { storageProblem } from './storage-problem.ts';
 
 /**
@@ -36,6 +39,10 @@ export async function runReindex(config: Config, options: ReindexOptions): Promi
     if (missing >= 0)
       throw new OperatorError(
         `${recordFileName(blocks, 'blk', missing)} is missing, as after pruning: the chain cannot be built again without its blocks; ${syncAgainAdvice(config.chainDir)}`,
+      );
+    if (hasPrunedBlocks(config.chainDir))
+      throw new OperatorError(
+        `blocks of ${config.chainDir} have been pruned, and a reindex needs all of them: remove ${config.chainDir} and sync again; wallets and keys are stored elsewhere and are kept`,
       );
     return await reindex(config, blocks, options);
   } catch (error) {
@@ -68,7 +75,7 @@ async function reindex(config: Config, blocks: string, options: ReindexOptions):
 }
 
 /** Returns the blocks of the files; null after an abort. Throws OperatorError if they hold none of this network. */
-async function scanFiles(config: Config, blocks: string, { signal }: ReindexOptions): Promise<StoredBlocks | null> {
+async function scanFiles(config: Config, blocks: string, { signal }: ReindexOptions): Promise<RecordedBlocks | null> {
   const params = paramsOfConfig(config);
   const scan = scanStoredBlocks(blocks, params);
   for (;;) {
@@ -79,5 +86,22 @@ async function scanFiles(config: Config, blocks: string, { signal }: ReindexOpti
       return value;
     }
     await new Promise(setImmediate);
+  }
+}
+
+/** Whether block files were removed: the database says so, or, where it cannot be read, the first file is missing. */
+function hasPrunedBlocks(chainDir: string): boolean {
+  if (recordFileNumbers(join(chainDir, 'blocks'), 'blk')[0] !== 0) return true;
+  const database = join(chainDir, 'chain.db');
+  if (!existsSync(database)) return false;
+  try {
+    const db = openReadOnly(database, 1);
+    try {
+      return (new MetaStore(db).get('pruneHeight') ?? 0) > 0;
+    } finally {
+      db.close();
+    }
+  } catch {
+    return false;
   }
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Chain } from '../../src/chain/chain.ts';
 import { reindexBlocks } from '../../src/node/reindex/reindex-blocks.ts';
 import type { ReindexResult } from '../../src/node/reindex/reindex-types.ts';
-import { findGenesis, type StoredBlocks, scanStoredBlocks } from '../../src/node/reindex/stored-blocks.ts';
+import { findGenesis, type RecordedBlocks, scanStoredBlocks } from '../../src/node/reindex/stored-blocks.ts';
 import type { NetworkParams } from '../../src/params/network-params.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import { beginReindex, finishReindex } from '../../src/storage/reindex-folder.ts';
@@ -10,7 +10,7 @@ import { hostClock } from '../../src/util/clock.ts';
 import { inlineVerifier, silentLog } from './chain-fixture.ts';
 
 /** Finds the blocks in the block files of a folder. */
-export function storedBlocks(dir: string, params: NetworkParams = regtest): StoredBlocks {
+export function storedBlocks(dir: string, params: NetworkParams = regtest): RecordedBlocks {
   const scan = scanStoredBlocks(join(dir, 'blocks'), params);
   for (;;) {
     const { done, value } = scan.next();

@@ -19,6 +19,7 @@ import {
 import { type FilterRecord, FilterStore } from '../../storage/filter-store.ts';
 import { type BodyStats, type HeaderRecord, HeaderStore } from '../../storage/header-store.ts';
 import { IndexStore } from '../../storage/index-store.ts';
+import { MetaStore } from '../../storage/meta-store.ts';
 import type { RunLists } from '../../storage/runs/run-lists.ts';
 import { TxStore } from '../../storage/tx-store.ts';
 import { openUndo } from '../../storage/undo-record.ts';
@@ -103,7 +104,11 @@ class BlockPass {
   #circulating = 0;
   #utxos = 0;
   #txCount = 0;
-  /** Whether all active blocks so far were intact; otherwise totals cannot be derived. */
+  /** Whether the totals up to the block before are known. */
+  #totalsKnown = true;
+  /** Blocks below this height may have been pruned. */
+  readonly #pruneHeight: number;
+  /** Whether all active blocks so far could be visited. */
   complete = true;
 
   constructor(checks: BlockChecks) {
@@ -120,6 +125,7 @@ class BlockPass {
     this.#headers = new HeaderStore(db);
     this.#txs = new TxStore(db, runs);
     this.#filters = new FilterStore(db, chainDir);
+    this.#pruneHeight = new MetaStore(db).get('pruneHeight') ?? 0;
     const covered = new IndexStore(db).covered('positions');
     const entry = covered && checks.headers.tree.findEntry(covered.hash);
     this.#positionsUpTo = entry && checks.headers.active[entry.height] === entry ? entry.height : -1;
@@ -129,7 +135,13 @@ class BlockPass {
     const { findings, visit } = this.#checks;
     const { height } = entry;
     const record = this.#record(entry);
-    if (record !== null && (record.body === null || record.undo === null))
+    const missing = record !== null && (record.body === null || record.undo === null);
+    if (missing && height < this.#pruneHeight && record.stats !== null && record.fees !== null) {
+      this.complete = false;
+      this.#adoptTotals(height);
+      return;
+    }
+    if (missing)
       findings.addFinding(
         this.#database,
         `table headers, row ${entry.id}`,
@@ -140,6 +152,7 @@ class BlockPass {
     const undo = block && this.#undo(record, block);
     if (block === null || undo === null) {
       this.complete = false;
+      this.#totalsKnown = false;
       return;
     }
     this.#checkTotals(block, undo, height);
@@ -281,8 +294,16 @@ class BlockPass {
       findings.addFinding(file, part, 'it is not the filter of its block', height);
   }
 
+  /** Continues with the stored totals of a block that has been pruned. */
+  #adoptTotals(height: number): void {
+    const totals = this.#headers.totals(height);
+    this.#circulating = totals?.circulating ?? 0;
+    this.#utxos = totals?.utxos ?? 0;
+    this.#txCount = totals?.txs ?? 0;
+  }
+
   #checkTotals(block: ParsedBlock, undo: Uint8Array, height: number): void {
-    if (!this.complete) return;
+    if (!this.#totalsKnown) return;
     if (height > 0) {
       const { valueChange, utxoChange } = utxoGrowth(block, undo);
       this.#circulating += valueChange;

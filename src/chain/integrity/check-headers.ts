@@ -11,8 +11,9 @@ import type { ChainEntry } from '../chain-entry.ts';
 import { HeaderTree } from '../header-tree.ts';
 import type { Findings } from './findings.ts';
 
-const ALL_STATUS_BITS = Object.values(HeaderStatus).reduce<number>((all, bit) => all | bit, 0);
 const FAILED_BITS = HeaderStatus.FAILED | HeaderStatus.FAILED_PARENT | HeaderStatus.INVALIDATED;
+/** Bits of a row; the others are in memory only. */
+const STORED_BITS = HeaderStatus.HAVE_BLOCK | HeaderStatus.HAVE_UNDO | FAILED_BITS;
 const ROWS_AT_ONCE = 1000;
 
 /** The headers and the active chain, as far as their rows are intact. */
@@ -91,13 +92,13 @@ function headerProblem(
 
 function statusProblem({ status, body, undo, stats, fees }: HeaderRecord, { parent }: ChainEntry): string | null {
   const has = (bit: number) => (status & bit) !== 0;
-  if ((status & ~ALL_STATUS_BITS) !== 0) return `status ${status} has unknown bits`;
+  if ((status & ~STORED_BITS) !== 0) return `status ${status} has unknown bits`;
   if (has(HeaderStatus.HAVE_BLOCK) !== (body !== null) || (body !== null && stats === null))
     return `status ${status} and the position of the block differ`;
   if (has(HeaderStatus.HAVE_UNDO) !== (undo !== null) || (undo !== null && fees === null))
     return `status ${status} and the position of the undo data differ`;
-  // Undo data is stored when all scripts of a block are valid.
-  if (has(HeaderStatus.HAVE_UNDO) && has(HeaderStatus.FAILED)) return `status ${status} is both valid and invalid`;
+  // Fees are stored when all scripts of a block are valid.
+  if (fees !== null && has(HeaderStatus.FAILED)) return `status ${status} is both valid and invalid`;
   if (parent !== null && (parent.status & FAILED_BITS) !== 0 && !has(FAILED_BITS))
     return `status ${status} is valid, and that of the parent is not`;
   return null;

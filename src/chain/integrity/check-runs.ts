@@ -70,6 +70,7 @@ function* checkPages(
         run.verifyPage(at, page);
         return true;
       });
+      if (intact === null) content?.skip();
       const problem = intact === null ? null : (content?.addPage(at, page) ?? null);
       if (problem !== null) findings.addFinding(file, `${part}, page ${at}`, problem);
     }
@@ -96,6 +97,7 @@ class ContentCheck {
 
   /** Returns what is wrong with a page whose checksum is right; null if nothing is. */
   addPage(number: number, page: Uint8Array): string | null {
+    if (this.#broken) return null;
     const { family } = this.#run;
     const { keySize, filterSize } = family;
     const decoded = this.#decoded;
@@ -115,6 +117,11 @@ class ContentCheck {
       this.#entries++;
     }
     return null;
+  }
+
+  /** Ends the check, since sums and order of what follows a damaged page are not known. */
+  skip(): void {
+    this.#broken = true;
   }
 
   /** Returns what is wrong with the run as a whole; null if nothing is. */

@@ -11,12 +11,14 @@ export interface Finding {
   readonly problem: string;
 }
 
-/** Findings that are kept; further ones are counted. */
-const FINDINGS_KEPT = 200;
+/** Findings of one file and in all that are kept, so that each damaged file is named; further ones are counted. */
+const KEPT_PER_FILE = 50;
+const FINDINGS_KEPT = 1000;
 
 /** Collects what the checks find. */
 export class Findings {
   readonly list: Finding[] = [];
+  readonly #perFile = new Map<string, number>();
   #total = 0;
 
   get total(): number {
@@ -25,7 +27,10 @@ export class Findings {
 
   addFinding(file: string, part: string, problem: string, height: number | null = null): void {
     this.#total++;
-    if (this.list.length < FINDINGS_KEPT) this.list.push({ file, part, height, problem });
+    const count = this.#perFile.get(file) ?? 0;
+    if (count >= KEPT_PER_FILE || this.list.length >= FINDINGS_KEPT) return;
+    this.#perFile.set(file, count + 1);
+    this.list.push({ file, part, height, problem });
   }
 
   /** Runs a check; an error of reading becomes a finding. Returns null then. */

@@ -32,6 +32,8 @@ export interface VerifyReport {
   readonly findings: readonly Finding[];
   /** Number of all findings, of which only the first are listed. */
   readonly total: number;
+  /** Whether coins and indexes were derived from the blocks and compared. */
+  readonly rowsCompared: boolean;
 }
 
 export interface VerifyProgress {
@@ -66,6 +68,7 @@ export function* verifyFolder(
       hash: tip === undefined ? null : hashToHex(tip.hash),
       findings: findings.list,
       total: findings.total,
+      rowsCompared: verify.rowsCompared,
     };
   } finally {
     db?.close();
@@ -74,6 +77,7 @@ export function* verifyFolder(
 
 class FolderCheck {
   headers: CheckedHeaders | null = null;
+  rowsCompared = false;
   readonly #chainDir: string;
   readonly #database: string;
   readonly #params: NetworkParams;
@@ -153,6 +157,7 @@ class FolderCheck {
         onRead,
       });
       const complete = yield* this.#run('the rows of blocks', blocks, false);
+      this.rowsCompared = rows !== null && complete;
       if (rows !== null && complete) yield* this.#compareRows(db, headers, rows, runs);
     } finally {
       runs.close();

@@ -8,7 +8,7 @@ import { bytesToHex } from '../../util/bytes.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { ImportOptions } from '../import-types.ts';
 import type { DamagedBlock, ReindexResult } from './reindex-types.ts';
-import type { StoredBlocks } from './stored-blocks.ts';
+import type { RecordedBlocks } from './stored-blocks.ts';
 
 /** Headers that are submitted at once. */
 const HEADERS_PER_CALL = 2000;
@@ -22,7 +22,7 @@ const PROGRESS_INTERVAL_MS = 200;
 export async function reindexBlocks(
   chain: Chain,
   dir: string,
-  stored: StoredBlocks,
+  stored: RecordedBlocks,
   { signal, progress }: ImportOptions,
   clock: Clock,
 ): Promise<Omit<ReindexResult, 'continued'>> {
@@ -42,7 +42,7 @@ export async function reindexBlocks(
 class ReindexRun {
   readonly #chain: Chain;
   readonly #blocksDir: string;
-  readonly #stored: StoredBlocks;
+  readonly #stored: RecordedBlocks;
   readonly #clock: Clock;
   readonly #reader: RecordReader;
   readonly #startedAt: number;
@@ -60,7 +60,7 @@ class ReindexRun {
   #bytes = 0;
   #reportedAt = 0;
 
-  constructor(chain: Chain, dir: string, stored: StoredBlocks, clock: Clock) {
+  constructor(chain: Chain, dir: string, stored: RecordedBlocks, clock: Clock) {
     this.#chain = chain;
     this.#blocksDir = join(dir, 'blocks');
     this.#stored = stored;

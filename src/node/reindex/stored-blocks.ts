@@ -27,7 +27,7 @@ export interface UnreadableRange {
 }
 
 /** The blocks that block files hold, by the order of the files: headers and positions, in packed arrays. */
-export class StoredBlocks {
+export class RecordedBlocks {
   readonly unreadable: UnreadableRange[] = [];
   #headers = new Uint8Array(HEADER_SIZE * 1024);
   /** File, offset and size of each. */
@@ -77,8 +77,8 @@ export class StoredBlocks {
  * record counts if its magic is that of the network and its header has a valid proof of work, so its body may still be
  * damaged. After damage the search goes on at the next magic.
  */
-export function* scanStoredBlocks(dir: string, { magic, consensus }: NetworkParams): Generator<void, StoredBlocks> {
-  const found = new StoredBlocks();
+export function* scanStoredBlocks(dir: string, { magic, consensus }: NetworkParams): Generator<void, RecordedBlocks> {
+  const found = new RecordedBlocks();
   for (const file of recordFileNumbers(dir, 'blk')) {
     const scan = new FileScan(recordFileName(dir, 'blk', file), magic, consensus.powLimit);
     try {
@@ -92,7 +92,7 @@ export function* scanStoredBlocks(dir: string, { magic, consensus }: NetworkPara
 }
 
 /** Returns where an intact record of the genesis block is; null without one. */
-export function findGenesis(dir: string, params: NetworkParams, stored: StoredBlocks): FilePosition | null {
+export function findGenesis(dir: string, params: NetworkParams, stored: RecordedBlocks): FilePosition | null {
   const genesis = genesisBlock(params);
   const reader = new RecordReader(dir, 'blk');
   try {
@@ -124,7 +124,7 @@ class FileScan {
     this.#size = fstatSync(this.#fd).size;
   }
 
-  addBlocks(file: number, found: StoredBlocks): void {
+  addBlocks(file: number, found: RecordedBlocks): void {
     /** End of the last record, and offset from which a record may begin if it was no intact one. */
     let end = 0;
     let from = 0;
@@ -171,7 +171,7 @@ class FileScan {
   }
 
   /** Adds a range unless it is filled with zeros. */
-  #addUnreadable(from: number, to: number, found: StoredBlocks): void {
+  #addUnreadable(from: number, to: number, found: RecordedBlocks): void {
     for (let at = from; at < to; at += WINDOW)
       if (
         this.#read(at)
