@@ -19,7 +19,7 @@ const ENTRIES_PER_RUN = 1_000_000;
 /** Scripts whose keys are in memory at once, 10 bytes each. */
 const SCRIPTS_PER_PASS = 16_000_000;
 /** Rows between two reports of progress. */
-const REPORT_ROWS = 1 << 14;
+const REPORT_ROWS = 1 << 12;
 
 export interface RowConversion {
   readonly salt: Uint8Array;

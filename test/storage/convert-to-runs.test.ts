@@ -125,7 +125,7 @@ describe('a chain of schema version 1', () => {
   });
 });
 
-const ROWS = 60_000;
+const ROWS = 20_000;
 
 /** A database of schema version 1 with so many rows that a conversion can be interrupted; they are of no chain. */
 function largeOldDirectory(): string {
