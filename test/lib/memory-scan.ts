@@ -59,7 +59,7 @@ function placesOf(starts: Uint8Array, buffer: Uint8Array, end: number): number[]
   return places;
 }
 
-/** Not those of the program's own file that nobody can write to, which are most of it. */
+/** Without the read-only mappings of the program's own file, which are most of it. */
 function* readableRanges(pid: number): Generator<[number, number]> {
   const program = readlinkSync(`/proc/${pid}/exe`);
   for (const line of readFileSync(`/proc/${pid}/maps`, 'latin1').split('\n')) {

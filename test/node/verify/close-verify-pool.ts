@@ -5,7 +5,7 @@ import { VerifyPool } from '../../../src/node/verify/verify-pool.ts';
  */
 const FIRST_MS = 35;
 const LAST_MS = 75;
-/** Of the four threads, each is at another moment of its start. */
+/** The four threads of a pool are at different moments of their start anyway. */
 const STEP_MS = 4;
 
 for (let ms = FIRST_MS; ms <= LAST_MS; ms += STEP_MS) {
