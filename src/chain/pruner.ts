@@ -8,7 +8,7 @@ import type { ChainStore } from './chain-store.ts';
 import type { HeaderTree } from './header-tree.ts';
 
 /** Number of blocks up to the tip that are kept for a reorganization (Core's MIN_BLOCKS_TO_KEEP). */
-export const MIN_BLOCKS_TO_KEEP = 288;
+const MIN_BLOCKS_TO_KEEP = 288;
 /** Blocks that are kept below the lowest one that a lock names, for a reorganization (Core's PRUNE_LOCK_BUFFER). */
 const LOCK_BUFFER = 10;
 /** Growth of the files after which the target is checked again, and the room that is left for it, bytes. */

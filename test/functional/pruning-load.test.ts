@@ -35,7 +35,7 @@ test('replies made while files are removed are whole or 410, never another error
   };
   const clients = [1, 1000, 2000, 3000, 4000, 5000].map(client);
   for (let height = 110; height <= 280; height += 10) {
-    // The clients get a turn between two removals.
+    // Replies are made between two removals, too.
     const before = counts.get(200)!;
     await node.until('replies', () => (counts.get(200) ?? 0) > (before ?? 0) + 20);
     await node.api.rpc('pruneblockchain', [height]);

@@ -327,7 +327,7 @@ describe('peers of a pruned node', () => {
     expect(await other.closed).not.toContain('block');
   });
 
-  test('are not told of blocks that may soon be gone (getblocks)', async () => {
+  test('receive no announcement of blocks that may soon be pruned (getblocks)', async () => {
     const peer = await TestPeer.join(address);
     peer.send('getblocks', {
       version: 70016,

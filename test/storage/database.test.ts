@@ -27,7 +27,7 @@ const KINDS: Readonly<Record<string, { open: Open; ofChain: boolean; version: nu
   'chain.db': {
     open: (identity) => openWriter(path, identity, 1),
     ofChain: true,
-    version: 2,
+    version: 3,
     advice: 'run obverse reindex, or remove DIR and sync again; wallets and keys are stored elsewhere and are kept',
   },
   'node.db': {
