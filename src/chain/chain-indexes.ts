@@ -18,7 +18,7 @@ import { spenderKeys } from '../storage/spender-store.ts';
 import { TxWriter } from '../storage/tx-store.ts';
 import { type ChainEntry, forkPoint } from './chain-entry.ts';
 import type { SealedChange } from './connect-block.ts';
-import type { StoredBlocks } from './filter-index.ts';
+import type { CommittedBlocks } from './filter-index.ts';
 
 /** Limits of one job of the background build, which bound its memory and the time of its transaction. */
 const JOB_BYTES = 24 * 1024 * 1024;
@@ -75,7 +75,7 @@ export interface ChainIndexesOptions {
 export class ChainIndexes {
   readonly #db: Database;
   readonly #runs: RunStore;
-  readonly #blocks: StoredBlocks;
+  readonly #blocks: CommittedBlocks;
   readonly #options: ChainIndexesOptions;
   readonly #store: IndexStore;
   readonly #writer: IndexWriter;
@@ -87,7 +87,7 @@ export class ChainIndexes {
   /** The committed tip; null before the first commit. */
   #tip: ChainEntry | null = null;
 
-  constructor(db: Database, runs: RunStore, blocks: StoredBlocks, options: ChainIndexesOptions) {
+  constructor(db: Database, runs: RunStore, blocks: CommittedBlocks, options: ChainIndexesOptions) {
     this.#db = db;
     this.#runs = runs;
     this.#blocks = blocks;

@@ -13,7 +13,7 @@ const BUILD_BYTES = 4 * 1024 * 1024;
 const BUILD_INTERVAL_MS = 500;
 
 /** Reads blocks that are committed or about to be. */
-export interface StoredBlocks {
+export interface CommittedBlocks {
   readBlock(entry: ChainEntry): ParsedBlock;
   readUndo(entry: ChainEntry): Uint8Array;
 }
@@ -30,7 +30,7 @@ export class FilterIndex {
   readonly #db: Database;
   readonly #store: FilterStore;
   readonly #writer: FilterWriter;
-  readonly #blocks: StoredBlocks;
+  readonly #blocks: CommittedBlocks;
   /** The committed tip; null before the first commit. */
   #tip: ChainEntry | null = null;
   /** Last block with a filter, committed or pending; null before the genesis block. */
@@ -43,7 +43,7 @@ export class FilterIndex {
   #waitingSince = 0;
 
   /** Opens the index. `dir` is the folder of the chain. */
-  constructor(db: Database, dir: string, magic: number, blocks: StoredBlocks) {
+  constructor(db: Database, dir: string, magic: number, blocks: CommittedBlocks) {
     this.#db = db;
     this.#writer = new FilterWriter(db, dir, magic);
     this.lost = this.#writer.lost;

@@ -4,7 +4,7 @@ import type { ScriptStore } from '../storage/script-store.ts';
 import type { TxStore } from '../storage/tx-store.ts';
 import type { ReadEnv } from './read-env.ts';
 
-/** What the state of the indexes follows from. */
+/** Sources of the state of the indexes. */
 export type IndexEnv = Pick<ReadEnv, 'reads' | 'tip' | 'settings'>;
 
 export interface IndexState {

@@ -100,7 +100,9 @@ describe('an index that was off while the chain was connected', () => {
     await node.take(blocksOf(chain).slice(0, 110));
     await node.restart({ indexes: ALL_INDEXES });
     const ended = new AbortController();
-    const runJob = async (...[job]: Parameters<typeof runIndexJob>) => runIndexJob(job);
+    // Jobs and results are copies, as those that a thread receives.
+    const runJob = async (...[job]: Parameters<typeof runIndexJob>) =>
+      structuredClone(runIndexJob(structuredClone(job)));
     const built = buildIndexes(node.chain, { runJob, signal: ended.signal, clock: systemClock, log: silentLog });
     await node.take(blocksOf(chain).slice(110));
     await built;

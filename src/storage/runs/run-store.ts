@@ -139,7 +139,9 @@ export class RunStore implements RunLists {
    * Stages runs that were built outside of a commit, with reserved ids, for the next transaction. No commit may be staged.
    */
   stageBuilt(runs: readonly { readonly family: RunFamily; readonly id: number; readonly run: BuiltRun }[]): void {
-    for (const { family, id, run } of runs) {
+    for (const { family: sent, id, run } of runs) {
+      // A run that another thread has built names a copy of its family.
+      const family = RUN_FAMILIES.find(({ code }) => code === sent.code)!;
       const age = (this.#open.get(family)!.at(-1)?.record.age ?? 0) + 1;
       const { entries, bytes, image } = run;
       this.#staged.push({
