@@ -14,6 +14,7 @@ const config: KnipConfig = {
     // Programs that tests start.
     'test/lib/{engine-workers,ledger-consumer}.ts',
     'test/chain/index-builder.ts',
+    'test/chain/set-loader.ts',
     'test/node/verify/close-verify-pool.ts',
     'test/storage/hold-lock.ts',
     'test/storage/open-chain.ts',

@@ -6,7 +6,7 @@ import { addAddressRows } from '../indexes/index-rows.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import { scriptErrorMessage } from '../script/script-error.ts';
-import type { BodyStats } from '../storage/header-store.ts';
+import type { BodyStats, ChainTotals } from '../storage/header-store.ts';
 import { spenderKeys } from '../storage/spender-store.ts';
 import { assert } from '../util/assert.ts';
 import type { Result } from '../util/result.ts';
@@ -29,6 +29,12 @@ import type { ScriptFailure, ScriptVerifier } from './script-verifier.ts';
 const PENDING_INPUTS_LIMIT = 64_000;
 const PENDING_BLOCKS_LIMIT = 128;
 
+/** The storage of a chain of connected blocks. */
+export type ActiveChainStore = Pick<ChainStore, 'coins' | 'readBlock' | 'readUndo' | 'filters'> & {
+  readonly headers: Pick<ChainStore['headers'], 'totals'>;
+  readonly indexes: Pick<ChainStore['indexes'], 'isLive'>;
+};
+
 /** A connected block whose script checks failed afterwards. */
 export interface FailedBlock {
   readonly entry: ChainEntry;
@@ -43,7 +49,7 @@ export interface FailedBlock {
  */
 export class ActiveChain {
   readonly coins: CoinsCache;
-  readonly #store: ChainStore;
+  readonly #store: ActiveChainStore;
   readonly #params: ConsensusParams;
   /** Rows of the address index for the next commit; null while that index is off or behind the committed tip. */
   #rows: AddressRows | null = null;
@@ -66,7 +72,7 @@ export class ActiveChain {
   /** Called when the script checks of a block end. */
   #onScriptResult: (() => void) | null = null;
 
-  constructor(store: ChainStore, params: ConsensusParams, tip: ChainEntry, cacheBytes: number) {
+  constructor(store: ActiveChainStore, params: ConsensusParams, tip: ChainEntry, cacheBytes: number) {
     this.#store = store;
     this.#params = params;
     this.#tip = tip;
@@ -77,6 +83,11 @@ export class ActiveChain {
 
   get tip(): ChainEntry {
     return this.#tip;
+  }
+
+  /** Totals up to the tip. */
+  get totals(): ChainTotals {
+    return { circulating: this.#circulating, utxos: this.#utxos, txs: this.#txs };
   }
 
   /** The tip of the database, which readers see. */
@@ -268,6 +279,13 @@ export class ActiveChain {
     }
     this.#sealed = null;
     this.coins.releaseSealed();
+  }
+
+  /** Moves to another tip that was committed, with other coins. Nothing may be staged. */
+  moveTo(tip: ChainEntry): void {
+    assert(!this.hasStaged && this.#sealed === null, 'nothing is staged');
+    this.#committedTip = tip;
+    this.resetToCommitted();
   }
 
   /** Returns to the committed tip and drops all later changes. */

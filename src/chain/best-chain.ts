@@ -10,6 +10,7 @@ import type { ActiveChain } from './active-chain.ts';
 import type { ChainCommitter } from './chain-committer.ts';
 import { type ChainEntry, forkPoint } from './chain-entry.ts';
 import type { ChainStore } from './chain-store.ts';
+import type { ChainWarnings } from './chain-warnings.ts';
 import type { HeaderTree } from './header-tree.ts';
 import type { InitialSync } from './initial-sync.ts';
 import type { InvalidBlocks } from './invalid-blocks.ts';
@@ -30,6 +31,7 @@ export interface BestChainDeps {
   readonly invalid: InvalidBlocks;
   readonly sync: InitialSync;
   readonly queue: SerialQueue;
+  readonly warnings: ChainWarnings;
   readonly timings: StageTimings;
   readonly verifier: ScriptVerifier;
   readonly params: ConsensusParams;
@@ -168,7 +170,7 @@ function prunedForkError(fork: ChainEntry, best: ChainEntry): OperatorError {
  * assumed-valid block of this version and of the best header, that header has the minimum chain work, and two weeks of
  * work lie on top of the block.
  */
-function isAssumedValid(entry: ChainEntry, tree: HeaderTree, params: ConsensusParams): boolean {
+export function isAssumedValid(entry: ChainEntry, tree: HeaderTree, params: ConsensusParams): boolean {
   if (params.assumeValid === null) return false;
   const assumed = tree.findEntry(params.assumeValid);
   const { bestHeader } = tree;

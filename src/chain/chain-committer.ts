@@ -146,6 +146,27 @@ export class ChainCommitter {
     this.pruner?.afterCommit();
   }
 
+  /** Announces a tip that was committed outside of `commitSealed`, without blocks. */
+  announceTip(tip: ChainEntry): void {
+    const unread = () => {
+      throw new Error('a move without blocks has no bodies');
+    };
+    this.follower?.follow({ disconnected: [], connected: [], tip, settled: true, readBlock: unread });
+    this.announceProgress();
+  }
+
+  /** Notifies the follower and the observers of a change that moves no block. */
+  announceProgress(): void {
+    const commit: ChainCommit = {
+      lastSeq: this.#deps.store.lastSeq,
+      tip: this.#deps.active.committedTip,
+      connected: [],
+      disconnected: [],
+    };
+    this.follower?.onCommitted?.(commit);
+    this.committed.notify(commit);
+  }
+
   /**
    * Returns the numbered events of a move. Events of the follower come after those of the blocks and before the reorg
    * event.

@@ -86,6 +86,7 @@ export class ChainIndexes {
   readonly #rows = new IndexRows();
   /** The committed tip; null before the first commit. */
   #tip: ChainEntry | null = null;
+  #limit: () => ChainEntry | null = () => null;
 
   constructor(db: Database, runs: RunStore, blocks: CommittedBlocks, options: ChainIndexesOptions) {
     this.#db = db;
@@ -179,6 +180,16 @@ export class ChainIndexes {
     for (const { name } of live) this.#writer.setCovered(name, tip);
   }
 
+  /** Called when the active chain has moved to the block of a loaded UTXO set, whose rows no index has. */
+  moveTip(tip: ChainEntry): void {
+    this.#tip = tip;
+  }
+
+  /** No rows are built beyond the block that `limit` returns; null is no limit. */
+  setLimit(limit: () => ChainEntry | null): void {
+    this.#limit = limit;
+  }
+
   /** Called after the commit. */
   onCommitted(tip: ChainEntry): void {
     for (const index of this.#live()) index.covered = tip;
@@ -199,7 +210,11 @@ export class ChainIndexes {
     const from = lagging.reduce((low, index) => (heightOf(index) < heightOf(low) ? index : low)).covered;
     // The next index that has come further joins there.
     const next = lagging.map(heightOf).filter((height) => height > (from?.height ?? -1));
-    const blocks = this.#nextBlocks(from, tip.ancestor(Math.min(tip.height, ...next))!, limit);
+    // Behind a loaded UTXO set, undo data beyond the validated chain lacks positions of transactions.
+    const validated = this.#limit();
+    const most = validated === null ? tip.height : forkPoint(validated, tip).height;
+    const to = tip.ancestor(Math.min(most, ...next))!;
+    const blocks = to.height <= (from?.height ?? -1) ? [] : this.#nextBlocks(from, to, limit);
     return blocks.length === 0 ? null : this.#plan(from, blocks, false);
   }
 

@@ -24,6 +24,7 @@ import type { Log } from '../util/log.ts';
 import { noteProgress } from '../util/progress.ts';
 import { QueueClosing, SerialQueue } from '../util/serial-queue.ts';
 import { ActiveChain } from './active-chain.ts';
+import type { BackgroundChain } from './background-chain.ts';
 import { BestChain, canDisconnectTo } from './best-chain.ts';
 import { BlockIntake, type BlockOutcome, type HeadersOutcome } from './block-intake.ts';
 import { ChainCommitter, type CommitResult, IdleCommit } from './chain-committer.ts';
@@ -36,6 +37,7 @@ import type { FilterIndex } from './filter-index.ts';
 import { type ChainTip, chainTips, HeaderTree } from './header-tree.ts';
 import { InitialSync } from './initial-sync.ts';
 import { InvalidBlocks } from './invalid-blocks.ts';
+import { type LoadableBase, LoadedUtxoSet, type SetToActivate } from './loaded-utxo-set.ts';
 import { checkPruning, type PruneOptions, Pruner } from './pruner.ts';
 import type { ScriptVerifier } from './script-verifier.ts';
 import { type ChainTimings, StageTimings } from './stage-timings.ts';
@@ -102,6 +104,7 @@ export class Chain {
   readonly #queue: SerialQueue;
   readonly #timings: StageTimings;
   readonly #idle: IdleCommit;
+  readonly #loaded: LoadedUtxoSet;
 
   /** Opens the chain's storage, or creates it with the genesis block. Throws OperatorError. */
   constructor(options: ChainOptions, deps: ChainDeps) {
@@ -130,9 +133,10 @@ export class Chain {
       isStopping: deps.isStopping,
     });
     try {
+      const assumed = this.#store.loadedSet()?.base ?? null;
       for (const record of this.#store.headers.all()) {
         noteProgress();
-        this.#tree.loadRecord(record);
+        this.#tree.loadRecord(record, assumed);
       }
       const tip = this.#store.headers.tip();
       const genesis = parseBlock(genesisBlock(params));
@@ -160,13 +164,18 @@ export class Chain {
       const uncommitted = () => this.#committer.uncommittedBodies();
       this.pruner = prune ? new Pruner(prune, { ...parts, uncommitted }) : null;
       this.#committer.pruner = this.pruner;
+      this.pruner?.addLock('loaded set', () => this.#loaded.background?.tip.height ?? null);
       this.pruner?.removeUnreferenced();
       this.#idle = new IdleCommit(this.#committer, () => this.settle());
       this.#invalid = new InvalidBlocks(this.#tree, this.#committer, deps.log);
       const validating = { ...parts, committer: this.#committer, invalid: this.#invalid };
       this.#best = new BestChain(validating);
       this.#intake = new BlockIntake({ ...validating, best: this.#best });
+      this.#loaded = new LoadedUtxoSet({ ...validating, best: this.#best, network: params, coinsCacheBytes });
       if (!tip) this.#commitGenesis(entry, genesis, reindex?.genesis ?? null);
+      this.#loaded.open();
+      this.onCommit(() => this.#loaded.schedule());
+      this.#loaded.schedule();
       this.#sync.update(this.tip);
       this.#warnings.update(this.tip);
       // The last run may have ended before a better chain was activated. A failure is kept in `stopped`.
@@ -223,6 +232,11 @@ export class Chain {
     return this.#store.headers.totals(this.tip.height)?.txs ?? 0;
   }
 
+  /** Number of transactions up to a validated block. */
+  transactionsAt({ height }: ChainEntry): number {
+    return this.#store.headers.totals(height)?.txs ?? 0;
+  }
+
   get connecting(): boolean {
     return this.#queue.running;
   }
@@ -249,6 +263,39 @@ export class Chain {
 
   findEntry(hash: Uint8Array): ChainEntry | null {
     return this.#tree.findEntry(hash);
+  }
+
+  /** The chain that is validated behind a loaded UTXO set; null without one. */
+  get background(): BackgroundChain | null {
+    return this.#loaded.background;
+  }
+
+  /** Reserves the id of a run of coins. */
+  reserveRunId(): number {
+    return this.#store.runs.reserveId();
+  }
+
+  /** Returns the base of a UTXO set that may be loaded now, or the reason why it may not. */
+  findLoadableBase(hash: Uint8Array): LoadableBase | string {
+    return this.#loaded.findBase(hash);
+  }
+
+  /**
+   * Makes a UTXO set that of the active chain. Resolves to the reason why it does not, or to null. `mayActivate` returns a
+   * reason of the caller.
+   */
+  activateUtxoSet(set: SetToActivate, mayActivate: () => string | null): Promise<string | null> {
+    return this.#queue.run(async () => {
+      await this.#verifyAndCommit();
+      const reason = mayActivate() ?? this.#loaded.activate(set);
+      if (reason !== null) {
+        this.#store.runs.removeUnlisted(set.run);
+        return reason;
+      }
+      await this.#best.activateBestChain();
+      this.#loaded.schedule();
+      return null;
+    });
   }
 
   /** The block filter index; null if it is switched off. */
@@ -312,6 +359,7 @@ export class Chain {
       const outcome = await this.#intake.acceptBlock(raw, parse);
       // Earlier blocks may wait for their commit whatever the outcome of this one.
       this.#idle.arm();
+      this.#loaded.schedule();
       return outcome;
     });
   }
@@ -492,6 +540,7 @@ export class Chain {
    * calls that wait for these checks reject.
    */
   async close(): Promise<void> {
+    this.#loaded.close();
     this.#queue.interrupt();
     try {
       if (this.stopped === null)

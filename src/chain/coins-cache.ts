@@ -26,12 +26,13 @@ export class CoinsCache {
   #complete: boolean;
   readonly #lookUps = new LookUpTimes();
   readonly #key = new CoinKey();
-  readonly #batch = new RunBatch(COINS);
+  readonly #batch: RunBatch;
   readonly #databaseKey = new Uint8Array(COINS.keySize);
 
   /** `limitBytes` bounds the memory when changes are released; changes that wait for a commit come on top. */
   constructor(store: CoinStore, options: { limitBytes: number; databaseEmpty: boolean }) {
     this.#store = store;
+    this.#batch = new RunBatch(store.family);
     this.#limitBytes = options.limitBytes;
     this.#complete = options.databaseEmpty;
   }

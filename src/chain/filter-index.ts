@@ -39,6 +39,7 @@ export class FilterIndex {
   #last: { readonly entry: ChainEntry; readonly header: FilterRecord['header'] } | null = null;
   /** Whether the running commit holds the filters of its blocks. */
   #following = false;
+  #limit: () => ChainEntry | null = () => null;
   /** Monotonic time of the oldest filter that `buildMissing` has not committed, milliseconds. */
   #waitingSince = 0;
 
@@ -99,6 +100,22 @@ export class FilterIndex {
     this.#writer.insert();
   }
 
+  /** Called when the active chain has moved to the block of a loaded UTXO set. */
+  moveTip(tip: ChainEntry): void {
+    this.#tip = tip;
+  }
+
+  /** No filters are built beyond the block that `limit` returns; null is no limit. */
+  setLimit(limit: () => ChainEntry | null): void {
+    this.#limit = limit;
+  }
+
+  /** Whether the next filter needs a block that is not validated yet. */
+  get waits(): boolean {
+    const limit = this.#limit();
+    return limit !== null && this.#tip !== null && this.height >= forkPoint(limit, this.#tip).height;
+  }
+
   /** Called after the commit. */
   onCommitted(tip: ChainEntry): void {
     this.#writer.clear();
@@ -115,6 +132,7 @@ export class FilterIndex {
     try {
       for (;;) {
         if (this.#atTip()) return true;
+        if (this.waits) return false;
         this.#buildNext(clock.monotonicMs());
         if (clock.monotonicMs() >= until) return this.#atTip();
       }

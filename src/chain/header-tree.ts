@@ -4,6 +4,7 @@ import { type BlockHeader, headerFromBytes } from '../primitives/header.ts';
 import type { BodyStats, HeaderRecord } from '../storage/header-store.ts';
 import type { PrunedKind } from '../storage/record-removal.ts';
 import { HeaderStatus } from '../storage/schema.ts';
+import { equalBytes } from '../util/bytes.ts';
 import { ChainEntry, forkPoint } from './chain-entry.ts';
 import { HeaderTable } from './header-table.ts';
 
@@ -28,6 +29,8 @@ export class HeaderTree {
   #best: ChainEntry | null = null;
   #bestWork = -1n;
   #bestInvalid: ChainEntry | null = null;
+  /** The block of a loaded UTXO set. */
+  #assumed: ChainEntry | null = null;
 
   get size(): number {
     return this.#entries.length;
@@ -56,7 +59,7 @@ export class HeaderTree {
   }
 
   /** Inserts a stored record at the start. Parents come before their children. */
-  loadRecord(record: HeaderRecord): ChainEntry {
+  loadRecord(record: HeaderRecord, assumed: BlockHash | null = null): ChainEntry {
     const header = headerFromBytes(record.header);
     const parent = this.findEntry(header.previousHash);
     const entry = this.#addEntry(record.id, record.hash, header, parent, record.chainwork);
@@ -70,7 +73,8 @@ export class HeaderTree {
     if (entry.hadBody && !entry.hasBody) this.#lacksBodies = true;
     this.#nextId = Math.max(this.#nextId, record.id + 1);
     this.#updateBestHeader(entry, record.chainwork);
-    if (entry.hadBody) this.onBlockStored(entry);
+    if (assumed !== null && equalBytes(record.hash, assumed)) this.assumeComplete(entry);
+    else if (entry.hadBody) this.onBlockStored(entry);
     return entry;
   }
 
@@ -88,8 +92,13 @@ export class HeaderTree {
       return;
     }
     if (entry.parent !== null && !entry.parent.complete) return;
+    this.#completeFrom(entry);
+  }
+
+  #completeFrom(entry: ChainEntry): void {
     const queue = [entry];
     for (let at = queue.pop(); at !== undefined; at = queue.pop()) {
+      if (at.complete) continue;
       at.complete = true;
       at.sequence = this.#nextSequence++;
       if (!at.failed) this.#candidates.add(at);
@@ -98,13 +107,28 @@ export class HeaderTree {
   }
 
   /**
+   * Treats a block as complete although blocks before it are missing: its UTXO set was loaded. Until `endAssumption`, only
+   * its descendants are candidates, since no undo data leads to other branches.
+   */
+  assumeComplete(base: ChainEntry): void {
+    this.#assumed = base;
+    this.#completeFrom(base);
+  }
+
+  endAssumption(): void {
+    this.#assumed = null;
+  }
+
+  /**
    * Returns the tip of the best complete chain that is not known to be invalid, and whose blocks above the fork point
    * are stored. A chain with pruned blocks is a candidate again when one of them is received.
    */
   bestCandidate(tip: ChainEntry): ChainEntry {
+    const base = this.#assumed;
     for (;;) {
       let best = tip;
-      for (const candidate of this.#candidates) if (isBetter(candidate, best)) best = candidate;
+      for (const candidate of this.#candidates)
+        if (isBetter(candidate, best) && (base === null || candidate.ancestor(base.height) === base)) best = candidate;
       if (best === tip || !this.#lacksBodies || hasBodiesAbove(best, forkPoint(best, tip))) return best;
       this.#candidates.delete(best);
       this.#withoutBody.add(best);

@@ -159,6 +159,8 @@ function contradictions(config: Config): string[] {
     lines.push('http.tls.cert and http.tls.key: both or neither must be given');
   if (config.dev.enabled && network !== 'regtest')
     lines.push(`dev.enabled: only allowed with network regtest, not ${network}`);
+  if (config.chain.assumeUtxo !== '' && network !== 'regtest')
+    lines.push(`chain.assumeUtxo: only allowed with network regtest, not ${network}`);
   if (config.consensus.testActivationHeight.length > 0 && network !== 'regtest')
     lines.push(`consensus.testActivationHeight: only allowed with network regtest, not ${network}`);
   if (config.storage.fastPrune && network !== 'regtest')

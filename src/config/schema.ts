@@ -294,6 +294,13 @@ export const SETTINGS = {
     defaultText: 'the work that this version knows',
     help: 'least work of a chain that the node downloads and regards as synced',
   }),
+  'chain.assumeUtxo': string({
+    fallback: '',
+    pattern: /^(?:|\d{1,9}:[0-9a-fA-F]{64}:\d{1,9}:[0-9a-fA-F]{64})$/,
+    allowed: 'HEIGHT:SET_HASH:TRANSACTIONS:BLOCK_HASH',
+    defaultText: 'the sets that this version knows',
+    help: 'UTXO set that loadtxoutset accepts (regtest only)',
+  }),
   'consensus.testActivationHeight': list('a list of segwit|bip34|dersig|cltv|csv@height', testActivationElement, {
     fallback: [],
     help: 'buried deployments activate at these heights (regtest only)',

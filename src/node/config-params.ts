@@ -1,7 +1,14 @@
 import type { Config } from '../config/schema.ts';
+import { type AssumedUtxoSet, assumedUtxoSet } from '../params/assume-utxo.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { type NetworkOptions, paramsFor } from '../params/networks.ts';
 import { type BlockHash, hashFromHex } from '../primitives/hash.ts';
+
+/** Reads `HEIGHT:SET_HASH:TRANSACTIONS:BLOCK_HASH`, the form of the setting. */
+function parseAssumedSet(text: string): AssumedUtxoSet {
+  const [height, hash, txs, blockHash] = text.toLowerCase().split(':');
+  return assumedUtxoSet(Number(height), blockHash!, hash!, Number(txs));
+}
 
 /** Returns the parameters of the configured network. */
 export function paramsOfConfig({ network, chain, consensus }: Config): NetworkParams {
@@ -11,5 +18,6 @@ export function paramsOfConfig({ network, chain, consensus }: Config): NetworkPa
   if (chain.assumeValid !== '')
     options.assumeValid = chain.assumeValid === '0' ? null : hashFromHex<BlockHash>(chain.assumeValid.toLowerCase());
   if (chain.minimumWork !== '') options.minimumChainWork = BigInt(`0x${chain.minimumWork}`);
-  return paramsFor(network, options);
+  const params = paramsFor(network, options);
+  return chain.assumeUtxo === '' ? params : { ...params, assumedUtxoSets: [parseAssumedSet(chain.assumeUtxo)] };
 }

@@ -9,6 +9,7 @@ import type { Log } from '../util/log.ts';
 const SLICE_MS = 8;
 const PAUSE_MS = 4;
 const PAUSE_IN_SYNC_MS = 50;
+const PAUSE_WAITING_MS = 1000;
 const LOG_INTERVAL_MS = 10_000;
 
 /**
@@ -36,7 +37,7 @@ export async function buildFilters(
         const percent = Math.floor((filters.height / chain.tip.height) * 100);
         log.info('building block filters', { height: filters.height, of: chain.tip.height, percent });
       }
-      await pause(chain.connecting ? PAUSE_IN_SYNC_MS : PAUSE_MS);
+      await pause(filters.waits ? PAUSE_WAITING_MS : chain.connecting ? PAUSE_IN_SYNC_MS : PAUSE_MS);
     }
   } catch (error) {
     log.error('building block filters stopped', { height: filters.height, error });

@@ -1,13 +1,15 @@
 import type { Database } from 'bun:sqlite';
 import { Chain, type StoredGenesis } from '../chain/chain.ts';
+import { BACKGROUND_CACHE_SHARE } from '../chain/loaded-utxo-set.ts';
 import type { Config } from '../config/schema.ts';
+import { medianTimePast } from '../consensus/header-entry.ts';
 import { signatureEngine } from '../crypto/secp256k1.ts';
 import type { IndexJob } from '../indexes/index-job.ts';
 import { IndexThread } from '../indexes/index-thread.ts';
 import { MempoolService } from '../mempool/service.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { CallTable, NodeCallName, NodeCalls } from '../port/node-calls.ts';
-import type { NodeCounters, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
+import type { BackgroundStatus, NodeCounters, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
 import type { WalletCalls } from '../port/wallet-node-calls.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { SEED_BLOCKS, startSandbox } from '../sandbox/sandbox.ts';
@@ -27,7 +29,9 @@ import { Observers } from '../util/observers.ts';
 import { chainCalls } from './calls/chain-calls.ts';
 import { mempoolCalls } from './calls/mempool-calls.ts';
 import { miningCalls } from './calls/mining-calls.ts';
+import { whileBlocksAreMissing } from './calls/missing-blocks.ts';
 import { networkCalls } from './calls/network-calls.ts';
+import { utxoSetCalls } from './calls/utxo-set-calls.ts';
 import { walletCalls } from './calls/wallet-calls.ts';
 import { paramsOfConfig } from './config-params.ts';
 import { buildFilters } from './filter-build.ts';
@@ -84,6 +88,8 @@ export class Node {
   readonly #updates: Observers<[update: NodeUpdate]>;
   readonly #peerChanges: Observers<[change: PeerChange]>;
   #workerFailure: Error | null = null;
+  #buildingIndexes = false;
+  #buildingFilters = false;
 
   /** Opens the chain; the directory must be locked. Throws OperatorError where it cannot be used. */
   constructor(config: Config, { log, clock = systemClock, room, reindex, isStopping }: NodeDeps) {
@@ -160,22 +166,28 @@ export class Node {
     this.#sandbox = config.dev.enabled
       ? sandboxChain({ chain: this.chain, mempool: this.mempool, clock }, config.chainDir, this.#ending.signal)
       : null;
-    this.#wallets = config.wallet.enabled
-      ? openWallets(config, {
-          chain: this.chain,
-          mempool: this.mempool,
-          database: this.#database,
-          clock,
-          log,
-          signal: this.#ending.signal,
-        })
-      : null;
+    const mayOpenWallets = this.chain.background === null;
+    if (config.wallet.enabled && !mayOpenWallets)
+      log.warn(
+        'wallets stay closed until the chain behind the loaded UTXO set is validated, and open at the next start',
+      );
+    this.#wallets =
+      config.wallet.enabled && mayOpenWallets
+        ? openWallets(config, {
+            chain: this.chain,
+            mempool: this.mempool,
+            database: this.#database,
+            clock,
+            log,
+            signal: this.#ending.signal,
+          })
+        : null;
     // Buffers of a commit are large and become garbage faster than the engine notices.
     const garbage = GarbageCollector.forInitialSync(clock);
     this.chain.onCommit(() => {
       if (this.chain.initialSync) garbage.collectIfGrown();
     });
-    this.#walletCalls = walletCalls(this.#wallets?.manager ?? null);
+    this.#walletCalls = whileBlocksAreMissing(this.chain, walletCalls(this.#wallets?.manager ?? null));
     this.#calls = {
       echo: () => null,
       ...chainCalls(
@@ -183,8 +195,18 @@ export class Node {
         {
           database: DATABASE_CACHE_MIB * MEBIBYTE,
           table: config.storage.coinsCache * MEBIBYTE,
+          background: Math.floor(config.storage.coinsCache * MEBIBYTE * BACKGROUND_CACHE_SHARE),
         },
       ),
+      ...utxoSetCalls({
+        chain: this.chain,
+        isMempoolEmpty: () => this.mempool.mempool.totals().count === 0,
+        loadedWallets: () => this.#wallets?.manager.states.length ?? 0,
+        onActivated: () => {
+          void this.buildFilters();
+          void this.buildIndexes();
+        },
+      }),
       ...mempoolCalls(this.mempool, config.networkDir, { log, signal: this.#ending.signal }),
       ...miningCalls({ chain: this.chain, mempool: this.mempool.mempool, clock }, this.#ending.signal),
       ...networkCalls(this.#network, { chain: this.chain, clock }),
@@ -231,6 +253,7 @@ export class Node {
       lastCommit: chain.lastCommit,
       connectingBlock: chain.connecting,
       stopped: (chain.stopped ?? this.#workerFailure)?.message ?? null,
+      background: this.#backgroundStatus(),
       preparing: this.#seeding && tip.height < SEED_BLOCKS ? 'the sandbox mines its first blocks' : null,
       peers: this.#network?.counts() ?? { inbound: 0, outbound: 0 },
       sync: this.#network?.sync() ?? syncState(chain, null, unixSeconds(this.#clock)),
@@ -243,6 +266,28 @@ export class Node {
         walletsFailed: this.#wallets.manager.failed,
         walletsMissing: this.#wallets.manager.missing,
       }),
+    };
+  }
+
+  #backgroundStatus(): BackgroundStatus | null {
+    const { background, tip } = this.chain;
+    if (background === null) return null;
+    const { base, validated, tip: at } = background;
+    const ahead = tip.height - at.height;
+    return {
+      baseHeight: base.height,
+      baseHash: hashToHex(base.hash),
+      validated,
+      height: at.height,
+      hash: hashToHex(at.hash),
+      bits: at.bits,
+      medianTime: medianTimePast(at),
+      chainwork: at.chainwork,
+      verificationProgress: verificationProgress(
+        { time: at.time, txs: this.chain.transactionsAt(at), ahead },
+        this.params,
+        unixSeconds(this.#clock),
+      ),
     };
   }
 
@@ -282,15 +327,21 @@ export class Node {
   }
 
   /** Builds the missing block filters in the background. Resolves when none is missing, or the node stops. */
-  buildFilters(): Promise<void> {
-    return buildFilters(this.chain, { signal: this.#ending.signal, clock: this.#clock, log: this.#log });
+  async buildFilters(): Promise<void> {
+    if (this.#buildingFilters) return;
+    this.#buildingFilters = true;
+    await buildFilters(this.chain, { signal: this.#ending.signal, clock: this.#clock, log: this.#log });
+    this.#buildingFilters = false;
   }
 
   /** Builds the missing rows of indexes in the background. Resolves when none is missing, or the node stops. */
   async buildIndexes(): Promise<void> {
+    if (this.#buildingIndexes) return;
+    this.#buildingIndexes = true;
     const runJob = (job: IndexJob) => this.#indexJobs.runJob(job);
     await buildIndexes(this.chain, { runJob, signal: this.#ending.signal, clock: this.#clock, log: this.#log });
     this.#indexJobs.close();
+    this.#buildingIndexes = false;
   }
 
   /** Restores the saved mempool, and wallet transactions that are missing in it. */

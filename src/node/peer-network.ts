@@ -39,7 +39,9 @@ export class PeerNetwork {
   readonly connections: ConnectionManager;
   readonly #deps: PeerNetworkDeps;
   readonly #options: NetOptions;
-  readonly services: bigint;
+  readonly #services: bigint;
+  /** NODE_NETWORK, unless blocks are pruned. */
+  readonly #network: bigint;
   readonly #ending = new AbortController();
   readonly #clockWatch: ClockWatch;
   /** Number of rejected transactions of peers, by class. */
@@ -52,8 +54,8 @@ export class PeerNetwork {
     this.#clockWatch = new ClockWatch(log);
     const options = netOptionsOf(config, chain.params);
     this.#options = options;
-    this.services =
-      (config.storage.prune === 0 ? SERVICES.network : 0n) |
+    this.#network = config.storage.prune === 0 ? SERVICES.network : 0n;
+    this.#services =
       SERVICES.witness |
       SERVICES.networkLimited |
       (options.v2 ? SERVICES.p2pV2 : 0n) |
@@ -64,6 +66,13 @@ export class PeerNetwork {
       isDesirable: (services) => servesWhatWeNeed(services, !chain.initialSync),
       log,
     });
+  }
+
+  /** The services that this node offers now. */
+  get services(): bigint {
+    const { background } = this.#deps.chain;
+    // Blocks below the base of a loaded UTXO set are missing until it is validated.
+    return background === null || background.validated ? this.#services | this.#network : this.#services;
   }
 
   /** Null until it is started. */
@@ -84,7 +93,7 @@ export class PeerNetwork {
         log,
         random: systemRandomBelow,
         connections: this.#connections(),
-        options: { services: this.services },
+        options: this,
         slots: {
           extraFullRelay: () => connections.extraPeers('outbound-full-relay'),
           extraBlockRelay: () => connections.extraPeers('block-relay-only'),
@@ -160,9 +169,10 @@ export class PeerNetwork {
   }
 
   #connections(): Connections {
-    const { connections, services } = this;
+    const { connections } = this;
     const { clock } = this.#deps;
-    const withFacts = (service: NetService | null) => service && { ...service, services, time: unixSeconds(clock) };
+    const withFacts = (service: NetService | null) =>
+      service && { ...service, services: this.services, time: unixSeconds(clock) };
     return {
       addresses: connections.addresses,
       nonceOf: (link) => connections.nonces.nonceOf(link),

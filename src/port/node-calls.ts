@@ -4,6 +4,7 @@ import type { Estimate, EstimateRequest, RawEstimate } from '../mempool/fees/fee
 import type { BlockOverlap } from '../mempool/fees/mempool-policy.ts';
 import type { MempoolImportOptions } from '../mempool/mempool-import.ts';
 import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
+import type { BuiltRun } from '../storage/runs/run-builder.ts';
 import type { PeerView } from './peer-view.ts';
 import type { Refusal } from './refusal.ts';
 import type { WalletCalls } from './wallet-node-calls.ts';
@@ -28,7 +29,7 @@ export interface ChainCalls {
   submitBlock: { args: [raw: Uint8Array]; result: string | null };
   chainTips: { args: []; result: readonly ChainTipView[] };
   /** Bytes of the two coin caches: the pages of the database, and the table in front of it. */
-  coinCaches: { args: []; result: { readonly database: number; readonly table: number } };
+  coinCaches: { args: []; result: { readonly database: number; readonly table: number; readonly background: number } };
   /** Switches debug lines in the log of the node thread on or off. */
   logDebug: { args: [kept: boolean]; result: null };
   /**
@@ -39,6 +40,29 @@ export interface ChainCalls {
   invalidateBlock: { args: [hash: Uint8Array]; result: null | Refusal };
   reconsiderBlock: { args: [hash: Uint8Array]; result: null | Refusal };
   preciousBlock: { args: [hash: Uint8Array]; result: null | Refusal };
+}
+
+/** A UTXO set that was read from a file, and its run. */
+interface LoadedUtxoSetView {
+  readonly baseHash: Uint8Array;
+  readonly runId: number;
+  readonly run: BuiltRun;
+  /** The set's hash_serialized_3, wire order. */
+  readonly hash: Uint8Array;
+  /** Value of all coins, satoshis. */
+  readonly value: number;
+  readonly coins: number;
+}
+
+/** The calls of loadtxoutset. */
+export interface UtxoSetCalls {
+  /** Checks whether the UTXO set of a block may be loaded, and reserves the id of its run. */
+  beginUtxoSet: {
+    args: [baseHash: Uint8Array];
+    result: { readonly baseHeight: number; readonly runId: number } | Refusal;
+  };
+  /** Makes the set that of the active chain if its hash is the expected one. */
+  activateUtxoSet: { args: [set: LoadedUtxoSetView]; result: null | Refusal };
 }
 
 /** The calls that concern the mempool. */
@@ -227,6 +251,7 @@ export interface ScenarioCalls {
 export interface NodeCalls
   extends ThreadCalls,
     ChainCalls,
+    UtxoSetCalls,
     MempoolCalls,
     MiningCalls,
     NetworkCalls,

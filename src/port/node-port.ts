@@ -25,6 +25,23 @@ export interface SyncState {
   readonly confirmed: boolean;
 }
 
+/** The validation behind a loaded UTXO set. */
+export interface BackgroundStatus {
+  readonly baseHeight: number;
+  readonly baseHash: string;
+  /** Whether the set was found to be that of the validated chain. */
+  readonly validated: boolean;
+  /** The last validated block. */
+  readonly height: number;
+  readonly hash: string;
+  readonly bits: number;
+  /** Unix seconds. */
+  readonly medianTime: number;
+  readonly chainwork: bigint;
+  /** 0 to 1. */
+  readonly verificationProgress: number;
+}
+
 /** The node's periodic status. The node pushes it, so that reading it never waits. */
 export interface NodeStatus {
   /** Height and hash of the best validated header. */
@@ -39,6 +56,8 @@ export interface NodeStatus {
   readonly connectingBlock: boolean;
   /** The internal error that stopped block processing, or null. For the log and the operator, not for clients. */
   readonly stopped: string | null;
+  /** The chain that is validated behind a loaded UTXO set; null without one. Hashes are in display order. */
+  readonly background: BackgroundStatus | null;
   /** The task that delays readiness, or null: the sandbox mines its first blocks. */
   readonly preparing: string | null;
   /** Number of connected peers, so that simple queries need no call to the node thread. */

@@ -12,6 +12,12 @@ export function txPosition(height: number, index: number): TxPosition {
   return height * INDEX_SPAN + index;
 }
 
+/**
+ * Index of a transaction whose place in its block is not known, other than a coinbase. A loaded UTXO set has only the
+ * heights of its coins.
+ */
+export const UNKNOWN_INDEX = INDEX_SPAN - 1;
+
 export function positionHeight(position: TxPosition): number {
   return Math.floor(position / INDEX_SPAN);
 }

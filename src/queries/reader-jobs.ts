@@ -2,6 +2,7 @@ import type { ErrorDetails } from '../http/errors.ts';
 import type { MirrorPart } from '../mempool/mirror.ts';
 import type { WalletState } from '../wallet/wallet-state.ts';
 import type { ReadFailure, ReadReply } from './answer.ts';
+import type { UtxoLoad } from './utxo-load.ts';
 
 /**
  * A step of a scan in a reader worker. Steps are short, so that other long jobs run between them, and no snapshot is
@@ -55,6 +56,8 @@ export type ReaderJob =
     }
   /** A step of a scan. */
   | { readonly kind: 'scan'; readonly step: ScanStep; readonly mempool?: MirrorPart | undefined }
+  /** Builds a run of the coins of a file. */
+  | { readonly kind: 'load'; readonly load: UtxoLoad; readonly mempool?: MirrorPart | undefined }
   /** Writes a UTXO set to a file. It holds no snapshot. */
   | { readonly kind: 'dump'; readonly dump: UtxoDump; readonly mempool?: MirrorPart | undefined };
 

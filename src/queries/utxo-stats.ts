@@ -1,13 +1,6 @@
-import { sha256 } from '../crypto/hash-functions.ts';
-import { MuHash3072 } from '../crypto/muhash.ts';
-import { coinHeight, isCoinbaseCoin } from '../primitives/coin.ts';
-import { encodeOutpoint } from '../primitives/outpoint.ts';
-import { encodeOutput } from '../primitives/transaction.ts';
-import type { PlacedCoin } from '../storage/coin-store.ts';
+import { encodeSetElement, setHasher, type UtxoHashType } from '../storage/utxo-hash.ts';
 import { ByteWriter, equalBytes } from '../util/bytes.ts';
 import type { ReadEnv } from './read-env.ts';
-
-export type UtxoHashType = 'hash_serialized_3' | 'muhash' | 'none';
 
 export interface UtxoStats {
   readonly txouts: number;
@@ -55,32 +48,4 @@ export function utxoStats({ reads, tip, expectWork }: ReadEnv, type: UtxoHashTyp
     }
   }
   return { txouts, transactions, bogosize, diskSize, totalAmount, hash: hasher?.digest() ?? null };
-}
-
-/** Encodes a coin as an element of the hashes of the set. */
-export function encodeSetElement(w: ByteWriter, coin: PlacedCoin): void {
-  encodeOutpoint(w, coin.outpoint);
-  w.u32(((coinHeight(coin) << 1) | (isCoinbaseCoin(coin) ? 1 : 0)) >>> 0);
-  encodeOutput(w, coin.output);
-}
-
-export interface SetHasher {
-  add(element: Uint8Array): void;
-  digest(): Uint8Array;
-}
-
-/** Returns the hasher of a set, whose elements come in the order of `CoinStore.all`; null for `none`. */
-export function setHasher(type: UtxoHashType): SetHasher | null {
-  if (type === 'none') return null;
-  if (type === 'muhash') {
-    const set = new MuHash3072();
-    return { add: (element) => set.insert(element), digest: () => set.digest() };
-  }
-  const inner = new Bun.SHA256();
-  const digest = () => {
-    const first = new Uint8Array(32);
-    inner.digest(first);
-    return sha256(first);
-  };
-  return { add: (element) => inner.update(element), digest };
 }

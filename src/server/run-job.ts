@@ -11,6 +11,7 @@ import { readArguments } from '../rpc/engine/method.ts';
 import { RpcError } from '../rpc/engine/rpc-error.ts';
 import { runScanStep } from '../rpc/methods/blockchain/scan-steps.ts';
 import { dumpUtxoSet } from '../rpc/methods/blockchain/utxo-dump.ts';
+import { loadedText } from '../rpc/methods/blockchain/utxo-load-job.ts';
 import { RPC_METHODS } from '../rpc/methods/methods.ts';
 import { systemClock } from '../util/clock.ts';
 import type { WalletReads } from '../wallet/store/wallet-reads.ts';
@@ -20,6 +21,7 @@ export function runJob(base: Omit<ReadBase, 'mirror'>, job: ReaderJob, checkpoin
   try {
     if (job.kind === 'dump')
       return { ok: true, reply: { headers: {}, body: JSON.stringify(dumpUtxoSet(base, job.dump, checkpoint)) } };
+    if (job.kind === 'load') return { ok: true, reply: { headers: {}, body: loadedText(job.load, checkpoint) } };
     const mirror = job.mempool ? MempoolMirror.fromPart(job.mempool, systemClock) : null;
     return withSnapshot({ ...base, mirror }, checkpoint, (env) => {
       if (job.kind === 'rest') return { ok: true, reply: restReply(env, job) };

@@ -4,6 +4,7 @@ import { syncAgainAdvice } from './chain-folder.ts';
 import type { ConversionOptions } from './conversion-progress.ts';
 import { convertToRuns } from './convert-to-runs.ts';
 import { type ChainDatabaseIdentity, cacheSize, openDatabase, opened } from './database.ts';
+import { LOADED_SET_SCHEMA } from './loaded-set-store.ts';
 import { EVENT_RANGES_SCHEMA, FILTER_SCHEMA, SCHEMA, SCHEMA_VERSION, UPGRADE_TO_INDEXES } from './schema.ts';
 import { createScriptSalt } from './script-salt.ts';
 
@@ -29,7 +30,7 @@ export function openWriter(
     pragmas: [cacheSize(cacheMiB), 'wal_autocheckpoint = 20000', 'temp_store = MEMORY'],
   };
   return opened(openDatabase(path, kind, identity), (db) => {
-    db.run(EVENT_RANGES_SCHEMA + FILTER_SCHEMA);
+    db.run(EVENT_RANGES_SCHEMA + FILTER_SCHEMA + LOADED_SET_SCHEMA);
     createScriptSalt(db);
   });
 }

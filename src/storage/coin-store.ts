@@ -4,7 +4,7 @@ import type { Outpoint } from '../primitives/outpoint.ts';
 import { MAX_PAIR_SIZE, pairFirst, pairSecond, pairSize, putPair } from './runs/pair-codec.ts';
 import type { Run } from './runs/run.ts';
 import type { RunBatch } from './runs/run-batch.ts';
-import { COINS } from './runs/run-family.ts';
+import { COINS, type RunFamily } from './runs/run-family.ts';
 import { keyAfterPrefix } from './runs/run-format.ts';
 import type { RunLists } from './runs/run-lists.ts';
 import { allLiveEntries, liveEntries } from './runs/run-range.ts';
@@ -47,9 +47,11 @@ function fromRow({ position, value, script }: CoinRow): Coin {
 /** Read access to the UTXO set of the active chain. */
 export class CoinStore {
   readonly #runs: RunLists;
+  readonly family: RunFamily;
 
-  constructor(runs: RunLists) {
+  constructor(runs: RunLists, family: RunFamily = COINS) {
     this.#runs = runs;
+    this.family = family;
   }
 
   get(outpoint: Outpoint): Coin | null {
@@ -58,7 +60,7 @@ export class CoinStore {
   }
 
   row(key: Uint8Array): CoinRow | null {
-    for (const run of this.#runs.runsOf(COINS)) {
+    for (const run of this.#runs.runsOf(this.family)) {
       if (!run.mayHold(key)) continue;
       const found = run.find(key);
       if (found !== null) return found.removed ? null : coinRow(found.bytes, found.from, found.to);
@@ -68,7 +70,7 @@ export class CoinStore {
 
   /** Announces a look-up of a coin, so that the disk reads its page meanwhile. */
   prefetch(key: Uint8Array): void {
-    for (const run of this.#runs.runsOf(COINS)) if (run.mayHold(key)) run.prefetch(key);
+    for (const run of this.#runs.runsOf(this.family)) if (run.mayHold(key)) run.prefetch(key);
   }
 
   /** Whether any output of the transaction is unspent. */
@@ -78,7 +80,7 @@ export class CoinStore {
 
   /** Returns an unspent output of the transaction, the first one; null without any. */
   anyOf(txid: Uint8Array): Coin | null {
-    const runs = this.#runs.runsOf(COINS).filter((run) => run.mayHold(txid));
+    const runs = this.#runs.runsOf(this.family).filter((run) => run.mayHold(txid));
     if (runs.length === 0) return null;
     const low = coinKey({ txid: txid as Txid, vout: 0 });
     for (const { bytes, from, to } of liveEntries(runs, low, keyAfterPrefix(txid, KEY_SIZE)))
@@ -88,7 +90,7 @@ export class CoinStore {
 
   /** Yields all coins by txid in wire order and index, the order in which Core hashes the UTXO set. */
   all(): Generator<PlacedCoin> {
-    return coinsOfRuns(this.#runs.runsOf(COINS));
+    return coinsOfRuns(this.#runs.runsOf(this.family));
   }
 }
 

@@ -106,6 +106,9 @@ export interface ChainTotals {
   readonly txs: number;
 }
 
+/** Number of transactions of a block of the active chain that is not validated yet. */
+const UNKNOWN_TXS = -1;
+
 /** Read access to headers and the active chain. */
 export class HeaderStore {
   readonly #byHash;
@@ -178,8 +181,10 @@ export class HeaderStore {
     return { file: row.file ?? 0, length: row.length ?? 0 };
   }
 
+  /** Returns null above the tip, and for blocks whose validation behind a loaded UTXO set is still to come. */
   totals(height: number): ChainTotals | null {
-    return this.#totals.get(height);
+    const totals = this.#totals.get(height);
+    return totals === null || totals.txs === UNKNOWN_TXS ? null : totals;
   }
 }
 
@@ -200,6 +205,7 @@ export class HeaderWriter {
   readonly #clearUndo;
   readonly #setStatus;
   readonly #extend;
+  readonly #setTotals;
   readonly #cut;
 
   constructor(db: Database) {
@@ -224,6 +230,9 @@ export class HeaderWriter {
     );
     this.#setStatus = db.prepare(`UPDATE headers SET status = (status & ${IN_FILES}) | ? WHERE id = ?`);
     this.#extend = db.prepare('INSERT INTO chain (height, header_id, circulating, utxos, txs) VALUES (?, ?, ?, ?, ?)');
+    this.#setTotals = db.prepare(
+      'UPDATE chain SET circulating = ?, utxos = ?, txs = ? WHERE height = ? AND header_id = ?',
+    );
     this.#cut = db.prepare('DELETE FROM chain WHERE height > ?');
   }
 
@@ -258,6 +267,16 @@ export class HeaderWriter {
   /** Removes the active chain above a height. */
   cutAbove(height: number): void {
     this.#cut.run(height);
+  }
+
+  /** Adds a block to the active chain that is not validated yet. */
+  extendAssumed(height: number, headerId: number): void {
+    this.#extend.run(height, headerId, 0, 0, UNKNOWN_TXS);
+  }
+
+  /** Sets the totals of a block if it is the one of the active chain at this height. */
+  setTotals(height: number, headerId: number, { circulating, utxos, txs }: ChainTotals): void {
+    this.#setTotals.run(circulating, utxos, txs, height, headerId);
   }
 
   extend(height: number, headerId: number, { circulating, utxos, txs }: ChainTotals): void {

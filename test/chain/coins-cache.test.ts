@@ -4,10 +4,12 @@ import { CoinsCache } from '../../src/chain/coins-cache.ts';
 import { sha256 } from '../../src/crypto/hash-functions.ts';
 import { type CoinRow, type CoinStore, coinRow } from '../../src/storage/coin-store.ts';
 import type { RunBatch } from '../../src/storage/runs/run-batch.ts';
+import { COINS } from '../../src/storage/runs/run-family.ts';
 import { entriesOf, runOf } from '../lib/run-entries.ts';
 
 /** The coins of the database, by key in hex. */
 class FakeStore {
+  readonly family = COINS;
   readonly rows = new Map<string, CoinRow>();
   lookups = 0;
 

@@ -1,13 +1,19 @@
 import { describe, expect, test } from 'bun:test';
-import { compressAmount, writeCompressedCoin } from '../../src/primitives/compressed-coin.ts';
-import { compareVarInts, writeVarInt } from '../../src/primitives/var-int.ts';
-import { ByteWriter } from '../../src/util/bytes.ts';
+import {
+  compressAmount,
+  decompressAmount,
+  readCompressedCoin,
+  writeCompressedCoin,
+} from '../../src/primitives/compressed-coin.ts';
+import { compareVarInts, readBigVarInt, readVarInt, writeVarInt } from '../../src/primitives/var-int.ts';
+import { ByteReader, ByteWriter, DecodeError } from '../../src/util/bytes.ts';
 
 const encoded = (write: (w: ByteWriter) => void): string => {
   const w = new ByteWriter();
   write(w);
   return w.finish().toHex();
 };
+const reader = (hex: string) => new ByteReader(Uint8Array.fromHex(hex));
 
 describe('VARINT', () => {
   const rows: [value: number | bigint, hex: string][] = [
@@ -26,7 +32,13 @@ describe('VARINT', () => {
     test(`${value}`, () => {
       expect(encoded((w) => writeVarInt(w, value))).toBe(hex);
       expect(encoded((w) => writeVarInt(w, BigInt(value)))).toBe(hex);
+      expect(readBigVarInt(reader(hex))).toBe(BigInt(value));
+      if (value <= 0xffff_ffff) expect(readVarInt(reader(hex))).toBe(Number(value));
+      else expect(() => readVarInt(reader(hex))).toThrow(DecodeError);
     });
+
+  test('above 64 bits is rejected', () =>
+    expect(() => readBigVarInt(reader('80fefefefefefefeff00'))).toThrow(DecodeError));
 
   test('encodings compare as bytes', () => {
     const values = [0, 1, 127, 128, 200, 16_511, 16_512, 16_600, 65_535, 2_113_663, 2_113_664];
@@ -52,12 +64,18 @@ describe('compressed amounts', () => {
   for (const [satoshis, compressed] of rows)
     test(`${satoshis}`, () => {
       expect(Number(compressAmount(satoshis))).toBe(compressed);
+      expect(decompressAmount(BigInt(compressed))).toBe(BigInt(satoshis));
     });
 
-  test('amounts beyond 53 bits in this form', () => {
+  test('every amount comes back, with and without 53 bits', () => {
+    for (let i = 0; i < 2000; i++) {
+      const satoshis = Math.floor(2_100_000_000_000_000 * Math.random() ** 4);
+      expect(decompressAmount(BigInt(compressAmount(satoshis)))).toBe(BigInt(satoshis));
+    }
     for (const satoshis of [2_099_999_999_999_999, 900_000_000_000_001, 899_999_999_999_999, 1_000_000_000_000_001]) {
       const reference = 1n + (BigInt(Math.floor(satoshis / 10)) * 9n + BigInt((satoshis % 10) - 1)) * 10n;
       expect(BigInt(compressAmount(satoshis))).toBe(reference);
+      expect(decompressAmount(reference)).toBe(BigInt(satoshis));
     }
   });
 });
@@ -84,5 +102,20 @@ describe('compressed coins', () => {
     test(kind, () => {
       const bytes = encoded((w) => writeCompressedCoin(w, 203_998, true, 5_000_000_000, Uint8Array.fromHex(script)));
       expect(bytes).toBe(`97f23d32${compressed}`);
+      const coin = readCompressedCoin(reader(bytes));
+      expect({ ...coin, script: coin.script.toHex() }).toEqual({
+        height: 203_998,
+        coinbase: true,
+        value: 5_000_000_000n,
+        script,
+      });
     });
+
+  test('a key without a point becomes an empty script, a script above the limit OP_RETURN, as in Core', () => {
+    expect(readCompressedCoin(reader(`0400 04${'ff'.repeat(32)}`.replace(' ', ''))).script.length).toBe(0);
+    const long = encoded((w) => writeVarInt(w, 10_007)) + '51'.repeat(10_001);
+    const r = reader(`0400${long}07ac`);
+    expect(readCompressedCoin(r).script.toHex()).toBe('6a');
+    expect(r.remaining).toBe(2);
+  });
 });

@@ -19,6 +19,7 @@ cleanUpAfterTests();
 const NOT_RUN: Readonly<Record<string, string>> = {
   stop: 'ends the node',
   pruneblockchain: 'always fails',
+  loadtxoutset: 'needs a chain that is known by the hash of its coins; test/functional/utxo-load runs it',
   fundrawtransaction: 'needs a wallet',
   ...Object.fromEntries(['devpay', 'devreorg', 'devdoublespend', 'devflood'].map((name) => [name, 'developer mode'])),
 };

@@ -21,7 +21,7 @@ const METHODS: Readonly<Record<string, string>> = {
   mining: 'getblocktemplate submitblock submitheader',
   admin: `addnode clearbanned createapikey devdoublespend devflood devpay devreorg disconnectnode dumptxoutset generateblock
     generatetoaddress generatetodescriptor getaddednodeinfo getapikey getblockfrompeer importmempool invalidateblock
-    listapikeys listbanned logging ping preciousblock prioritisetransaction pruneblockchain reconsiderblock
+    listapikeys listbanned loadtxoutset logging ping preciousblock prioritisetransaction pruneblockchain reconsiderblock
     revokeapikey rotateapikey savemempool setapikey setban setmocktime setnetworkactive stop verifychain`,
   'wallet.read': `getaddressesbylabel getaddressinfo getbalance getbalances getreceivedbyaddress getreceivedbylabel
     gettransaction getwalletinfo listaddressgroupings listlabels listlockunspent listreceivedbyaddress

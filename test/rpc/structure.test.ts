@@ -67,8 +67,6 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   'estimatesmartfee(conf_target): optional': 'callers may leave the target out',
   'estimatesmartfee(options).strict: ours alone': 'switches the least rate off',
   'estimatesmartfee.warnings: ours alone': 'says that the least rate was answered',
-  'getblockchaininfo.backgroundvalidation: not here': 'no chain is loaded from a snapshot',
-  'getchainstates.chainstates[].snapshot_blockhash: not here': 'no chain is loaded from a snapshot',
   'getdeploymentinfo(blockhash): default': 'the words Core has for it are no hash',
   'getnetworkinfo.softwareversion: ours alone': '`version` is the level of Core that is mirrored',
   'getnetworkinfo.tx_send_rate: not here': 'relay has no such limit',

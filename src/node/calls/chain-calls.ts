@@ -24,7 +24,7 @@ const PRUNED: Refusal = { refused: 'misc', message: 'Block not available (pruned
 /** Returns the calls of the RPC interface that change the chain. */
 export function chainCalls(
   { chain, consensus }: { readonly chain: Chain; readonly consensus: ConsensusParams },
-  coinCaches: { readonly database: number; readonly table: number },
+  coinCaches: { readonly database: number; readonly table: number; readonly background: number },
 ): CallTable<ChainCalls> {
   const onBlock = async (hash: Uint8Array, act: (entry: ChainEntry) => Promise<unknown>) => {
     const entry = chain.findEntry(hash);
@@ -60,6 +60,13 @@ export function chainCalls(
       const entry = chain.findEntry(hash);
       if (entry !== null && entry.parent === null)
         return { refused: 'invalidParameter', message: 'The genesis block cannot be made invalid' };
+      const { background } = chain;
+      // No undo data leads below the base before the chain behind it is complete.
+      if (entry !== null && background !== null && background.base.ancestor(entry.height) === entry)
+        return {
+          refused: 'misc',
+          message: 'Blocks below a loaded UTXO set cannot be made invalid until it is validated',
+        };
       return onBlock(hash, (block) => chain.invalidateBlock(block));
     },
     reconsiderBlock: (hash) => onBlock(hash, (entry) => chain.reconsiderBlock(entry)),

@@ -118,6 +118,7 @@ export class BlockDownload {
     const room = MAX_BLOCKS_PER_PEER - sync.inFlight.length;
     if (room <= 0 || (sync.inFlight.length > 0 && room < MAX_BLOCKS_PER_PEER / 2 && chain.initialSync)) return;
     const { wanted, staller } = this.#nextBlocksToDownload(peer, room, nowMs);
+    wanted.push(...this.#backgroundBlocks(peer, room - wanted.length));
     if (wanted.length > 0) {
       for (const entry of wanted) this.requests.add(peer, entry, nowMs);
       peer.link.send('getdata', { items: wanted.map(({ hash }) => ({ kind: INVENTORY.witnessBlock, hash })) });
@@ -274,6 +275,16 @@ export class BlockDownload {
       reason: rejection.reason,
     });
     punishForBlock(this.#ctx, source.peer, rejection, source.viaCompact);
+  }
+
+  /** Returns blocks for the validation behind a loaded UTXO set; the active chain comes first. */
+  #backgroundBlocks(peer: Peer, count: number): ChainEntry[] {
+    const { background } = this.#ctx.chain;
+    const best = peer.sync.bestKnown;
+    if (background === null || best === null || count <= 0 || isLimited(peer.services) || !peer.servesWitness)
+      return [];
+    const isWanted = (entry: ChainEntry) => !this.requests.has(entry) && best.ancestor(entry.height) === entry;
+    return background.missingBlocks(count, WINDOW, isWanted);
   }
 
   /**

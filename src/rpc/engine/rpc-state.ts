@@ -12,6 +12,8 @@ export class RpcState {
   readonly tipWaits = new Map<string, number>();
   /** At most one scan per server, as in Core. */
   filterScan: FilterScan | null = null;
+  /** Whether loadtxoutset is running. */
+  loading = false;
   /** Files that dumptxoutset is writing. */
   readonly dumps = new Set<string>();
   /** Transactions of the newest block template: several megabytes, which the node sends once. */

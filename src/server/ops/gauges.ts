@@ -16,7 +16,8 @@ export function chainGauges(
   return reads.snapshot(() => {
     const tip = reads.tip();
     const { time, bits } = headerFromBytes(tip.header);
-    const { headers, verificationProgress, initialBlockDownload, unknownRules, heavierInvalidChain } = node.status();
+    const { headers, verificationProgress, initialBlockDownload, unknownRules, heavierInvalidChain, background } =
+      node.status();
     const totals = reads.headers.totals(tip.height);
     return {
       height: tip.height,
@@ -30,6 +31,7 @@ export function chainGauges(
       circulating: totals?.circulating ?? null,
       utxos: totals?.utxos ?? null,
       pruneHeight: reads.pruneHeight(),
+      validatedHeight: background === null || background.validated ? tip.height : background.height,
       indexHeights: enabledIndexes(switches)
         .filter((name) => name !== 'positions')
         .map((name) => ({ name, height: Math.max(0, reads.indexes.covered(name)?.height ?? 0) })),

@@ -26,6 +26,7 @@ export interface GaugeSources extends NodeMetricSources {
     readonly utxos: number | null;
     /** Lowest height from which on all blocks are stored; null if none has been pruned. */
     readonly pruneHeight: number | null;
+    readonly validatedHeight: number;
     /** Heights of the indexes that are switched on. */
     readonly indexHeights: readonly { readonly name: string; readonly height: number }[];
   } | null;
@@ -259,6 +260,11 @@ function addGauges(registry: Registry, sources: GaugeSources): void {
     'chain_prune_height',
     'Lowest height from which on all blocks are stored; 0 if none has been pruned.',
     ({ pruneHeight }) => pruneHeight ?? 0,
+  );
+  chain(
+    'chain_validated_height',
+    'Height up to which all blocks are validated: behind a loaded UTXO set, below the tip.',
+    ({ validatedHeight }) => validatedHeight,
   );
   new Gauge({
     name: 'obverse_chain_warnings',

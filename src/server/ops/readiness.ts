@@ -170,15 +170,23 @@ export class Readiness {
   }
 
   #chain(node: NodePort, reads: ChainReads): CheckResult {
-    const { stopped, initialBlockDownload, headers, verificationProgress, heavierInvalidChain, preparing } =
+    const { stopped, initialBlockDownload, headers, verificationProgress, heavierInvalidChain, preparing, background } =
       node.status();
     const tip = reads.tip();
     const tipAge = unixSeconds(this.#clock) - headerFromBytes(tip.header).time;
-    const details = { height: tip.height, headers, progress: verificationProgress, tipAge };
+    const details = {
+      height: tip.height,
+      headers,
+      progress: verificationProgress,
+      tipAge,
+      ...(background && { loadedHeight: background.baseHeight, validatedHeight: background.height }),
+    };
     const { maxTipAge } = this.#options.ready;
     if (stopped !== null) return { status: 'fail', message: 'block processing has stopped', ...details };
     if (initialBlockDownload) return { status: 'degraded', message: 'initial block download', ...details };
     if (headers - tip.height > 1) return { status: 'degraded', message: 'behind the best header', ...details };
+    if (background !== null && !background.validated)
+      return { status: 'degraded', message: 'the loaded UTXO set is not validated yet', ...details };
     if (maxTipAge > 0 && tipAge > maxTipAge) return { status: 'degraded', message: 'the tip is old', ...details };
     if (preparing) return { status: 'degraded', message: preparing, ...details };
     if (heavierInvalidChain) return { status: 'degraded', message: 'a heavier chain is invalid', ...details };

@@ -5,8 +5,10 @@
 export interface RunFamily {
   /** Name in the names of files. */
   readonly name: string;
-  /** Number in files and in the manifest; never used for another family. */
+  /** Number in the manifest, and in files unless `fileCode` differs; never used for another family. */
   readonly code: number;
+  /** Number in files; that of another family if the runs of that one may become runs of this one. */
+  readonly fileCode?: number;
   /** Bytes of a key. */
   readonly keySize: number;
   /** Leading bytes of the key that the filter of a run holds; 0 without a filter. */
@@ -29,4 +31,10 @@ export const SCRIPT_COINS: RunFamily = { name: 'scriptcoins', code: 4, keySize: 
 /** Inputs by the outpoint that they spend: first six bytes of its txid, output index; position of the spending transaction. */
 export const SPENDERS: RunFamily = { name: 'spenders', code: 5, keySize: 15, filterSize: 0, sums: false };
 
-export const RUN_FAMILIES: readonly RunFamily[] = [COINS, TX_INDEX, HISTORY, SCRIPT_COINS, SPENDERS];
+/**
+ * Unspent outputs of the chain that is validated behind a loaded UTXO set. They become COINS when it has caught up, and
+ * the coins of before become them when a set is loaded, so their files are the same.
+ */
+export const BACKGROUND_COINS: RunFamily = { ...COINS, code: 6, fileCode: COINS.code };
+
+export const RUN_FAMILIES: readonly RunFamily[] = [COINS, TX_INDEX, HISTORY, SCRIPT_COINS, SPENDERS, BACKGROUND_COINS];

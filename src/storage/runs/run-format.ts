@@ -152,7 +152,7 @@ export function encodeFooter(family: RunFamily, footer: Omit<RunFooter, 'format'
   const view = new DataView(bytes.buffer);
   bytes.set(MAGIC);
   bytes[8] = FORMAT_VERSION;
-  bytes[9] = family.code;
+  bytes[9] = family.fileCode ?? family.code;
   bytes[10] = family.keySize;
   bytes[11] = family.filterSize;
   view.setUint32(12, footer.id, true);
@@ -174,7 +174,7 @@ export function decodeFooter(family: RunFamily, bytes: Uint8Array, size: number,
   const format = bytes[8]!;
   if (format < 1 || format > FORMAT_VERSION)
     throw new DecodeError(`run ${name} has format ${format}; this version reads up to ${FORMAT_VERSION}`);
-  if (bytes[9] !== family.code || bytes[10] !== family.keySize || bytes[11] !== family.filterSize)
+  if (bytes[9] !== (family.fileCode ?? family.code) || bytes[10] !== family.keySize || bytes[11] !== family.filterSize)
     throw new DecodeError(`run ${name} does not hold ${family.name}`);
   const number = (i: number) => view.getFloat64(16 + i * 8, true);
   const sums = new EntrySums();

@@ -99,11 +99,13 @@ export class RunManifest {
 export class RunManifestWriter {
   readonly #insert;
   readonly #remove;
+  readonly #move;
   readonly #putVersion;
 
   constructor(db: Database) {
     this.#insert = db.prepare('INSERT INTO runs (id, family, age, entries, bytes, image) VALUES (?, ?, ?, ?, ?, ?)');
     this.#remove = db.prepare('DELETE FROM runs WHERE id = ?');
+    this.#move = db.prepare('UPDATE runs SET family = ? WHERE family = ?');
     this.#putVersion = db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('runsVersion', ?)");
   }
 
@@ -113,6 +115,11 @@ export class RunManifestWriter {
 
   removeRun(id: number): void {
     this.#remove.run(id);
+  }
+
+  /** Makes all runs of one family runs of another. */
+  moveRuns(from: RunFamily, to: RunFamily): void {
+    this.#move.run(to.code, from.code);
   }
 
   setVersion(version: number): void {

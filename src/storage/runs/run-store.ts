@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { assert } from '../../util/assert.ts';
 import { DecodeError } from '../../util/bytes.ts';
 import type { Clock } from '../../util/clock.ts';
 import { OperatorError } from '../../util/operator-error.ts';
@@ -13,7 +14,7 @@ import { Run } from './run.ts';
 import type { RunBatch } from './run-batch.ts';
 import type { BuiltRun } from './run-builder.ts';
 import { buildRun } from './run-builder.ts';
-import { COINS, RUN_FAMILIES, type RunFamily } from './run-family.ts';
+import { BACKGROUND_COINS, COINS, RUN_FAMILIES, type RunFamily } from './run-family.ts';
 import { openRun, type RunLists } from './run-lists.ts';
 import { RunManifest, RunManifestWriter, type RunRecord, runFileName, runFolder } from './run-manifest.ts';
 import { FileSource, MemorySource } from './run-source.ts';
@@ -37,6 +38,21 @@ export interface RunCount {
 interface OpenRun {
   readonly record: RunRecord;
   readonly run: Run;
+}
+
+/** A run that is built and not listed yet. */
+export interface UnlistedRun {
+  readonly family: RunFamily;
+  readonly id: number;
+  readonly run: BuiltRun;
+}
+
+/** A change of whole families; `removed` must be `to` or empty, or be moved itself before. */
+export interface FamilyChange {
+  readonly removed: RunFamily;
+  readonly from: RunFamily;
+  readonly to: RunFamily;
+  readonly added: UnlistedRun | null;
 }
 
 interface NewRun {
@@ -64,6 +80,8 @@ export class RunStore implements RunLists {
   #nextId: number;
   #staged: NewRun[] = [];
   #job: MergeJob | null = null;
+  /** Whether the runs of the running merge were removed. */
+  #jobRemoved = false;
   /** Files that left the list, with the monotonic time of that. */
   #dropped: { readonly path: string; readonly at: number }[] = [];
   /** Removes dropped files; null without any. */
@@ -105,6 +123,19 @@ export class RunStore implements RunLists {
       this.#lists.set(family, list);
     }
     return list;
+  }
+
+  /** Removes the file of a run that will not be listed. */
+  removeUnlisted({ family, id, run }: UnlistedRun): void {
+    if (run.image === null) rmSync(this.#path(id, family), { force: true });
+  }
+
+  /** Opens the runs of a family once more, the youngest first. The caller closes them. */
+  reopen(family: RunFamily): Run[] {
+    return this.#open
+      .get(family)!
+      .map(({ record }) => openRun(this.#dir, record, this.#manifest, false))
+      .reverse();
   }
 
   /** Whether so many runs wait to be merged that the next commit should wait. */
@@ -204,6 +235,11 @@ export class RunStore implements RunLists {
   finishMerge(result: BuiltRun): void {
     const job = this.#job!;
     this.#job = null;
+    if (this.#jobRemoved) {
+      this.#jobRemoved = false;
+      if (result.image === null) rmSync(this.#path(job.id, job.family), { force: true });
+      return;
+    }
     const { family, id, sources } = job;
     const last = this.#open.get(family)!.find(({ record }) => record.id === sources.at(-1)!.id)!;
     const { entries, bytes, image } = result;
@@ -224,6 +260,47 @@ export class RunStore implements RunLists {
     );
     this.#version++;
     this.#replaceRuns(merged);
+  }
+
+  /**
+   * Removes the runs of one family, makes those of another runs of it, and lists a built one, in one durable transaction
+   * with `write`. No commit may be staged.
+   */
+  changeFamilies({ removed, from, to, added }: FamilyChange, write: () => void): void {
+    assert(this.#staged.length === 0, 'no commit is staged');
+    if (added?.run.image === null) syncDirectory(runFolder(this.#dir));
+    const record = added && {
+      id: added.id,
+      family: added.family,
+      age: 1,
+      entries: added.run.entries,
+      bytes: added.run.bytes,
+      inTable: added.run.image !== null,
+    };
+    durably(this.#db, () =>
+      this.#db
+        .transaction(() => {
+          for (const { record: old } of this.#open.get(removed)!) this.#writer.removeRun(old.id);
+          this.#writer.moveRuns(from, to);
+          if (record) this.#writer.insertRun(record, added.run.image);
+          this.#writer.setVersion(this.#version + 1);
+          write();
+        })
+        .immediate(),
+    );
+    this.#version++;
+    this.#lists = new Map();
+    for (const old of this.#open.get(removed)!) this.#drop(old);
+    const moved = this.#open.get(from)!;
+    this.#open.set(
+      to,
+      moved.map(({ record: old, run }) => ({ record: { ...old, family: to }, run })),
+    );
+    this.#open.set(from, []);
+    if (this.#job?.family === removed) this.#jobRemoved = true;
+    else if (this.#job?.family === from) this.#job = { ...this.#job, family: to };
+    if (record) this.#replaceRuns({ record, image: added.run.image, replaces: [] });
+    this.#scheduleRemoval();
   }
 
   /**
@@ -313,13 +390,15 @@ export class RunStore implements RunLists {
       image === null ? new FileSource(this.#path(id, family)) : new MemorySource(`${family.name} ${id}`, image);
     const run = new Run(family, source, isPinned(family), id);
     const at = replaces.length === 0 ? open.length : open.findIndex((other) => other.record.id === replaces[0]);
-    for (const old of open.splice(at, replaces.length, { record, run })) {
-      old.run.close();
-      if (!old.record.inTable)
-        this.#dropped.push({ path: this.#path(old.record.id, family), at: this.#clock.monotonicMs() });
-    }
+    for (const old of open.splice(at, replaces.length, { record, run })) this.#drop(old);
     this.#lists.delete(family);
     this.#scheduleRemoval();
+  }
+
+  #drop({ record, run }: OpenRun): void {
+    run.close();
+    if (!record.inTable)
+      this.#dropped.push({ path: this.#path(record.id, record.family), at: this.#clock.monotonicMs() });
   }
 
   /** Removes files a minute after they left the list, whether commits follow or not. */
@@ -366,5 +445,5 @@ function startProblem(error: unknown, chainDir: string): unknown {
 
 /** Validation looks up coins; the other families are written and rarely read by the writer. */
 function isPinned(family: RunFamily): boolean {
-  return family === COINS;
+  return family === COINS || family === BACKGROUND_COINS;
 }

@@ -4,8 +4,9 @@ import { type BlockHash, hashToHex, type Txid } from '../../../primitives/hash.t
 import { headerBits, headerTime, medianTime, rawBlock, workFields } from '../../../queries/block-facts.ts';
 import { blockStats } from '../../../queries/block-stats.ts';
 import { blockPruned, type ReadEnv } from '../../../queries/read-env.ts';
-import { type UtxoHashType, utxoStats } from '../../../queries/utxo-stats.ts';
+import { utxoStats } from '../../../queries/utxo-stats.ts';
 import type { HeaderRecord } from '../../../storage/header-store.ts';
+import type { UtxoHashType } from '../../../storage/utxo-hash.ts';
 import { coreBlock, coreHeader } from '../../../views/core/core-block.ts';
 import { coreScript } from '../../../views/core/core-script.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
@@ -354,7 +355,7 @@ export const getchaintxstats = rpcMethod({
   ],
   result: obj({
     time: unixTime('time of the last block of the window'),
-    txcount: int('transactions from the genesis block to that block'),
+    txcount: maybe(int('transactions from the genesis block to that block, where that is known')),
     window_final_block_hash: hashStr('last block of the window'),
     window_final_block_height: int('its height'),
     window_block_count: int('blocks of the window'),
@@ -374,16 +375,19 @@ export const getchaintxstats = rpcMethod({
       return rpcFail('invalidParameter', "Invalid block count: should be between 0 and the block's height - 1");
     const start = reads.headers.byHeight(end.height - count)!;
     const seconds = medianTime(reads, end) - medianTime(reads, start);
-    const txcount = reads.headers.totals(end.height)!.txs;
-    const inWindow = txcount - reads.headers.totals(start.height)!.txs;
+    // Unknown below a loaded UTXO set that is not validated yet, as in Core.
+    const txcount = reads.headers.totals(end.height)?.txs ?? null;
+    const before = reads.headers.totals(start.height)?.txs ?? null;
+    const inWindow = txcount === null || before === null ? null : txcount - before;
     return {
       time: headerTime(end),
-      txcount,
+      ...(txcount !== null && { txcount }),
       window_final_block_hash: hashToHex(end.hash),
       window_final_block_height: end.height,
       window_block_count: count,
-      ...(count > 0 && { window_interval: seconds, window_tx_count: inWindow }),
-      ...(count > 0 && seconds > 0 && { txrate: double(inWindow / seconds) }),
+      ...(count > 0 && { window_interval: seconds }),
+      ...(count > 0 && inWindow !== null && { window_tx_count: inWindow }),
+      ...(count > 0 && seconds > 0 && inWindow !== null && { txrate: double(inWindow / seconds) }),
     };
   },
 });

@@ -7,19 +7,20 @@ import { writeCompressedCoin } from '../../../primitives/compressed-coin.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
 import { compareVarInts } from '../../../primitives/var-int.ts';
 import type { UtxoDump } from '../../../queries/reader-jobs.ts';
-import { encodeSetElement, setHasher } from '../../../queries/utxo-stats.ts';
 import type { ChainReads } from '../../../storage/chain-reads.ts';
 import { BlockPruned } from '../../../storage/chain-reads.ts';
 import { CoinRewind, MissingBlockData } from '../../../storage/coin-rewind.ts';
 import { coinsOfRuns, type PlacedCoin } from '../../../storage/coin-store.ts';
 import type { HeaderRecord } from '../../../storage/header-store.ts';
 import type { Run } from '../../../storage/runs/run.ts';
+import { encodeSetElement, setHasher } from '../../../storage/utxo-hash.ts';
 import { encodeSnapshotMetadata, writeSnapshotTx } from '../../../storage/utxo-snapshot.ts';
 import { ByteWriter, equalBytes } from '../../../util/bytes.ts';
 import { withDescriptors } from '../../../util/descriptors.ts';
 import { syncDirectory } from '../../../util/sync-directory.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 
+const MISSING_DATA = 'Could not roll back to requested height since necessary block data is already pruned.';
 const WRITE_BUFFER = 1 << 20;
 const CHECK_EVERY = 1024;
 /** Indexes below this have VARINTs in their own order. */
@@ -95,7 +96,9 @@ function openSource(reads: ChainReads, { target: wanted }: UtxoDump): DumpSource
   const tip = reads.tip();
   const target =
     wanted === null ? tip : typeof wanted === 'number' ? atHeight(reads, tip, wanted) : byHash(reads, wanted);
-  const { utxos, txs } = reads.headers.totals(target.height)!;
+  const totals = reads.headers.totals(target.height);
+  if (totals === null) return rpcFail('misc', MISSING_DATA);
+  const { utxos, txs } = totals;
   return { tip, target, coins: utxos, txs, runs: reads.openCoinRuns() };
 }
 
@@ -118,7 +121,7 @@ function rewindSource(rewind: CoinRewind, { tip, target }: DumpSource, checkpoin
     rewind.rewind(tip, target, checkpoint);
   } catch (error) {
     if (!(error instanceof MissingBlockData || error instanceof BlockPruned)) throw error;
-    rpcFail('misc', 'Could not roll back to requested height since necessary block data is already pruned.');
+    rpcFail('misc', MISSING_DATA);
   }
 }
 

@@ -1,8 +1,18 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { NODE, ownerOf } from '../../../http/owner.ts';
 import type { NetworkParams } from '../../../params/network-params.ts';
-import type { BlockHash } from '../../../primitives/hash.ts';
+import { NETWORK_NAMES, paramsFor } from '../../../params/networks.ts';
+import { isRefusal, type Refusal } from '../../../port/refusal.ts';
+import { type BlockHash, hashToHex } from '../../../primitives/hash.ts';
 import type { UtxoDump } from '../../../queries/reader-jobs.ts';
+import {
+  decodeSnapshotMetadata,
+  SNAPSHOT_HEADER_SIZE,
+  SnapshotError,
+  type SnapshotMetadata,
+} from '../../../storage/utxo-snapshot.ts';
+import { withDescriptors } from '../../../util/descriptors.ts';
 import { isFileName } from '../../../util/file-name.ts';
 import { example } from '../../engine/example.ts';
 import { jobText } from '../../engine/job-result.ts';
@@ -12,6 +22,7 @@ import { optional, options, readBool, readHashValue, readInteger, textParam } fr
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, bool, hashStr, int, obj, str } from '../../engine/schema.ts';
 import type { DumpedUtxoSet } from './utxo-dump.ts';
+import { readLoaded } from './utxo-load-job.ts';
 
 const DUMP_OPTIONS = {
   rollback: anyOf(int('height of the block'), str('hash of the block')),
@@ -62,6 +73,75 @@ export const dumptxoutset = nodeMethod({
     }
   },
 });
+
+export const loadtxoutset = nodeMethod({
+  name: 'loadtxoutset',
+  category: 'blockchain',
+  help: 'Loads a UTXO set from a file in the format of Bitcoin Core. The node continues from the block of the set at once, and validates the chain before it in the background. The set must be one that this version knows by its hash. No wallet may be loaded.',
+  params: [textParam('path', { note: `File to be read. ${PATH_NOTE}` })],
+  result: obj({
+    coins_loaded: int('number of coins in the set'),
+    tip_hash: hashStr('hash of the block of the set'),
+    base_height: int('height of that block'),
+    path: str('absolute path of the file'),
+  }),
+  examples: [example(['utxo.dat'])],
+  scope: 'admin',
+  long: true,
+  async run(env, given) {
+    const path = snapshotPath(env, given);
+    const { state } = env;
+    if (state.loading)
+      return rpcFail('internal', `Unable to load UTXO snapshot: another one is being loaded. (${path})`);
+    state.loading = true;
+    try {
+      return await env.queueSlot.releaseDuring(() => load(env, path));
+    } finally {
+      state.loading = false;
+    }
+  },
+});
+
+async function load({ ctx, signal, call }: MainThreadEnv, path: string) {
+  const metadata = readMetadata(path, ctx.queries.sources.params);
+  const node = ctx.node();
+  const orExplain = <T>(result: T | Refusal): T =>
+    isRefusal(result) ? rpcFail('internal', `Unable to load UTXO snapshot: ${result.message}. (${path})`) : result;
+  const { baseHeight, runId } = orExplain(await node.call('beginUtxoSet', metadata.baseHash));
+  const owner = call ? ownerOf(call) : NODE;
+  const { coins, baseHash } = metadata;
+  const job = { kind: 'load', load: { path, coins, baseHeight, runId, chainDir: ctx.options.chainDir } } as const;
+  const result = await ctx.queries.runJob({ job, signal, long: true, owner });
+  if (!result.ok && 'rpc' in result) orExplain({ refused: 'internal', message: result.rpc.message });
+  const loaded = readLoaded(jobText(result));
+  orExplain(await node.call('activateUtxoSet', { baseHash, runId, coins, ...loaded }));
+  return { coins_loaded: coins, tip_hash: hashToHex(baseHash), base_height: baseHeight, path };
+}
+
+const MESSAGE_STARTS: ReadonlyMap<number, string> = new Map(NETWORK_NAMES.map((name) => [paramsFor(name).magic, name]));
+
+/** Reads the header of the file. Throws RpcError. */
+function readMetadata(path: string, { magic }: NetworkParams): SnapshotMetadata {
+  let bytes: Uint8Array;
+  try {
+    if (!statSync(path).isFile()) throw new Error('no plain file');
+    const fd = withDescriptors(() => openSync(path, 'r'));
+    try {
+      bytes = new Uint8Array(SNAPSHOT_HEADER_SIZE);
+      bytes = bytes.subarray(0, readSync(fd, bytes));
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return rpcFail('invalidParameter', `Couldn't open file ${path} for reading.`);
+  }
+  try {
+    return decodeSnapshotMetadata(bytes, magic, MESSAGE_STARTS);
+  } catch (error) {
+    if (!(error instanceof SnapshotError)) throw error;
+    return rpcFail('deserialization', `Unable to parse metadata: ${error.message}`);
+  }
+}
 
 /** Keys may belong to other machines, so they do not reach files elsewhere. */
 function snapshotPath({ ctx, call }: MainThreadEnv, given: string): string {

@@ -6,7 +6,7 @@ import { example } from '../../engine/example.ts';
 import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import { array, integerParam, optional, readString, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
-import { anyOf, arr, bool, hashStr, hexStr, int, mapOf, nil, num, obj, str } from '../../engine/schema.ts';
+import { anyOf, arr, bool, hashStr, hexStr, int, mapOf, maybe, nil, num, obj, str } from '../../engine/schema.ts';
 
 export const stop = nodeMethod({
   name: 'stop',
@@ -142,7 +142,7 @@ export const pruneblockchain = nodeMethod({
 export const getchainstates = nodeMethod({
   name: 'getchainstates',
   category: 'blockchain',
-  help: 'Returns the validated chains. This node has one, since it loads no snapshots.',
+  help: 'Returns the validated chains: the active one, and before it the one that is validated behind a loaded UTXO set.',
   params: [],
   result: obj({
     headers: int('height of the best header'),
@@ -156,17 +156,31 @@ export const getchainstates = nodeMethod({
         verificationprogress: num('estimated share of the verified transactions, 0 to 1'),
         coins_db_cache_bytes: int('cache of the database'),
         coins_tip_cache_bytes: int('cache of coins'),
-        validated: bool('true'),
+        snapshot_blockhash: maybe(hashStr('block of the loaded UTXO set')),
+        validated: bool('false for a loaded UTXO set until the chain behind it is validated'),
       }),
     ),
   }),
   scope: 'read',
   async run({ ctx, read }) {
-    const { headers, verificationProgress } = ctx.node().status();
+    const { headers, verificationProgress, background } = ctx.node().status();
     const caches = await ctx.node().call('coinCaches');
     return read(({ tip }) => ({
       headers: Math.max(headers, tip.height),
       chainstates: [
+        ...(background === null || background.validated
+          ? []
+          : [
+              {
+                blocks: background.height,
+                bestblockhash: background.hash,
+                ...workFields(background.bits),
+                verificationprogress: double(background.verificationProgress),
+                coins_db_cache_bytes: caches.database,
+                coins_tip_cache_bytes: caches.background,
+                validated: true,
+              },
+            ]),
         {
           blocks: tip.height,
           bestblockhash: hashToHex(tip.hash),
@@ -174,7 +188,8 @@ export const getchainstates = nodeMethod({
           verificationprogress: double(verificationProgress),
           coins_db_cache_bytes: caches.database,
           coins_tip_cache_bytes: caches.table,
-          validated: true,
+          ...(background && { snapshot_blockhash: background.baseHash }),
+          validated: background?.validated ?? true,
         },
       ],
     }));

@@ -4,6 +4,7 @@ import { targetToHex } from '../../../consensus/work.ts';
 import { coins, double } from '../../../http/core-number.ts';
 import { minimumTime } from '../../../mining/minimum-time.ts';
 import { BLOCK_MIN_FEERATE } from '../../../policy/relay-options.ts';
+import type { NodeStatus } from '../../../port/node-port.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
 import { headerBits, headerTime, medianTime, workFields } from '../../../queries/block-facts.ts';
 import { blockFileBytes } from '../../../queries/block-file-bytes.ts';
@@ -38,6 +39,19 @@ export const getblockchaininfo = nodeMethod({
     mediantime: unixTime('median time of the last eleven blocks'),
     verificationprogress: num('estimated share of the verified transactions, 0 to 1'),
     initialblockdownload: bool('whether the node is in initial block download'),
+    backgroundvalidation: maybe(
+      obj(
+        {
+          snapshotheight: int('height of the block of the set'),
+          blocks: int('height of the last validated block'),
+          bestblockhash: hashStr('hash of that block'),
+          mediantime: unixTime('median time of the last eleven blocks'),
+          verificationprogress: num('estimated share of the verified transactions, 0 to 1'),
+          chainwork: hashStr('expected number of hashes for that chain'),
+        },
+        'while the chain behind a loaded UTXO set is validated',
+      ),
+    ),
     chainwork: hashStr('expected number of hashes for the active chain'),
     size_on_disk: int('bytes of block and undo files'),
     pruned: bool('whether block files are pruned'),
@@ -65,6 +79,7 @@ export const getblockchaininfo = nodeMethod({
         mediantime: medianTime(reads, tip, true),
         verificationprogress: double(status.verificationProgress),
         initialblockdownload: status.initialBlockDownload,
+        ...backgroundValidation(status),
         chainwork: targetToHex(tip.chainwork),
         size_on_disk,
         pruned: prune !== null,
@@ -79,6 +94,20 @@ export const getblockchaininfo = nodeMethod({
     });
   },
 });
+
+function backgroundValidation({ background }: NodeStatus) {
+  if (background === null || background.validated) return null;
+  return {
+    backgroundvalidation: {
+      snapshotheight: background.baseHeight,
+      blocks: background.height,
+      bestblockhash: background.hash,
+      mediantime: background.medianTime,
+      verificationprogress: double(background.verificationProgress),
+      chainwork: targetToHex(background.chainwork),
+    },
+  };
+}
 
 function signetChallenge(challenge: Uint8Array | null) {
   return challenge && { signet_challenge: challenge.toHex() };

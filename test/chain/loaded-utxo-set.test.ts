@@ -1,0 +1,206 @@
+import { expect, test } from 'bun:test';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { hashFromHex } from '../../src/primitives/hash.ts';
+import { loadUtxoSet } from '../../src/queries/utxo-load.ts';
+import { SNAPSHOT_HEADER_SIZE } from '../../src/storage/utxo-snapshot.ts';
+import { TestNode } from '../lib/chain-fixture.ts';
+import { differences, ModelChain } from '../lib/chain-state.ts';
+import { buildIndexes, loadInto, setAt, setChain } from '../lib/loaded-set.ts';
+import { cleanUpAfterTests, poll, tempDir } from '../lib/node-process.ts';
+
+cleanUpAfterTests();
+
+const chain = setChain();
+const BASE = 112;
+const set = setAt(chain, BASE);
+const blocks = chain.blocks.slice(1);
+
+async function knowingNode(params = set.params): Promise<TestNode> {
+  const node = new TestNode({ params });
+  await node.chain.acceptHeaders(blocks.map(({ header }) => header));
+  return node;
+}
+
+async function loadedNode(given = set): Promise<TestNode> {
+  const node = await knowingNode(given.params);
+  expect(await loadInto(node, given, join(tempDir(), 'utxo.dat'))).toBeNull();
+  return node;
+}
+
+const complete = (node: TestNode) => poll('the validation', () => node.chain.background === null);
+
+function expectWhole(node: TestNode, expected = blocks): void {
+  buildIndexes(node.chain);
+  expect(node.chain.indexes.progress().every(({ live }) => live)).toBe(true);
+  expect(differences(node.state(), new ModelChain(expected).state())).toEqual([]);
+}
+
+test('a loaded set serves at once, new blocks connect to it, and the chain behind it is validated', async () => {
+  await using node = await loadedNode();
+  expect(node.chain.tip.height).toBe(BASE);
+  await node.take(blocks.slice(BASE, 119));
+  expect(node.chain.tip.height).toBe(119);
+  expect(node.read(({ headers }) => headers.totals(119))!.utxos).toBe(setAt(chain, 119).coins);
+  expect(node.read(({ headers }) => headers.totals(111))).toBeNull();
+  await node.take(blocks.slice(0, 59));
+  await poll('height 59', () => node.chain.background!.tip.height === 59);
+  await node.restart();
+  expect(node.chain.tip.height).toBe(119);
+  expect(node.chain.background!.tip.height).toBe(59);
+  await node.take(blocks.slice(59, BASE).reverse());
+  await complete(node);
+  await node.take(blocks.slice(119));
+  expectWhole(node);
+  await node.restart();
+  expect(node.chain.background).toBeNull();
+  expectWhole(node);
+});
+
+test('a set is loaded on top of blocks that are validated already', async () => {
+  await using node = await knowingNode();
+  await node.take(blocks.slice(0, 105));
+  expect(await loadInto(node, set, join(tempDir(), 'utxo.dat'))).toBeNull();
+  expect([node.chain.tip.height, node.chain.background!.tip.height]).toEqual([BASE, 105]);
+  await node.take(blocks.slice(105));
+  await complete(node);
+  expectWhole(node);
+});
+
+test('a set is loaded on top of blocks that its chain does not have', async () => {
+  await using node = await knowingNode();
+  const stale = chain.fork(103);
+  stale.mine(3);
+  await node.take(stale.blocks.slice(1));
+  expect(await loadInto(node, set, join(tempDir(), 'utxo.dat'))).toBeNull();
+  await node.restart();
+  expect(node.chain.tip.height).toBe(BASE);
+  expect(node.chain.background!.tip.hash).toEqual(stale.tip.hash);
+  await node.take(blocks);
+  await complete(node);
+  await node.chain.settle();
+  expectWhole(node);
+});
+
+test('blocks above the base are reorganized while the chain behind it is validated', async () => {
+  await using node = await loadedNode();
+  await node.take(blocks.slice(BASE, 117));
+  await node.take(blocks.slice(0, 100));
+  const branch = chain.fork(114);
+  branch.mine(4);
+  const other = branch.blocks.slice(115);
+  await node.take(other);
+  expect(node.chain.tip.height).toBe(118);
+  expect(node.chain.tip.hash).toEqual(branch.tip.hash);
+  // A branch from below the base has more work, but no undo data leads to it.
+  const deep = chain.fork(110);
+  deep.mine(12);
+  await node.take(deep.blocks.slice(111));
+  expect(node.chain.tip.hash).toEqual(branch.tip.hash);
+  await node.take(blocks.slice(100, BASE));
+  await complete(node);
+  await poll('the deeper branch', async () => {
+    await node.chain.settle();
+    return node.chain.tip.height === 122;
+  });
+  expectWhole(node, deep.blocks.slice(1));
+});
+
+test('a set that is not that of the validated chain is removed, and the next start goes on without it', async () => {
+  // The value of the first coin of the file is another one, and the parameters have the hash of that.
+  const altered = new TestNode({ params: set.params });
+  const path = join(tempDir(), 'utxo.dat');
+  const at = SNAPSHOT_HEADER_SIZE * 2;
+  const wrong = { ...set, hex: set.hex.slice(0, at + 64) + alteredCoin(set.hex.slice(at + 64)) };
+  writeFileSync(path, Uint8Array.fromHex(wrong.hex));
+  const load = { path, coins: set.coins, baseHeight: BASE, runId: 900, chainDir: altered.dir };
+  const { hash } = loadUtxoSet(load, () => {});
+  await altered.close();
+  expect(hash).not.toEqual(hashFromHex(set.hash));
+  const params = { ...set.params, assumedUtxoSets: [{ ...set.params.assumedUtxoSets[0]!, hash }] };
+  await using node = await loadedNode({ ...wrong, params });
+  await node.accept(blocks.slice(BASE, 120));
+  await node.accept(blocks.slice(0, BASE));
+  await poll('the end', () => node.chain.stopped !== null);
+  expect(node.chain.stopped!.message).toContain(
+    'the loaded UTXO set is not that of the validated chain (hash mismatch',
+  );
+  await node.restart();
+  expect(node.chain.background).toBeNull();
+  await node.take(blocks);
+  expect(node.chain.tip.height).toBe(125);
+  expectWhole(node);
+});
+
+/** Changes the height of the first coin by one: the count and the index of the coin are one byte each. */
+function alteredCoin(hex: string): string {
+  const code = Number.parseInt(hex.slice(4, 6), 16);
+  return hex.slice(0, 4) + (code ^ 2).toString(16).padStart(2, '0') + hex.slice(6);
+}
+
+test('a file that does not follow the format or has another hash is rejected', async () => {
+  await using node = await knowingNode();
+  const path = join(tempDir(), 'utxo.dat');
+  const bytes = Uint8Array.fromHex(set.hex);
+  const body = set.hex.slice(SNAPSHOT_HEADER_SIZE * 2);
+  const header = set.hex.slice(0, SNAPSHOT_HEADER_SIZE * 2);
+  const reject = async (hex: string, coins = set.coins): Promise<string> => {
+    try {
+      return String(await loadInto(node, { ...set, hex, coins }, path));
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  expect(await reject(set.hex.slice(0, -2))).toStartWith(
+    'Bad snapshot format or truncated snapshot after deserializing',
+  );
+  expect(await reject(`${set.hex}00`)).toBe(`Bad snapshot - coins left over after deserializing ${set.coins} coins`);
+  const miscounted = new Set<string>();
+  for (let coins = set.coins - 20; coins < set.coins; coins++)
+    miscounted.add((await reject(set.hex, coins)).replace(/\d+/, 'N'));
+  expect([...miscounted].sort()).toEqual([
+    'Bad snapshot - coins left over after deserializing N coins',
+    'Mismatch in coins count in snapshot metadata and actual snapshot data',
+  ]);
+  expect(await reject(header + body.slice(0, 64) + alteredCoin(body.slice(64)))).toStartWith(
+    `Population failed: Bad snapshot content hash: expected ${set.hash}, got `,
+  );
+  expect(await reject(`${header}${'ff'.repeat(32)}${body.slice(64)}`)).toStartWith(
+    'Bad snapshot data after deserializing',
+  );
+  const height = `${header}${body.slice(0, 68)}ff7f${body.slice(70)}`;
+  expect(await reject(height)).toBe('Bad snapshot data after deserializing 0 coins');
+  expect(node.chain.tip.height).toBe(0);
+  expect(await loadInto(node, set, path)).toBeNull();
+  expect(readFileSync(path)).toEqual(Buffer.from(bytes));
+  expect(await reject(set.hex)).toBe("Can't activate a snapshot-based chainstate more than once");
+});
+
+test('a load and its validation that are killed at any moment are completed by the next start', async () => {
+  const dir = tempDir();
+  const path = join(tempDir(), 'utxo.dat');
+  const killed: string[] = [];
+  for (let lines = 1; ; lines += lines < 6 ? 1 : 15) {
+    const child = Bun.spawn([process.execPath, join(import.meta.dir, 'set-loader.ts'), dir, path], {
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    let seen = 0;
+    let last = '';
+    for await (const chunk of child.stdout) {
+      const steps = new TextDecoder().decode(chunk).trim().split('\n');
+      seen += steps.length;
+      last = steps.at(-1)!;
+      if (seen >= lines) child.kill('SIGKILL');
+    }
+    await child.exited;
+    if (child.signalCode === null) {
+      expect([child.exitCode, await new Response(child.stderr).text()]).toEqual([0, '']);
+      break;
+    }
+    killed.push(last);
+  }
+  expect(new Set(killed).size).toBeGreaterThan(5);
+  await using node = new TestNode({ params: set.params, from: dir });
+  expectWhole(node);
+});
