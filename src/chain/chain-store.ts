@@ -224,6 +224,11 @@ export class ChainStore {
     return openUndo(entry.hash, this.#undoReader.read(entry.undo));
   }
 
+  /** Moves all commits into the database file, so that no power failure can undo them. */
+  checkpoint(): void {
+    this.#db.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+
   /**
    * Commits a batch in one SQLite transaction. The block and undo files are synced first, since the rows refer to them.
    */

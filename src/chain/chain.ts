@@ -570,5 +570,7 @@ export class Chain {
     this.#active.stageGenesis(genesis);
     this.#committer.sealChanges();
     this.#committer.commitSealed();
+    // A later start takes block files without a genesis block in the database for those of a database that is gone.
+    this.#store.checkpoint();
   }
 }
