@@ -6,20 +6,33 @@ import { splitOwnFlags } from './own-flags.ts';
 import { openProgress } from './progress-output.ts';
 
 export const command: Command = {
-  usage: 'reindex [--restart] [options]',
+  usage: 'reindex [--restart | --indexes] [options]',
   description: `Builds the database of the chain, its indexes, undo data and filters again from the block files, with the same
 validation as for blocks of peers, then stops. Block files are read where they are and stay as they are; wallets, keys and
 watches are not touched. The node must not be running on the same data directory. A block that is damaged in its file is
 skipped and named; the node downloads it after its next start.
 
-An interrupted reindex is continued by the same command, and the node does not start before it is complete.`,
-  options: [['--restart', 'begin again instead of continuing an interrupted reindex'], ...COMMON_OPTIONS],
+An interrupted reindex is continued by the same command, and the node does not start before it is complete.
+
+With --indexes only the indexes are removed, and the running node builds them again in the background.`,
+  options: [
+    ['--restart', 'begin again instead of continuing an interrupted reindex'],
+    ['--indexes', 'build only the indexes again, in the background after the next start'],
+    ...COMMON_OPTIONS,
+  ],
   examples: ['obverse reindex', 'obverse reindex --network regtest --datadir /tmp/obverse'],
   async run(args, { signal, out, err }) {
-    const { values, rest } = splitOwnFlags(args, { '--restart': 'switch' });
+    const { values, rest } = splitOwnFlags(args, { '--restart': 'switch', '--indexes': 'switch' });
     const { config, positionals } = loadConfig(rest);
     if (positionals.length > 0) throw new UsageError(`reindex takes no argument: ${positionals[0]}`);
-    const { runReindex } = await import('../node/run-reindex.ts');
+    if (values.has('--indexes') && values.has('--restart'))
+      throw new UsageError('--restart does not go with --indexes');
+    const { runIndexRemoval, runReindex } = await import('../node/run-reindex.ts');
+    if (values.has('--indexes')) {
+      runIndexRemoval(config);
+      out('indexes removed; the node builds them again in the background after its next start\n');
+      return 0;
+    }
     const progress = openProgress(err);
     let result: ReindexResult;
     try {

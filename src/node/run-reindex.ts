@@ -2,11 +2,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { readAddons } from '../crypto/addon-file.ts';
+import { hashToHex } from '../primitives/hash.ts';
 import { recordFileName, recordFileNumbers } from '../storage/block-files.ts';
+import { openWriter } from '../storage/chain-database.ts';
 import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
-import { openReadOnly } from '../storage/database.ts';
+import { closeDatabase, openReadOnly } from '../storage/database.ts';
+import { dropIndexes } from '../storage/drop-indexes.ts';
 import { MetaStore } from '../storage/meta-store.ts';
-import { beginReindex, finishReindex } from '../storage/reindex-folder.ts';
+import { beginReindex, finishReindex, refuseUnfinishedReindex } from '../storage/reindex-folder.ts';
 import { hostClock } from '../util/clock.ts';
 import { stderrLog } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
@@ -17,6 +20,8 @@ import { reindexBlocks } from './reindex/reindex-blocks.ts';
 import type { ReindexOptions, ReindexResult } from './reindex/reindex-types.ts';
 import { findGenesis, type RecordedBlocks, scanStoredBlocks } from './reindex/stored-blocks.ts';
 import { storageProblem } from './storage-problem.ts';
+
+const INDEX_REMOVAL_CACHE_MIB = 16;
 
 /**
  * Builds database, runs, undo data and filters again from the block files of a stopped node. An interrupted reindex is
@@ -40,10 +45,7 @@ export async function runReindex(config: Config, options: ReindexOptions): Promi
       throw new OperatorError(
         `${recordFileName(blocks, 'blk', missing)} is missing, as after pruning: the chain cannot be built again without its blocks; ${syncAgainAdvice(config.chainDir)}`,
       );
-    if (hasPrunedBlocks(config.chainDir))
-      throw new OperatorError(
-        `blocks of ${config.chainDir} have been pruned, and a reindex needs all of them: remove ${config.chainDir} and sync again; wallets and keys are stored elsewhere and are kept`,
-      );
+    refusePrunedBlocks(config.chainDir);
     return await reindex(config, blocks, options);
   } catch (error) {
     throw storageProblem(error, config.chainDir, 'run obverse reindex --restart to begin again');
@@ -87,6 +89,44 @@ async function scanFiles(config: Config, blocks: string, { signal }: ReindexOpti
     }
     await new Promise(setImmediate);
   }
+}
+
+/**
+ * Removes the indexes of a stopped node, damaged ones among them, and keeps the coins. The next start builds them again in
+ * the background. Throws OperatorError.
+ */
+export function runIndexRemoval(config: Config): void {
+  process.umask(0o077);
+  const release = lockDirectory(config.networkDir);
+  const { chainDir } = config;
+  const { name: network, consensus } = paramsOfConfig(config);
+  const database = join(chainDir, 'chain.db');
+  try {
+    if (!existsSync(database)) throw new OperatorError(`${database} does not exist: there is nothing to reindex`);
+    refuseUnfinishedReindex(chainDir);
+    refusePrunedBlocks(chainDir);
+    const db = openWriter(
+      database,
+      { network, genesisHash: hashToHex(consensus.genesisHash) },
+      INDEX_REMOVAL_CACHE_MIB,
+    );
+    try {
+      dropIndexes(db);
+    } finally {
+      closeDatabase(db);
+    }
+  } catch (error) {
+    throw storageProblem(error, chainDir, syncAgainAdvice(chainDir));
+  } finally {
+    release();
+  }
+}
+
+function refusePrunedBlocks(chainDir: string): void {
+  if (hasPrunedBlocks(chainDir))
+    throw new OperatorError(
+      `blocks of ${chainDir} have been pruned, and a reindex needs all of them: remove ${chainDir} and sync again; wallets and keys are stored elsewhere and are kept`,
+    );
 }
 
 /** Whether block files were removed: the database says so, or, where it cannot be read, the first file is missing. */

@@ -114,6 +114,29 @@ test('a reindex names what it cannot use', async () => {
   expect(stderr).toContain('obverse: blocks after height 149 follow when the node has downloaded what is missing\n');
 });
 
+test('a reindex of the indexes alone keeps the coins, and the node builds them again', async () => {
+  const at = copyDatadir(await datadir);
+  const folder = folderOf(at);
+  const state = dumpState(folder);
+  const db = new Database(join(folder, 'chain.db'));
+  db.run('UPDATE runs SET image = zeroblob(300) WHERE family = 3 AND image IS NOT NULL');
+  db.close();
+  const refused = await runProgram(['import', ...settings(at), join(folder, 'blocks/blk00000.dat')]);
+  expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('run obverse reindex')]);
+  expect(await runProgram([...reindex(at), '--indexes'])).toMatchObject({
+    status: 0,
+    stdout: 'indexes removed; the node builds them again in the background after its next start\n',
+  });
+  const node = await startNode({ datadir: at });
+  await node.until('the indexes', async () => {
+    const indexes = await node.api.rpc<Record<string, { synced: boolean }>>('getindexinfo');
+    return Object.keys(indexes).length > 0 && Object.values(indexes).every(({ synced }) => synced);
+  });
+  await node.stop();
+  expect(differences(dumpState(folder), state)).toEqual([]);
+  expect((await runProgram(['verify', ...settings(at)])).status).toBe(0);
+});
+
 test('a reindex without block files changes nothing', async () => {
   const at = tempDir();
   const { status, stderr } = await runProgram(reindex(at));

@@ -132,7 +132,7 @@ describe('a store of runs', () => {
     runs.close();
   });
 
-  // A read may first look at headers and blocks for longer than removed files are kept.
+  // A read may first read headers and blocks for longer than removed files are kept.
   test('a snapshot reads a family for the first time after the files of its list were removed', () => {
     const runs = new StoreOfRuns(dir);
     const source = new ChangeSource(11);
