@@ -45,7 +45,8 @@ export const importKills: Proof = {
   async run(count, seed, signal, progress) {
     const random = new Random(seed);
     const chain = new WideChains().chain(BLOCKS);
-    const file = join(tempDir('import-kills'), 'blocks.dat');
+    const folder = tempDir('import-kills');
+    const file = join(folder, 'blocks.dat');
     chain.writeBootstrap(file);
     const counts = new Counts();
     const violations: string[] = [];
@@ -60,6 +61,7 @@ export const importKills: Proof = {
         `import ${counts.imports}: ${counts.kills} kills at ${counts.heights.size} lengths of the block files`,
       );
     }
+    rmSync(folder, { recursive: true });
     const figures = [
       ['blocks', chain.height],
       ['imports', counts.imports],

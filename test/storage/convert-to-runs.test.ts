@@ -13,10 +13,13 @@ import { RegtestChain } from '../lib/chain-builder.ts';
 import { TestNode } from '../lib/chain-fixture.ts';
 import { differences, dumpState, ModelChain } from '../lib/chain-state.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
+import { cleanUpAfterTests } from '../lib/node-process.ts';
 import { makeOldDatabase, withOldTables } from '../lib/old-chain-database.ts';
 import { liveState } from '../lib/run-chain.ts';
 import { spend, sweep } from '../lib/tx-builder.ts';
 import { extractUpgradeFixture } from '../lib/upgrade-fixtures.ts';
+
+cleanUpAfterTests();
 
 let dir: string;
 beforeEach(() => void (dir = mkdtempSync(join(tmpdir(), 'obverse-convert-'))));
