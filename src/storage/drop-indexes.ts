@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { durably } from './database.ts';
-import { COINS } from './runs/run-family.ts';
+import { HISTORY, SCRIPT_COINS, SPENDERS, TX_INDEX } from './runs/run-family.ts';
 import { RunManifest, RunManifestWriter } from './runs/run-manifest.ts';
 
 /**
@@ -13,7 +13,8 @@ export function dropIndexes(db: Database): void {
   durably(db, () =>
     db
       .transaction(() => {
-        db.run('DELETE FROM runs WHERE family <> ?', [COINS.code]);
+        for (const { code } of [TX_INDEX, HISTORY, SCRIPT_COINS, SPENDERS])
+          db.run('DELETE FROM runs WHERE family = ?', [code]);
         db.run('DELETE FROM indexes');
         db.run('DELETE FROM txs');
         writer.setVersion(version + 1);
