@@ -22,7 +22,7 @@ export class RangeEdges {
       if (this.#firstIsOwn && order === 0) this.firstRemoved = removed;
       return false;
     }
-    // Of equal keys the entry of the youngest run counts.
+    // The entry of the youngest run counts where keys are equal.
     this.#firstIsOwn = order < 0;
     if (order < 0) {
       this.first = key.slice();
