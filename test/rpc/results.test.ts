@@ -18,7 +18,7 @@ cleanUpAfterTests();
 /** Methods that cannot be run beside the others, and why. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   stop: 'ends the node',
-  pruneblockchain: 'always fails',
+  pruneblockchain: 'fails without storage.prune',
   loadtxoutset: 'needs a chain that is known by the hash of its coins; test/functional/utxo-load runs it',
   fundrawtransaction: 'needs a wallet',
   ...Object.fromEntries(['devpay', 'devreorg', 'devdoublespend', 'devflood'].map((name) => [name, 'developer mode'])),

@@ -129,8 +129,9 @@ export const pruneblockchain = nodeMethod({
   result: int('height of the last pruned block; -1 if none has been pruned'),
   examples: [example([1000])],
   scope: 'admin',
-  async run({ ctx }, height) {
-    const pruned = await ctx.node().call('pruneBlocks', height);
+  async run({ ctx, read }, height) {
+    const isPruned = await read(({ settings }) => settings.prune !== null);
+    const pruned = isPruned ? await ctx.node().call('pruneBlocks', height) : null;
     if (pruned === null)
       return rpcFail('misc', 'Cannot prune blocks because node is not in prune mode.', 'feature_disabled', {
         feature: 'pruning',
