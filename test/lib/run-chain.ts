@@ -7,7 +7,7 @@ import type { MergeJob } from '../../src/storage/runs/merge-runs.ts';
 import { mergeRuns } from '../../src/storage/runs/merge-runs.ts';
 import { RunBatch } from '../../src/storage/runs/run-batch.ts';
 import type { BuiltRun } from '../../src/storage/runs/run-builder.ts';
-import { HISTORY, RUN_FAMILIES, type RunFamily, SCRIPT_COINS } from '../../src/storage/runs/run-family.ts';
+import { COINS, HISTORY, RUN_FAMILIES, type RunFamily, SCRIPT_COINS } from '../../src/storage/runs/run-family.ts';
 import type { RunLists } from '../../src/storage/runs/run-lists.ts';
 import { allLiveEntries } from '../../src/storage/runs/run-range.ts';
 import { RunStore } from '../../src/storage/runs/run-store.ts';
@@ -115,7 +115,7 @@ export class ChangeSource {
     const first = this.#random(2 ** 31) * this.#random(2 ** 21);
     const value = family.sums
       ? pairValue(first, this.#random(2 ** 31))
-      : new Uint8Array(family.filterSize === 0 ? 0 : large ? 10_000 : 30).fill(first);
+      : new Uint8Array(family.filterSize === 0 ? 0 : large && family === COINS ? 10_000 : 30).fill(first);
     return { key, value, replace: this.#random(3) === 0 };
   }
 

@@ -151,7 +151,7 @@ describe('kill -9 while blocks are committed one by one', () => {
         (name): [string, () => boolean] => [`${name} to appear`, () => existsSync(inNetwork(name))],
       ),
       ...Array.from({ length: 12 }, (_, i): [string, () => boolean] => {
-        const bytes = Math.floor(((i + next()) / 12.5) * total);
+        const bytes = Math.floor(((i + next()) / 16) * total);
         return [`${bytes} bytes of blocks`, () => sizeOf(inNetwork('chain/blocks/blk00000.dat')) > bytes];
       }),
     ];
