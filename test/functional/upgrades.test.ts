@@ -129,7 +129,7 @@ describe.each(UPGRADE_FIXTURES)('the data directory of %s', (name) => {
     const tables = db.query<{ name: string }, []>("SELECT name FROM sqlite_master WHERE type = 'table'").all();
     db.close();
     expect(tables.map((table) => table.name).sort()).toEqual(
-      ['chain', 'event_ranges', 'events', 'filters', 'headers', 'indexes', 'meta', 'runs', 'txs'].sort(),
+      ['chain', 'event_ranges', 'events', 'filters', 'headers', 'indexes', 'loaded_set', 'meta', 'runs', 'txs'].sort(),
     );
     expect(readdirSync(inNetwork('chain')).sort()).toEqual(
       expect.arrayContaining(['blocks', 'chain.db', 'filters', 'runs']),
