@@ -29,7 +29,10 @@ export function indexState({ reads, settings }: IndexEnv, name: keyof IndexSwitc
   const parts: readonly IndexName[] = [name, 'positions'];
   return {
     enabled: settings.indexes[name],
-    height: Math.min(...parts.map((part) => reads.indexes.covered(part)?.height ?? -1)),
+    // Read by few callers alone.
+    get height() {
+      return Math.min(...parts.map((part) => reads.indexes.covered(part)?.height ?? -1));
+    },
     synced: parts.every((part) => reads.isCovered(part)),
   };
 }
@@ -42,13 +45,13 @@ export function isIndexReady(env: IndexEnv, name: keyof IndexSwitches): boolean 
 
 /** Throws `feature_disabled` if an index is switched off, and `index_not_ready` while it does not cover the chain. */
 export function requireIndex(env: IndexEnv, name: keyof IndexSwitches): void {
-  const { enabled, height, synced } = indexState(env, name);
-  if (!enabled)
+  const state = indexState(env, name);
+  if (!state.enabled)
     fail('feature_disabled', `this needs the ${TITLES[name]}: index.${name} is off`, { feature: `${name}_index` });
-  if (!synced)
+  if (!state.synced)
     fail('index_not_ready', `the ${TITLES[name]} is being built`, {
       index: name,
-      height: Math.max(0, height),
+      height: Math.max(0, state.height),
       tipHeight: env.tip.height,
     });
 }

@@ -54,6 +54,8 @@ export class ChainReads {
   readonly meta: MetaStore;
   readonly filters: FilterStore;
   readonly indexes: IndexStore;
+  /** The indexes that cover the tip of the current snapshot; null until they are needed. */
+  #live: ReadonlySet<IndexName> | null = null;
   readonly spenders: SpenderStore;
   readonly #db: Database;
   readonly #runs: ReaderRuns;
@@ -89,6 +91,7 @@ export class ChainReads {
             return read();
           } finally {
             this.#runs.endSnapshot();
+            this.#live = null;
           }
         });
       } catch (error) {
@@ -128,8 +131,9 @@ export class ChainReads {
 
   /** Whether an index has the rows of the whole active chain. Otherwise it must not be used. */
   isCovered(index: IndexName): boolean {
-    const covered = this.indexes.covered(index);
-    return covered !== null && equalBytes(covered.hash, this.tip().hash);
+    const live = this.#live ?? this.indexes.live();
+    if (this.#db.inTransaction) this.#live = live;
+    return live.has(index);
   }
 
   /** Returns the encoded block; null if its body was never stored. Throws BlockPruned. */

@@ -37,11 +37,21 @@ export interface CoveredBlock {
 /** Read access to the blocks up to which the indexes have their rows. */
 export class IndexStore {
   readonly #get;
+  readonly #live;
 
   constructor(db: Database) {
     this.#get = db.prepare<{ hash: Uint8Array; height: number }, [string]>(
       'SELECT hash, height FROM indexes WHERE name = ?',
     );
+    this.#live = db.prepare<{ name: IndexName }, []>(
+      `SELECT i.name FROM indexes i, (SELECT header_id FROM chain ORDER BY height DESC LIMIT 1) tip
+       JOIN headers h ON h.id = tip.header_id WHERE i.hash = h.hash`,
+    );
+  }
+
+  /** Returns the indexes that cover the tip of the active chain. */
+  live(): ReadonlySet<IndexName> {
+    return new Set(this.#live.all().map(({ name }) => name));
   }
 
   /** Returns the block that an index covers, which may have left the active chain; null if the index has no rows. */

@@ -17,7 +17,13 @@ const ADDRESSES = Array.from(
   { length: 100 },
   (_, i) => addressOf(Uint8Array.of(0, 20, ...new Uint8Array(19), i), regtest.address)!,
 );
-const EMPTY = { txs: { byTxid: () => null }, coins: { get: () => null }, scripts: { totals: () => null } };
+const EMPTY = {
+  txs: { byTxid: () => null },
+  coins: { get: () => null },
+  scripts: { totals: () => null },
+  indexes: { covered: () => ({ height: 0 }) },
+  isCovered: () => true,
+};
 
 /** Environment with an empty mempool, and with an empty chain unless `reads` is given. */
 function run(
@@ -29,6 +35,7 @@ function run(
   const method = RPC_METHODS.get(name)!;
   const env = {
     params: regtest,
+    settings: { indexes: { tx: true, address: true, spender: false } },
     reads,
     mempool: { findEntry: () => null, touching: () => [] },
     expectWork,
@@ -116,7 +123,7 @@ describe('bounds of a call', () => {
   test('the transactions added to a PSBT are bounded', () => {
     // Every input adds the whole transaction that it spends, here always the same one.
     const parsed = { tx: manyInputs(1), raw: { length: 60_000_000 } };
-    const reads = { txs: { byTxid: () => ({}) }, transaction: () => ({ parsed }) };
+    const reads = { ...EMPTY, txs: { byTxid: () => ({}) }, transaction: () => ({ parsed }) };
     const psbt = (inputs: number) => encodePsbtBase64(createPsbt(manyInputs(inputs), 2));
     const refusal = { rpcCode: -37, message: 'The transactions that the inputs spend are too large' };
     expect(() => run(() => {}, 'utxoupdatepsbt', [psbt(2)], reads)).toThrow(expect.objectContaining(refusal));
