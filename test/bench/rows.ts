@@ -77,7 +77,7 @@ export async function benchRows(args: readonly string[]): Promise<void> {
 function readTimes(dir: string, model: RowsModel, [, ask]: Question): string[] {
   const reads = new ChainReads(dir);
   const cache = new PageCache(dir);
-  // The same for the warm and the cold reads, so that the first ones bring them into the page cache.
+  // Warm and cold reads use the same rows: the first pass brings them into the page cache.
   const chosen = Array.from({ length: READS }, () => Math.floor(Math.random() * model.txs));
   try {
     const time = (before: () => void) =>
