@@ -1,0 +1,59 @@
+import { isIP } from 'node:net';
+import { paramsFor } from '../params/networks.ts';
+
+const MIB = 1024 * 1024;
+
+/** The value of `storage.prune` that prunes only by pruneblockchain, and the least target, MiB (as in Core). */
+export const MANUAL_PRUNE = 1;
+export const MIN_PRUNE_TARGET = 550;
+
+export function originElement(text: string): string | null {
+  return URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text ? text : null;
+}
+
+/** Parses an address, or an address with the length of its subnet prefix. */
+export function subnetElement(text: string): string | null {
+  const [address = '', bits, more] = text.split('/');
+  const version = isIP(address);
+  const isBits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+  return version > 0 && isBits && more === undefined && !address.includes('%') ? text : null;
+}
+
+const PERMISSION_WORDS = /^(?:bloomfilter|bloom|noban|forcerelay|relay|mempool|download|addr|all|in|out)$/;
+
+/**
+ * Parses `words@subnet`, or a subnet alone. A flag was split at its commas before, so words that stand alone belong to
+ * the next rule.
+ */
+export function permissionElement(text: string): string | null {
+  const separator = text.indexOf('@');
+  const words = separator < 0 ? [] : text.slice(0, separator).split(',');
+  if (!words.every((word) => word === '' || PERMISSION_WORDS.test(word))) return null;
+  const [address = '', prefix, more] = text.slice(separator + 1).split('/');
+  if (separator < 0 && PERMISSION_WORDS.test(text)) return text;
+  const isSubnet = isIP(address) > 0 && (prefix === undefined || isIP(prefix) > 0 || /^\d{1,3}$/.test(prefix));
+  return more === undefined && (isSubnet || (prefix === undefined && address.endsWith('.onion'))) ? text : null;
+}
+
+/** Reads `storage.prune`, as Core reads -prune. */
+export function pruneTarget(value: unknown): { value: number } | null {
+  if (typeof value === 'string' && !/^(?:0|[1-9][0-9]{0,9})$/.test(value)) return null;
+  const target = Number(value);
+  const allowed =
+    Number.isSafeInteger(target) && (target === 0 || target === MANUAL_PRUNE || target >= MIN_PRUNE_TARGET);
+  return (typeof value === 'string' || typeof value === 'number') && allowed ? { value: target } : null;
+}
+
+export function testActivationElement(text: string): string | null {
+  try {
+    paramsFor('regtest', { testActivationHeight: [text] });
+    return text;
+  } catch {
+    return null;
+  }
+}
+
+/** Returns the default size of the coins cache, MiB. */
+export function coinsCacheFor(memory: number): number {
+  return Math.min(512, Math.max(32, Math.floor(memory / 16 / MIB)));
+}
