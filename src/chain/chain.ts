@@ -11,16 +11,12 @@ import type { Outpoint } from '../primitives/outpoint.ts';
 import type { FilePosition } from '../storage/block-files.ts';
 import { syncAgainAdvice } from '../storage/chain-folder.ts';
 import { isDamage } from '../storage/database.ts';
-import type { IndexSwitches } from '../storage/index-store.ts';
-import type { RunMerger } from '../storage/runs/background-merges.ts';
 import { mergeRuns } from '../storage/runs/merge-runs.ts';
 import type { RunCount } from '../storage/runs/run-store.ts';
-import type { SeqFloor } from '../storage/seq-floor.ts';
 import { assert } from '../util/assert.ts';
 import { DecodeError } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { DurationTotals } from '../util/duration-counts.ts';
-import type { Log } from '../util/log.ts';
 import { noteProgress } from '../util/progress.ts';
 import { QueueClosing, SerialQueue } from '../util/serial-queue.ts';
 import { ActiveChain } from './active-chain.ts';
@@ -30,6 +26,7 @@ import { BlockIntake, type BlockOutcome, type HeadersOutcome } from './block-int
 import { ChainCommitter, type CommitResult, IdleCommit } from './chain-committer.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { ChainIndexes } from './chain-indexes.ts';
+import type { ChainDeps, ChainOptions } from './chain-options.ts';
 import { ChainStore } from './chain-store.ts';
 import { ChainWarnings } from './chain-warnings.ts';
 import type { ChainCommit, ChainFollower } from './events.ts';
@@ -38,49 +35,10 @@ import { type ChainTip, chainTips, HeaderTree } from './header-tree.ts';
 import { InitialSync } from './initial-sync.ts';
 import { InvalidBlocks } from './invalid-blocks.ts';
 import { type LoadableBase, LoadedUtxoSet, type SetToActivate } from './loaded-utxo-set.ts';
-import { checkPruning, type PruneOptions, Pruner } from './pruner.ts';
+import { checkPruning, Pruner } from './pruner.ts';
 import type { ScriptVerifier } from './script-verifier.ts';
 import { type ChainTimings, StageTimings } from './stage-timings.ts';
 import { testBlock } from './test-block.ts';
-
-export interface ChainOptions {
-  /** Folder of the chain; it holds nothing else. */
-  readonly dir: string;
-  readonly params: NetworkParams;
-  /** Limit of the coins cache in memory. */
-  readonly coinsCacheBytes: number;
-  /** Page cache of the database. */
-  readonly databaseCacheMiB: number;
-  /** Maintains the BIP-158 filter index; off by default. */
-  readonly filters?: boolean;
-  /** The other indexes; by default those of the configuration's defaults. */
-  readonly indexes?: IndexSwitches;
-  /** Removes the rows of indexes that are switched off. */
-  readonly removeDisabledIndexes?: boolean;
-  /** Reserves event numbers outside the folder of the chain too. */
-  readonly seqFloor?: SeqFloor;
-  /** Prunes block and undo files; off by default, and during a reindex. */
-  readonly prune?: PruneOptions | undefined;
-  /** Size limit of block and undo files, bytes; Core's by default. */
-  readonly fileLimit?: number | undefined;
-  /** Opens the storage of an unfinished reindex; its blocks come with `acceptStoredBlock`. */
-  readonly reindex?: StoredGenesis | undefined;
-}
-
-/** Where the block files hold the genesis block; null where they do not. */
-export interface StoredGenesis {
-  readonly genesis: FilePosition | null;
-}
-
-export interface ChainDeps {
-  readonly verifier: ScriptVerifier;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Merges runs of the storage, by default in this thread. */
-  readonly mergeRuns?: RunMerger;
-  /** Whether the program is to stop, which interrupts the conversion of an earlier database. */
-  readonly isStopping?: (() => boolean) | undefined;
-}
 
 /**
  * The block chain: accepts blocks and headers in any order, keeps the valid chain with the most work active, and

@@ -1,15 +1,15 @@
 import type { Database } from 'bun:sqlite';
-import { Chain, type StoredGenesis } from '../chain/chain.ts';
+import { Chain } from '../chain/chain.ts';
+import type { StoredGenesis } from '../chain/chain-options.ts';
 import { BACKGROUND_CACHE_SHARE } from '../chain/loaded-utxo-set.ts';
 import type { Config } from '../config/schema.ts';
-import { medianTimePast } from '../consensus/header-entry.ts';
 import { signatureEngine } from '../crypto/secp256k1.ts';
 import type { IndexJob } from '../indexes/index-job.ts';
-import { IndexThread } from '../indexes/index-thread.ts';
+import { indexThread } from '../indexes/index-thread.ts';
 import { MempoolService } from '../mempool/service.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { CallTable, NodeCallName, NodeCalls } from '../port/node-calls.ts';
-import type { BackgroundStatus, NodeCounters, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
+import type { NodeCounters, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
 import type { WalletCalls } from '../port/wallet-node-calls.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { SEED_BLOCKS, startSandbox } from '../sandbox/sandbox.ts';
@@ -21,11 +21,12 @@ import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
 import { closeDatabase } from '../storage/database.ts';
 import { FeeStore } from '../storage/fee-store.ts';
 import { MempoolStore } from '../storage/mempool-store.ts';
-import { MergeThread } from '../storage/runs/merge-thread.ts';
+import { mergeThread } from '../storage/runs/merge-thread.ts';
 import { SeqFloor } from '../storage/seq-floor.ts';
 import { type Clock, systemClock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { Observers } from '../util/observers.ts';
+import { backgroundStatus } from './background-status.ts';
 import { chainCalls } from './calls/chain-calls.ts';
 import { mempoolCalls } from './calls/mempool-calls.ts';
 import { miningCalls } from './calls/mining-calls.ts';
@@ -73,8 +74,8 @@ export class Node {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #pool: VerifyPool;
-  readonly #merges = new MergeThread();
-  readonly #indexJobs = new IndexThread();
+  readonly #merges = mergeThread();
+  readonly #indexJobs = indexThread();
   readonly #database: Database;
   /** Null where the configuration disables the peer network. */
   readonly #network: PeerNetwork | null;
@@ -129,7 +130,7 @@ export class Node {
           seqFloor: new SeqFloor(this.#database),
           reindex,
         },
-        { verifier: this.#pool, clock, log, mergeRuns: (job) => this.#merges.mergeRuns(job), isStopping },
+        { verifier: this.#pool, clock, log, mergeRuns: (job) => this.#merges.runJob(job), isStopping },
       );
     } catch (error) {
       this.#merges.close();
@@ -253,7 +254,7 @@ export class Node {
       lastCommit: chain.lastCommit,
       connectingBlock: chain.connecting,
       stopped: (chain.stopped ?? this.#workerFailure)?.message ?? null,
-      background: this.#backgroundStatus(),
+      background: backgroundStatus(chain, this.params, unixSeconds(this.#clock)),
       preparing: this.#seeding && tip.height < SEED_BLOCKS ? 'the sandbox mines its first blocks' : null,
       peers: this.#network?.counts() ?? { inbound: 0, outbound: 0 },
       sync: this.#network?.sync() ?? syncState(chain, null, unixSeconds(this.#clock)),
@@ -266,28 +267,6 @@ export class Node {
         walletsFailed: this.#wallets.manager.failed,
         walletsMissing: this.#wallets.manager.missing,
       }),
-    };
-  }
-
-  #backgroundStatus(): BackgroundStatus | null {
-    const { background, tip } = this.chain;
-    if (background === null) return null;
-    const { base, validated, tip: at } = background;
-    const ahead = tip.height - at.height;
-    return {
-      baseHeight: base.height,
-      baseHash: hashToHex(base.hash),
-      validated,
-      height: at.height,
-      hash: hashToHex(at.hash),
-      bits: at.bits,
-      medianTime: medianTimePast(at),
-      chainwork: at.chainwork,
-      verificationProgress: verificationProgress(
-        { time: at.time, txs: this.chain.transactionsAt(at), ahead },
-        this.params,
-        unixSeconds(this.#clock),
-      ),
     };
   }
 

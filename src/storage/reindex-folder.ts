@@ -73,7 +73,7 @@ export function* reindexSteps(chainDir: string, restart: boolean): Generator<str
   yield 'marked for building';
 }
 
-/** Ends a reindex, when its database is closed: from now on the folder is used as any other. */
+/** Removes the marker of a reindex that is complete. The database must be closed; the next start opens it as usual. */
 export function finishReindex(chainDir: string): void {
   // Block files are truncated where the database ends, so the database must be durable before.
   for (const name of ['chain.db', 'chain.db-wal']) {

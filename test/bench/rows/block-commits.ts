@@ -4,7 +4,7 @@ import { openWriter } from '../../../src/storage/chain-database.ts';
 import { batchCoin, batchRemovedCoin, CoinStore, coinKey } from '../../../src/storage/coin-store.ts';
 import { closeDatabase } from '../../../src/storage/database.ts';
 import { BackgroundMerges } from '../../../src/storage/runs/background-merges.ts';
-import { MergeThread } from '../../../src/storage/runs/merge-thread.ts';
+import { mergeThread } from '../../../src/storage/runs/merge-thread.ts';
 import { putPair } from '../../../src/storage/runs/pair-codec.ts';
 import { RunBatch } from '../../../src/storage/runs/run-batch.ts';
 import { COINS, HISTORY, type RunFamily, SCRIPT_COINS, TX_INDEX } from '../../../src/storage/runs/run-family.ts';
@@ -29,10 +29,10 @@ export interface BlockTimes {
  */
 export async function commitBlocks(dir: string, model: RowsModel, blocks: number): Promise<BlockTimes[]> {
   const db = openWriter(join(dir, 'chain.db'), IDENTITY, 64);
-  const thread = new MergeThread();
+  const thread = mergeThread();
   const runs = new RunStore(db, dir, systemClock);
   const log = { debug() {}, info() {}, warn() {}, error: console.error };
-  const merges = new BackgroundMerges(runs, (job) => thread.mergeRuns(job), log as never);
+  const merges = new BackgroundMerges(runs, (job) => thread.runJob(job), log as never);
   const coins = new CoinStore(runs);
   const txs = new TxWriter(db);
   const times: BlockTimes[] = [];
