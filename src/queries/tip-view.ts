@@ -1,7 +1,17 @@
+import { hashToHex } from '../primitives/hash.ts';
+import { headerFromBytes } from '../primitives/header.ts';
+import type { ChainReads } from '../storage/chain-reads.ts';
+
 /** The latest committed tip. Replies that read a snapshot name the tip of that snapshot instead. */
 export interface TipView {
   readonly height: number;
   /** Display order. */
   readonly hash: string;
   readonly time: number;
+}
+
+/** Reads the latest committed tip. */
+export function readTipView(reads: ChainReads): TipView {
+  const { height, hash, header } = reads.tip();
+  return { height, hash: hashToHex(hash), time: headerFromBytes(header).time };
 }

@@ -11,22 +11,19 @@ import { ByteCache } from '../http/byte-cache.ts';
 import { ApiError } from '../http/errors.ts';
 import type { ApiOptions } from '../http/options.ts';
 import { ReplyLedger } from '../http/reply-ledger.ts';
-import type { FeeReport } from '../mempool/fees/fee-estimator.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { NodePort, NodeUpdate } from '../port/node-port.ts';
-import { hashFromHex, hashToHex } from '../primitives/hash.ts';
-import { headerFromBytes } from '../primitives/header.ts';
+import { hashFromHex } from '../primitives/hash.ts';
 import { blockFileBytes } from '../queries/block-file-bytes.ts';
 import { ReadService } from '../queries/read-service.ts';
 import { type ReadSources, readSources } from '../queries/read-settings.ts';
 import { isSyncedAt } from '../queries/synced.ts';
-import type { TipView } from '../queries/tip-view.ts';
+import { readTipView, type TipView } from '../queries/tip-view.ts';
 import { WalletReaders } from '../queries/wallet-readers.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import type { IndexSwitches } from '../storage/index-store.ts';
 import { type Clock, hostClock, systemClock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
-import { feesView } from '../views/rest/fees-view.ts';
 import { Hub, type SyncStatus } from '../ws/hub.ts';
 import { peerEvent } from '../ws/peer-event.ts';
 import { upgradeToWebSocket } from '../ws/upgrade.ts';
@@ -35,6 +32,7 @@ import { composeApp, type RoutePlugin } from './app.ts';
 import { startGuard } from './connections/connection-guard.ts';
 import { Visitors } from './connections/visitors.ts';
 import type { ServerContext } from './context.ts';
+import { FeeAnnouncer } from './fee-announcer.ts';
 import { Gate, type GateDependencies } from './gate.ts';
 import { HostPolicy } from './hosts.ts';
 import { listen, warnAboutExposure } from './listen.ts';
@@ -88,7 +86,6 @@ export class ApiServer {
   readonly auth: Authenticator;
   readonly #options: ApiOptions;
   readonly #log: Log;
-  readonly #clock: Clock;
   readonly #metrics: ApiMetrics;
   readonly #audit: AuditLog;
   readonly #mempool: MempoolFeed;
@@ -99,6 +96,7 @@ export class ApiServer {
   readonly #wallets: WalletReaders;
   readonly #watches: StoredWatches;
   readonly #hub: Hub;
+  readonly #fees: FeeAnnouncer;
   readonly #readiness: Readiness;
   readonly #refusals: RefusalPace;
   readonly #gate: Gate;
@@ -110,7 +108,6 @@ export class ApiServer {
   #phase: Phase = 'starting';
   #attachment: Attachment | null = null;
   #tip: TipView | null = null;
-  #announcedFees = '';
   #stopped: Promise<void> | null = null;
 
   /**
@@ -124,7 +121,6 @@ export class ApiServer {
     const { limits } = options;
     this.#options = options;
     this.#log = log;
-    this.#clock = clock;
     const cache = options.cache.enabled ? new ByteCache(options.cache.maxBytes) : null;
     this.#metrics = new ApiMetrics(
       { service: options.service, version: options.version, commit: options.commit, startedAt: unixSeconds(host) },
@@ -204,6 +200,7 @@ export class ApiServer {
       syncStatus: () => this.#syncStatus(),
       standing: (principal, ip) => this.auth.standing(principal, ip),
     });
+    this.#fees = new FeeAnnouncer(this.#hub, clock);
 
     this.context = {
       options,
@@ -298,7 +295,7 @@ export class ApiServer {
     this.#audit.open(join(this.#options.networkDir, 'auth.db'));
     this.#watches.open(join(this.#options.networkDir, 'watches.db'));
     this.#attachment = attachment;
-    this.#tip = tipView(reads);
+    this.#tip = readTipView(reads);
     this.#mempool.startAt(this.#tip.hash);
     this.#hub.attach(reads);
     this.#detach.push(
@@ -326,24 +323,14 @@ export class ApiServer {
     for (const change of changes)
       if (change.kind === 'added') this.#metrics.mempoolChange('added', '');
       else if (change.kind === 'removed') this.#metrics.mempoolChange('removed', change.reason);
-      else if (change.kind === 'fees') this.#announceFees(change.report);
+      else if (change.kind === 'fees' && this.#tip) this.#fees.announceFees(change.report, this.#tip);
     this.#hub.mempoolChanged(changes);
   }
 
   /** The mirror has applied everything before this commit, and readers see the commit. */
   #onCommit({ lastSeq }: NonNullable<NodeUpdate['commit']>): void {
-    this.#tip = tipView(this.#attached().reads);
+    this.#tip = readTipView(this.#attached().reads);
     this.#hub.committed(lastSeq);
-  }
-
-  /** Sends `feeUpdate` if a rate has changed. */
-  #announceFees(report: FeeReport): void {
-    if (!this.#tip) return;
-    const { height, hash } = this.#tip;
-    const { tip, updatedAt, ...rates } = feesView(report, report.floor, { height, hash }, unixSeconds(this.#clock));
-    const text = JSON.stringify(rates);
-    if (text !== this.#announcedFees) this.#hub.announce('feeUpdate', JSON.stringify({ ...rates, tip, updatedAt }));
-    this.#announcedFees = text;
   }
 
   /** Throws ApiError `warming_up` before the node is attached. */
@@ -413,9 +400,4 @@ function rehearse(gate: Gate): void {
 
 function sourcesOf({ service, version, userAgent, http }: ApiOptions, params: NetworkParams): ReadSources {
   return readSources(params, { service, version, userAgent, publicUrl: http.publicUrl });
-}
-
-function tipView(reads: ChainReads): TipView {
-  const { height, hash, header } = reads.tip();
-  return { height, hash: hashToHex(hash), time: headerFromBytes(header).time };
 }
