@@ -1,4 +1,4 @@
-import { EVENT_LOG_LIMITS, type EventLogLimits } from '../http/options.ts';
+import type { EventLogLimits } from '../http/options.ts';
 import type { TxSource } from '../mempool/mirror.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import type { EventRecord } from '../storage/event-store.ts';
@@ -19,7 +19,7 @@ import type { SeenChange } from './mempool-feed.ts';
 
 export interface EventLogOptions {
   readonly clock: Clock;
-  readonly limits?: Partial<EventLogLimits>;
+  readonly limits: EventLogLimits;
   /** Time limit of one slice of reading new events, milliseconds; 1 by default. */
   readonly turnMs?: number;
   /** Returns the transactions in the mempool. */
@@ -77,7 +77,7 @@ export class EventLog {
   constructor(options: EventLogOptions) {
     this.#options = options;
     this.#clock = options.clock;
-    this.#limits = { ...EVENT_LOG_LIMITS, ...options.limits };
+    this.#limits = options.limits;
     this.#turnMs = options.turnMs ?? TURN_MS;
   }
 

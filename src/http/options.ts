@@ -37,12 +37,6 @@ export interface EventLogLimits {
   readonly ageMs: number;
 }
 
-export const EVENT_LOG_LIMITS: EventLogLimits = {
-  entries: 200_000,
-  bytes: 128 * 1024 ** 2,
-  ageMs: 24 * 3600 * 1000,
-};
-
 /** The options of the API, which the composition derives from the configuration. */
 export interface ApiOptions {
   /** `service` in health answers and metrics. */
@@ -168,104 +162,4 @@ export interface ApiOptions {
   readonly metrics: { readonly walletBalances: boolean };
   /** Number of rows that the audit log keeps. */
   readonly audit: { readonly keep: number };
-}
-
-const KIB = 1024;
-const MIB = 1024 ** 2;
-const GIB = 1024 ** 3;
-
-/** The options without a default. */
-export type ApiIdentity = Pick<ApiOptions, 'network' | 'networkDir' | 'chainDir' | 'version'>;
-
-/** Overrides of single values, by group. */
-export type ApiOverrides = {
-  readonly [K in keyof ApiOptions]?: ApiOptions[K] extends readonly unknown[] | string | ListenAddress | null
-    ? ApiOptions[K]
-    : Partial<ApiOptions[K]>;
-};
-
-/** Returns the documented defaults with `overrides` applied. */
-export function apiOptions(identity: ApiIdentity, overrides: ApiOverrides = {}): ApiOptions {
-  const regtest = identity.network === 'regtest';
-  return {
-    service: overrides.service ?? 'obverse',
-    version: identity.version,
-    commit: overrides.commit ?? 'unknown',
-    userAgent: overrides.userAgent ?? `/Obverse:${identity.version}/`,
-    network: identity.network,
-    networkDir: identity.networkDir,
-    chainDir: identity.chainDir,
-    extraCookieFiles: overrides.extraCookieFiles ?? [],
-    http: {
-      listen: { host: '127.0.0.1', port: 0 },
-      publicUrl: null,
-      allowedHosts: [],
-      corsOrigins: [],
-      trustedProxies: [],
-      proxyHeader: 'x-forwarded-for',
-      tls: null,
-      idleTimeout: 30,
-      requestTimeoutMs: 30_000,
-      ...overrides.http,
-    },
-    auth: { staticKey: null, basic: true, rpcUsers: [], cookieWhitelist: null, ...overrides.auth },
-    limits: {
-      publicRate: { perSecond: 10, burst: 40 },
-      publicRateOnLoopback: true,
-      authFailuresPerMinute: 10,
-      connections: 4096,
-      connectionsPerAddress: 512,
-      urlBytes: 8 * KIB,
-      parallelPerKey: 64,
-      unsentReplies: { perOwner: 24 * MIB, total: 64 * MIB },
-      txBodyBytes: MIB,
-      rpcBodyBytes: 16 * MIB,
-      rpcMaxBatch: 1000,
-      rpcMaxRunning: 16,
-      rpcMaxQueued: 64,
-      wsFrameBytes: 64 * KIB,
-      wsSendBufferBytes: MIB,
-      wsPerKey: 20,
-      wsTotal: 1000,
-      wsAnonymousPerIp: 5,
-      wsMessagesPer10s: 100,
-      wsMaxLagEvents: 100_000,
-      wsMaxLagMs: 60_000,
-      wsWatched: 5000,
-      wsWatchedTotal: 100_000,
-      watchesPerKey: 10_000,
-      watchesTotal: 100_000,
-      wsTicketsPerKey: 100,
-      wsTicketsTotal: 10_000,
-      eventLog: EVENT_LOG_LIMITS,
-      eventWaitsPerKey: 20,
-      eventWaitsTotal: 1000,
-      ...overrides.limits,
-    },
-    pages: {
-      blocks: { default: 20, max: 100 },
-      blockTxs: { default: 100, max: 1000 },
-      addressTxs: { default: 50, max: 500 },
-      utxos: { default: 1000, max: 5000 },
-      mempoolTxids: { default: 1000, max: 10_000 },
-      mempoolAddress: { default: 100, max: 1000 },
-      events: { default: 500, max: 5000 },
-      watches: { default: 100, max: 1000 },
-      audit: { default: 100, max: 1000 },
-      ...overrides.pages,
-    },
-    ws: { auth: 'required', sweepMs: 5000, ...overrides.ws },
-    opsListen: overrides.opsListen ?? null,
-    ready: {
-      details: true,
-      maxTipAge: regtest ? 0 : 3 * 3600,
-      diskDegradedBytes: regtest ? GIB : 10 * GIB,
-      diskFailBytes: regtest ? 100 * MIB : GIB,
-      ...overrides.ready,
-    },
-    descriptors: { limit: Number.POSITIVE_INFINITY, headroom: 0, ...overrides.descriptors },
-    cache: { enabled: true, maxBytes: 64 * MIB, ...overrides.cache },
-    metrics: { walletBalances: false, ...overrides.metrics },
-    audit: { keep: 1_000_000, ...overrides.audit },
-  };
 }

@@ -1,15 +1,33 @@
 import { dirname, join } from 'node:path';
 import type { Config } from '../config/schema.ts';
-import { type ApiOptions, apiOptions } from '../http/options.ts';
+import type { ApiOptions } from '../http/options.ts';
 import type { Scope } from '../http/scopes.ts';
 import type { NetworkParams } from '../params/network-params.ts';
-import { type ReadSources, readSources } from '../queries/read-settings.ts';
+import type { ReadSettings, ReadSources } from '../queries/read-settings.ts';
 import { COMMIT, VERSION } from '../util/build-version.ts';
 import type { DescriptorBudget } from './descriptor-budget.ts';
 import { pruneSettingsOf } from './prune-settings.ts';
 import { relayOptionsOf } from './relay-settings.ts';
 
-const MEBIBYTE = 1024 * 1024;
+const MIB = 1024 ** 2;
+
+const USER_AGENT = `/Obverse:${VERSION}/`;
+
+/** Limits that no setting changes. */
+const FIXED_LIMITS = {
+  publicRateOnLoopback: true,
+  unsentReplies: { perOwner: 24 * MIB, total: 64 * MIB },
+  wsWatched: 5000,
+  wsWatchedTotal: 100_000,
+  wsTicketsPerKey: 100,
+  wsTicketsTotal: 10_000,
+  eventLog: { entries: 200_000, bytes: 128 * MIB, ageMs: 24 * 3600 * 1000 },
+  eventWaitsPerKey: 20,
+  eventWaitsTotal: 1000,
+} as const satisfies Partial<ApiOptions['limits']>;
+
+const WS_SWEEP_MS = 5000;
+const CACHE_BYTES = 64 * MIB;
 
 /** Returns the options of the API. `staticKey` comes from the environment and stands in no file. */
 export function apiOptionsOf(
@@ -19,90 +37,95 @@ export function apiOptionsOf(
 ): ApiOptions {
   const { http, rpc, ws, ready } = config;
   const { limits } = http;
-  return apiOptions(
-    { network: config.network, networkDir: config.networkDir, chainDir: config.chainDir, version: VERSION },
-    {
-      service: config.service.name,
-      commit: COMMIT ?? 'unknown',
-      // On main, bitcoin-cli reads the cookie from the data directory itself.
-      extraCookieFiles: config.network === 'main' ? [join(dirname(config.networkDir), '.cookie')] : [],
-      http: {
-        listen: http.listen,
-        publicUrl: http.publicUrl,
-        allowedHosts: http.allowedHosts,
-        corsOrigins: http.corsOrigins,
-        trustedProxies: http.trustedProxies,
-        proxyHeader: http.proxyHeader,
-        tls: http.tls.cert && http.tls.key ? { cert: http.tls.cert, key: http.tls.key } : null,
-        idleTimeout: limits.keepAlive,
-        requestTimeoutMs: limits.requestTimeout * 1000,
-      },
-      auth: {
-        staticKey,
-        basic: rpc.basic,
-        rpcUsers: rpcUsers(config),
-        cookieWhitelist: rpcWhitelistOf(config, '__cookie__'),
-      },
-      limits: {
-        publicRate: { perSecond: limits.publicRate, burst: limits.publicBurst },
-        authFailuresPerMinute: limits.authFailuresPerMinute,
-        connections: budget?.http ?? limits.connections,
-        connectionsPerAddress: limits.connectionsPerAddress,
-        urlBytes: limits.urlBytes,
-        parallelPerKey: limits.parallelPerKey,
-        txBodyBytes: limits.txBodyBytes,
-        rpcBodyBytes: limits.rpcBodyBytes,
-        rpcMaxBatch: rpc.maxBatch,
-        rpcMaxRunning: rpc.maxRunning,
-        rpcMaxQueued: rpc.maxQueued,
-        wsFrameBytes: ws.frameBytes,
-        wsSendBufferBytes: ws.sendBufferBytes,
-        wsPerKey: ws.connectionsPerKey,
-        wsTotal: ws.connections,
-        wsAnonymousPerIp: ws.anonymousPerIp,
-        wsMessagesPer10s: Math.ceil((ws.messages * 10) / ws.messageWindow),
-        watchesPerKey: ws.watchesPerKey,
-        watchesTotal: ws.watches,
-        wsMaxLagEvents: ws.maxLagEvents,
-        wsMaxLagMs: ws.maxLagSeconds * 1000,
-      },
-      pages: http.pages,
-      ws: { auth: ws.auth },
-      ...(budget && { descriptors: { limit: budget.limit, headroom: budget.headroom } }),
-      opsListen: config.ops.listen,
-      ready: {
-        details: ready.details,
-        maxTipAge: config.chain.maxTipAge,
-        diskDegradedBytes: ready.disk.degraded * MEBIBYTE,
-        diskFailBytes: ready.disk.fail * MEBIBYTE,
-      },
-      cache: { enabled: config.cache.enabled },
-      audit: { keep: config.audit.keep },
-      metrics: { walletBalances: config.metrics.walletBalances },
+  return {
+    service: config.service.name,
+    version: VERSION,
+    commit: COMMIT ?? 'unknown',
+    userAgent: USER_AGENT,
+    network: config.network,
+    networkDir: config.networkDir,
+    chainDir: config.chainDir,
+    // On main, bitcoin-cli reads the cookie from the data directory itself.
+    extraCookieFiles: config.network === 'main' ? [join(dirname(config.networkDir), '.cookie')] : [],
+    http: {
+      listen: http.listen,
+      publicUrl: http.publicUrl,
+      allowedHosts: http.allowedHosts,
+      corsOrigins: http.corsOrigins,
+      trustedProxies: http.trustedProxies,
+      proxyHeader: http.proxyHeader,
+      tls: http.tls.cert && http.tls.key ? { cert: http.tls.cert, key: http.tls.key } : null,
+      idleTimeout: limits.keepAlive,
+      requestTimeoutMs: limits.requestTimeout * 1000,
     },
-  );
+    auth: {
+      staticKey,
+      basic: rpc.basic,
+      rpcUsers: rpcUsers(config),
+      cookieWhitelist: rpcWhitelistOf(config, '__cookie__'),
+    },
+    limits: {
+      ...FIXED_LIMITS,
+      publicRate: { perSecond: limits.publicRate, burst: limits.publicBurst },
+      authFailuresPerMinute: limits.authFailuresPerMinute,
+      connections: budget?.http ?? limits.connections,
+      connectionsPerAddress: limits.connectionsPerAddress,
+      urlBytes: limits.urlBytes,
+      parallelPerKey: limits.parallelPerKey,
+      txBodyBytes: limits.txBodyBytes,
+      rpcBodyBytes: limits.rpcBodyBytes,
+      rpcMaxBatch: rpc.maxBatch,
+      rpcMaxRunning: rpc.maxRunning,
+      rpcMaxQueued: rpc.maxQueued,
+      wsFrameBytes: ws.frameBytes,
+      wsSendBufferBytes: ws.sendBufferBytes,
+      wsPerKey: ws.connectionsPerKey,
+      wsTotal: ws.connections,
+      wsAnonymousPerIp: ws.anonymousPerIp,
+      wsMessagesPer10s: Math.ceil((ws.messages * 10) / ws.messageWindow),
+      watchesPerKey: ws.watchesPerKey,
+      watchesTotal: ws.watches,
+      wsMaxLagEvents: ws.maxLagEvents,
+      wsMaxLagMs: ws.maxLagSeconds * 1000,
+    },
+    pages: http.pages,
+    ws: { auth: ws.auth, sweepMs: WS_SWEEP_MS },
+    descriptors: { limit: budget?.limit ?? Number.POSITIVE_INFINITY, headroom: budget?.headroom ?? 0 },
+    opsListen: config.ops.listen,
+    ready: {
+      details: ready.details,
+      maxTipAge: config.chain.maxTipAge,
+      diskDegradedBytes: ready.disk.degraded * MIB,
+      diskFailBytes: ready.disk.fail * MIB,
+    },
+    cache: { enabled: config.cache.enabled, maxBytes: CACHE_BYTES },
+    audit: { keep: config.audit.keep },
+    metrics: { walletBalances: config.metrics.walletBalances },
+  };
 }
 
 /** Returns the inputs of read replies that do not come from the chain. */
 export function readSourcesOf(config: Config, params: NetworkParams): ReadSources {
-  const { listing, http, service } = config;
-  const settings = {
+  const { listing, http, service, index } = config;
+  const settings: ReadSettings = {
     service: service.name,
     version: VERSION,
+    userAgent: USER_AGENT,
     publicUrl: http.publicUrl?.replace(/\/$/, '') ?? null,
     relay: relayOptionsOf(config),
     feeFallback: config.fees.fallback,
-    filterIndex: config.index.filter,
+    filterIndex: index.filter,
     prune: pruneSettingsOf(config),
-    indexes: { tx: config.index.tx, address: config.index.address, spender: config.index.spender },
+    indexes: { tx: index.tx, address: index.address, spender: index.spender },
     listing: {
-      ...(listing.name !== null && { name: listing.name }),
-      ...(listing.symbol !== null && { symbol: listing.symbol }),
+      name: listing.name ?? 'Bitcoin',
+      symbol: listing.symbol ?? 'BTC',
       confirmations: listing.confirmations,
+      license: null,
       links: listing.links,
     },
   };
-  return readSources(params, settings);
+  return { params, settings };
 }
 
 function rpcUsers(config: Config): ApiOptions['auth']['rpcUsers'] {

@@ -1,7 +1,6 @@
 import type { NetworkParams } from '../params/network-params.ts';
-import { DEFAULT_RELAY_OPTIONS, type RelayOptions } from '../policy/relay-options.ts';
+import type { RelayOptions } from '../policy/relay-options.ts';
 import type { IndexSwitches } from '../storage/index-store.ts';
-import { VERSION } from '../util/build-version.ts';
 
 /** The operator's facts about the coin in `GET /api/listing`. */
 export interface ListingSettings {
@@ -45,44 +44,4 @@ export interface ReadSettings {
 export interface ReadSources {
   readonly params: NetworkParams;
   readonly settings: ReadSettings;
-}
-
-const DEFAULT_LISTING: ListingSettings = {
-  name: 'Bitcoin',
-  symbol: 'BTC',
-  confirmations: { deposit: 3, depositLarge: 6, withdrawal: 1 },
-  license: null,
-  links: {
-    website: null,
-    explorer: null,
-    explorerTx: null,
-    explorerAddress: null,
-    source: null,
-    whitepaper: null,
-    support: null,
-  },
-};
-
-/** Returns the settings of a network, with their defaults. */
-export function readSources(
-  params: NetworkParams,
-  { listing, ...overrides }: Partial<Omit<ReadSettings, 'listing'>> & { listing?: Partial<ListingSettings> } = {},
-): ReadSources {
-  const version = overrides.version ?? VERSION;
-  return {
-    params,
-    settings: {
-      service: 'obverse',
-      userAgent: `/Obverse:${version}/`,
-      publicUrl: null,
-      relay: DEFAULT_RELAY_OPTIONS,
-      feeFallback: true,
-      filterIndex: false,
-      prune: null,
-      indexes: { tx: true, address: true, spender: false },
-      ...overrides,
-      version,
-      listing: { ...DEFAULT_LISTING, ...listing },
-    },
-  };
 }

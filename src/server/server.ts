@@ -16,7 +16,7 @@ import type { NodePort, NodeUpdate } from '../port/node-port.ts';
 import { hashFromHex } from '../primitives/hash.ts';
 import { blockFileBytes } from '../queries/block-file-bytes.ts';
 import { ReadService } from '../queries/read-service.ts';
-import { type ReadSources, readSources } from '../queries/read-settings.ts';
+import type { ReadSources } from '../queries/read-settings.ts';
 import { isSyncedAt } from '../queries/synced.ts';
 import { readTipView, type TipView } from '../queries/tip-view.ts';
 import { WalletReaders } from '../queries/wallet-readers.ts';
@@ -56,8 +56,8 @@ export interface ApiDependencies {
   /** State of the other threads, for metrics. */
   readonly threads?: GaugeSources['threads'];
   readonly clock?: Clock;
-  /** Settings that replies depend on; the defaults of the network if absent. */
-  readonly sources?: ReadSources;
+  /** Settings that replies depend on. */
+  readonly sources: ReadSources;
   /** Called when an operator asks the program to stop. */
   readonly shutDown?: () => void;
   /** Routes beside those of operations. */
@@ -152,11 +152,10 @@ export class ApiServer {
 
     const replies = new ReplyLedger(limits.unsentReplies);
     const call = (request: Request) => this.#gate.call(request);
-    const sources = deps.sources ?? sourcesOf(options, params);
-    this.#indexes = sources.settings.indexes;
+    this.#indexes = deps.sources.settings.indexes;
     this.#queries = new ReadService({
       options,
-      sources,
+      sources: deps.sources,
       log,
       cache,
       replies,
@@ -396,8 +395,4 @@ export class ApiServer {
 /** Answers a request of the server's own, so that the first request of a client finds compiled code. */
 function rehearse(gate: Gate): void {
   void gate.handle(new Request('http://localhost/healthz'), { requestIP: () => null, upgrade: () => false }, true);
-}
-
-function sourcesOf({ service, version, userAgent, http }: ApiOptions, params: NetworkParams): ReadSources {
-  return readSources(params, { service, version, userAgent, publicUrl: http.publicUrl });
 }

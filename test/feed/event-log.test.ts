@@ -13,6 +13,8 @@ import { openWriter } from '../../src/storage/chain-database.ts';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 
+const LIMITS: EventLogLimits = { entries: 200_000, bytes: 128 * 1024 ** 2, ageMs: 24 * 3600 * 1000 };
+
 /** A database with an events table to write into, and the log that reads it. */
 class LogFixture implements Disposable {
   readonly clock = new ManualClock(1_700_000_000_000);
@@ -32,7 +34,7 @@ class LogFixture implements Disposable {
     // The numbers of this process, behind those of the ones before.
     this.#db.run("INSERT INTO event_ranges VALUES (0, 'log10000'), (?, 'log1now0')", [first]);
     this.reads = new ChainReads(this.#dir);
-    this.log = new EventLog({ clock: this.clock, limits, turnMs });
+    this.log = new EventLog({ clock: this.clock, limits: { ...LIMITS, ...limits }, turnMs });
     this.log.attach(this.reads);
   }
 

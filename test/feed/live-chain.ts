@@ -1,4 +1,3 @@
-import { type ApiOverrides, apiOptions } from '../../src/http/options.ts';
 import type { MempoolChange, MempoolTotals, RemovalReason } from '../../src/mempool/changes.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import type { NodePort, NodeUpdate } from '../../src/port/node-port.ts';
@@ -12,6 +11,7 @@ import { ByteWriter } from '../../src/util/bytes.ts';
 import { type Clock, systemClock } from '../../src/util/clock.ts';
 import { idleNode } from '../lib/chain-api.ts';
 import { type BlockBytes, silentLog, TestNode, trustingVerifier } from '../lib/chain-fixture.ts';
+import { type ApiOverrides, defaultApiOptions, defaultReadSources } from '../lib/default-options.ts';
 import type { TestCoin } from '../lib/tx-builder.ts';
 import { WsClient } from '../ws/ws-client.ts';
 
@@ -36,13 +36,14 @@ export class LiveChain implements AsyncDisposable {
         return () => this.#listeners.delete(listener);
       },
     };
-    const options = apiOptions(
-      { network: 'regtest', networkDir: node.dir, chainDir: node.dir, version: '0.1.0' },
+    const options = defaultApiOptions(
+      { network: 'regtest', networkDir: node.dir, chainDir: node.dir },
       { ...overrides, auth: { staticKey: 'a-key-for-tests-that-is-long-enough' } },
     );
     this.api = startApi({
       options,
       params: regtest,
+      sources: defaultReadSources(regtest),
       log: silentLog,
       startedAt: 1,
       clock,

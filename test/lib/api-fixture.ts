@@ -2,7 +2,6 @@ import type { Database } from 'bun:sqlite';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ApiOverrides, apiOptions } from '../../src/http/options.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import type { CallArgs, CallResult, NodeCallName } from '../../src/port/node-calls.ts';
 import type { NodeCounters, NodePort, NodeStatus, NodeUpdate, PeerChange } from '../../src/port/node-port.ts';
@@ -19,6 +18,7 @@ import { IndexWriter } from '../../src/storage/index-store.ts';
 import { TxWriter } from '../../src/storage/tx-store.ts';
 import { type Clock, systemClock } from '../../src/util/clock.ts';
 import { createLog, type Log } from '../../src/util/log.ts';
+import { type ApiOverrides, defaultApiOptions, defaultReadSources } from './default-options.ts';
 
 export const STATIC_KEY = 'a-key-for-tests-that-is-long-enough';
 export const BEARER = { authorization: `Bearer ${STATIC_KEY}` };
@@ -193,10 +193,11 @@ export function startTestApi({
   const lines: string[] = [];
   const log = collectingLog(lines);
   const api = startApi({
-    options: apiOptions(
-      { network, networkDir: dir, chainDir: dir, version: '0.1.0' },
+    options: defaultApiOptions(
+      { network, networkDir: dir, chainDir: dir },
       { ...overrides, auth: { staticKey: STATIC_KEY, ...overrides.auth } },
     ),
+    sources: defaultReadSources(regtest),
     params: regtest,
     log,
     startedAt: Math.floor(Date.now() / 1000),

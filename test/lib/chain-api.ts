@@ -2,7 +2,6 @@ import { describe, test } from 'bun:test';
 import { existsSync, mkdtempSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ApiOverrides, apiOptions } from '../../src/http/options.ts';
 import type { MempoolChange } from '../../src/mempool/changes.ts';
 import type { NetworkParams } from '../../src/params/network-params.ts';
 import { regtest } from '../../src/params/regtest.ts';
@@ -16,6 +15,7 @@ import { startApi } from '../../src/server/server.ts';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
 import { createLog } from '../../src/util/log.ts';
 import { blocksOfFile, fillChain } from './chain-filler.ts';
+import { type ApiOverrides, defaultApiOptions, defaultReadSources } from './default-options.ts';
 import { hasVectors, readVectorBytes, readVectorJson } from './vectors.ts';
 
 /** The results of Bitcoin Core for the chain of regtest-mixed-160.dat; amounts are doubles here. */
@@ -173,7 +173,7 @@ export function startTestApi(
     params = regtest,
     node = idleNode(),
     overrides = {},
-    sources,
+    sources = defaultReadSources(params, { publicUrl: overrides.http?.publicUrl ?? null }),
   }: {
     params?: NetworkParams;
     node?: NodePort;
@@ -183,8 +183,8 @@ export function startTestApi(
 ): ApiFixture {
   const log = createLog({ level: 'error', format: 'text', write: (bytes) => writeSync(2, bytes) });
   const authDir = mkdtempSync(join(tmpdir(), 'obverse-api-'));
-  const options = apiOptions(
-    { network: params.name, networkDir: authDir, chainDir: dir, version: '0.1.0' },
+  const options = defaultApiOptions(
+    { network: params.name, networkDir: authDir, chainDir: dir },
     { ...overrides, auth: { staticKey: API_KEY }, limits: { publicRate: null } },
   );
   const reads = new ChainReads(dir);
@@ -193,7 +193,7 @@ export function startTestApi(
     params,
     log,
     startedAt: Math.floor(Date.now() / 1000),
-    ...(sources && { sources }),
+    sources,
     plugins: [restRoutes, rpcRoutes],
   });
   api.attach({ node, reads });

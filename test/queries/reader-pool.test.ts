@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { ApiError } from '../../src/http/errors.ts';
 import { regtest } from '../../src/params/regtest.ts';
-import { readSources } from '../../src/queries/read-settings.ts';
 import type { ReaderJob } from '../../src/queries/reader-jobs.ts';
 import { ReaderPool, type ReaderPoolOptions } from '../../src/queries/reader-pool.ts';
 import { startReader } from '../../src/server/start-reader.ts';
 import { createLog } from '../../src/util/log.ts';
 import { describeWithVectors, expectedOfMixedChain, mixedChainDir } from '../lib/chain-api.ts';
+import { defaultReadSources } from '../lib/default-options.ts';
 
 const log = createLog({ level: 'error', format: 'text', write: (bytes) => bytes.length });
 const never = new AbortController().signal;
@@ -24,7 +24,7 @@ describeWithVectors('reader workers', () => {
     queue: number,
     { shortMs, longWorkers = 1, reservedWorkers = 0 }: Partial<ReaderPoolOptions> = {},
   ) => {
-    const sources = readSources(regtest);
+    const sources = defaultReadSources(regtest);
     const pool = new ReaderPool({
       chainDir: mixedChainDir(),
       networkDir: mixedChainDir(),

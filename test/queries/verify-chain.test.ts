@@ -3,7 +3,6 @@ import { expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withSnapshot } from '../../src/queries/read-env.ts';
-import { readSources } from '../../src/queries/read-settings.ts';
 import { verifyChain } from '../../src/queries/verify-chain.ts';
 import { batchCoin, batchRemovedCoin, coinKey } from '../../src/storage/coin-store.ts';
 import { RunBatch } from '../../src/storage/runs/run-batch.ts';
@@ -11,6 +10,7 @@ import { COINS } from '../../src/storage/runs/run-family.ts';
 import { RunStore } from '../../src/storage/runs/run-store.ts';
 import { chainWithCoins, type RegtestChain } from '../lib/chain-builder.ts';
 import { TestNode } from '../lib/chain-fixture.ts';
+import { defaultReadSources } from '../lib/default-options.ts';
 import { coinOf, sweep } from '../lib/tx-builder.ts';
 
 /** A chain whose last three blocks spend something, one of them what it made itself. */
@@ -27,7 +27,7 @@ function verdicts(node: TestNode, count = 3): boolean[] {
   return [0, 1, 2, 3, 4].map((level) =>
     node.read((reads) =>
       withSnapshot(
-        { ...readSources(node.params), reads, mirror: null },
+        { ...defaultReadSources(node.params), reads, mirror: null },
         () => {},
         (env) => verifyChain(env, level, count),
       ),

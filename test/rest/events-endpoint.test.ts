@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import type { ApiOverrides } from '../../src/http/options.ts';
 import type { MempoolChange } from '../../src/mempool/changes.ts';
 import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { BEARER, rawRequest, STATIC_KEY, startTestApi, type TestApi } from '../lib/api-fixture.ts';
+import type { ApiOverrides } from '../lib/default-options.ts';
 
 interface Page {
   items: { type: string; data: { seq: number; cursor: string } }[];

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { runIndexJob } from '../../src/indexes/index-job.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
-import { readSources } from '../../src/queries/read-settings.ts';
 import { addressOf } from '../../src/script/address.ts';
 import type { IndexSwitches } from '../../src/storage/index-store.ts';
 import { type ApiFixture, startTestApi } from '../lib/chain-api.ts';
 import { RegtestChain } from '../lib/chain-builder.ts';
 import { ALL_INDEXES, NO_INDEXES, TestNode } from '../lib/chain-fixture.ts';
+import { defaultReadSources } from '../lib/default-options.ts';
 import { coinOf, lockOf, spend, sweep } from '../lib/tx-builder.ts';
 
 const startTime = Math.floor(Date.now() / 1000) - 3600 - 130 * 60;
@@ -60,7 +60,7 @@ async function rpcError(api: ApiFixture, method: string, ...params: unknown[]) {
 }
 
 const apiOf = (node: TestNode, indexes: IndexSwitches) =>
-  startTestApi(node.dir, { params: chain.params, sources: readSources(chain.params, { indexes }) });
+  startTestApi(node.dir, { params: chain.params, sources: defaultReadSources(chain.params, { indexes }) });
 
 describe('without indexes', () => {
   let full: TestNode;

@@ -1,8 +1,8 @@
 import { expect } from 'bun:test';
 import { issueKey } from '../../src/auth/issue-key.ts';
-import type { ApiOverrides } from '../../src/http/options.ts';
 import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { STATIC_KEY, startTestApi, type TestApi } from '../lib/api-fixture.ts';
+import type { ApiOverrides } from '../lib/default-options.ts';
 
 export interface Watch {
   id: string;

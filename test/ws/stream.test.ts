@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { issueKey } from '../../src/auth/issue-key.ts';
-import type { ApiOverrides } from '../../src/http/options.ts';
 import type { MempoolChange } from '../../src/mempool/changes.ts';
 import type { PeerView } from '../../src/port/peer-view.ts';
 import { BEARER, startTestApi, type TestApi } from '../lib/api-fixture.ts';
+import type { ApiOverrides } from '../lib/default-options.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 import { WsClient } from './ws-client.ts';
 

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { issueKey } from '../../src/auth/issue-key.ts';
 import { Tickets } from '../../src/auth/tickets.ts';
 import { ApiError } from '../../src/http/errors.ts';
-import type { ApiOverrides } from '../../src/http/options.ts';
 import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { BEARER, STATIC_KEY, startTestApi, type TestApi } from '../lib/api-fixture.ts';
+import type { ApiOverrides } from '../lib/default-options.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 
 const LIMITS = { perKey: 3, inAll: 5 };

@@ -236,7 +236,7 @@ function eventLog(): EventLog {
   db.run(`INSERT INTO event_ranges VALUES (0, 'fuzz0000'), (4, '${RUN_TAG}')`);
   for (let seq = 1; seq <= LAST_EVENT; seq++)
     db.run("INSERT INTO events VALUES (?, 'newBlock', ?)", [seq, JSON.stringify({ seq })]);
-  const log = new EventLog({ clock: systemClock });
+  const log = new EventLog({ clock: systemClock, limits: { entries: 1000, bytes: 1024 ** 2, ageMs: 3_600_000 } });
   log.attach({ events: new EventStore(db) } as ChainReads);
   return log;
 }

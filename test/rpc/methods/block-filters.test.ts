@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashToHex } from '../../../src/primitives/hash.ts';
-import { readSources } from '../../../src/queries/read-settings.ts';
 import { type ApiFixture, startTestApi } from '../../lib/chain-api.ts';
 import type { RegtestChain } from '../../lib/chain-builder.ts';
 import { TestNode } from '../../lib/chain-fixture.ts';
+import { defaultReadSources } from '../../lib/default-options.ts';
 import { FilterModel } from '../../lib/filter-model.ts';
 import { recentChain } from '../../lib/sample-chains.ts';
 
@@ -18,7 +18,7 @@ describe('getblockfilter and getindexinfo', () => {
   branch.mine(3);
   const model = new FilterModel(chain.blocks.map(({ raw }) => raw)).filters;
   const hashAt = (height: number, of: RegtestChain = chain) => hashToHex(of.at(height).hash);
-  const sources = (filterIndex: boolean) => readSources(chain.params, { filterIndex });
+  const sources = (filterIndex: boolean) => defaultReadSources(chain.params, { filterIndex });
 
   let node: TestNode;
   let on: ApiFixture;

@@ -5,7 +5,6 @@ import { basicFilter, matchFilter } from '../../../src/indexes/basic-filter.ts';
 import { hashToHex } from '../../../src/primitives/hash.ts';
 import { txidOf } from '../../../src/primitives/transaction.ts';
 import { withSnapshot } from '../../../src/queries/read-env.ts';
-import { readSources } from '../../../src/queries/read-settings.ts';
 import type { ScanStep } from '../../../src/queries/reader-jobs.ts';
 import { runScanStep } from '../../../src/rpc/methods/blockchain/scan-steps.ts';
 import { addressOf } from '../../../src/script/address.ts';
@@ -13,6 +12,7 @@ import { ChainReads } from '../../../src/storage/chain-reads.ts';
 import { type ApiFixture, startTestApi } from '../../lib/chain-api.ts';
 import type { RegtestChain, TestBlock } from '../../lib/chain-builder.ts';
 import { TestNode } from '../../lib/chain-fixture.ts';
+import { defaultReadSources } from '../../lib/default-options.ts';
 import { recentChain } from '../../lib/sample-chains.ts';
 import { lockOf, scriptOfDestination } from '../../lib/tx-builder.ts';
 
@@ -90,7 +90,7 @@ describe('scanblocks and getdescriptoractivity', () => {
   beforeAll(async () => {
     node = new TestNode({ params: chain.params, filters: true });
     await node.take(chain.blocks.slice(1));
-    const sources = (filterIndex: boolean) => readSources(chain.params, { filterIndex });
+    const sources = (filterIndex: boolean) => defaultReadSources(chain.params, { filterIndex });
     api = startTestApi(node.dir, { params: chain.params, sources: sources(true) });
     off = startTestApi(node.dir, { params: chain.params, sources: sources(false) });
   });
@@ -249,7 +249,7 @@ describe('scanblocks and getdescriptoractivity', () => {
     const reads = new ChainReads(node.dir);
     const run = (step: ScanStep) =>
       withSnapshot(
-        { reads, ...readSources(chain.params), mirror: null },
+        { reads, ...defaultReadSources(chain.params), mirror: null },
         () => {},
         (env) => runScanStep(env, step),
       );
