@@ -11,7 +11,7 @@ import { isObject, member, NumberText, type RpcValue } from '../../engine/json.t
 import { rpcMethod } from '../../engine/method.ts';
 import { any, readInteger } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
-import { anyOf, arr, bool, hashStr, hexStr, int, maybe, obj, str, unixTime } from '../../engine/schema.ts';
+import { anyOf, arr, bool, hashStr, hexStr, int, maybe, noted, obj, str, unixTime } from '../../engine/schema.ts';
 import { coinsOfScript } from '../blockchain/script-coins.ts';
 
 /** Microseconds to parse an address and to look it up. */
@@ -146,7 +146,11 @@ export const getaddressutxos = rpcMethod({
   result: anyOf(
     arr(utxoSchema(), 'in the order of the chain'),
     obj(
-      { utxos: arr(utxoSchema()), hash: hashStr('hash of the tip'), height: int('height of the block') },
+      {
+        utxos: arr(utxoSchema(), 'in the order of the chain'),
+        hash: hashStr('hash of the tip'),
+        height: int('height of the block'),
+      },
       'chainInfo is true',
     ),
   ),
@@ -197,7 +201,14 @@ export const getaddressdeltas = rpcMethod({
   params: [question({ ...range, chainInfo: maybe(bool('adds the blocks at start and end; false by default')) })],
   result: anyOf(
     arr(DELTA, 'in the order of the chain'),
-    obj({ deltas: arr(DELTA), start: blockName, end: blockName }, 'chainInfo is true, and start and end are given'),
+    obj(
+      {
+        deltas: arr(DELTA, 'in the order of the chain'),
+        start: noted(blockName, 'block at the height start'),
+        end: noted(blockName, 'block at the height end'),
+      },
+      'chainInfo is true, and start and end are given',
+    ),
   ),
   examples: [...ADDRESS_EXAMPLES, example([{ addresses: [EXAMPLE.address], start: 1, end: 100 }])],
   scope: 'read',

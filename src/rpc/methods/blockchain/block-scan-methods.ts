@@ -21,7 +21,7 @@ import {
 } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import type { FilterScan } from '../../engine/rpc-state.ts';
-import { anyOf, arr, bool, coinAmount, hashStr, int, maybe, nil, obj, str } from '../../engine/schema.ts';
+import { anyOf, arr, bool, coinAmount, hashStr, int, maybe, nil, noted, obj, str } from '../../engine/schema.ts';
 import { outputScript } from '../schemas.ts';
 import { SCAN_OBJECTS } from './scan-objects.ts';
 import { type FilterMatches, readActivity, type ScanActivity } from './scan-steps.ts';
@@ -61,12 +61,12 @@ export const scanblocks = nodeMethod({
       {
         from_height: int('first height that was scanned'),
         to_height: int('last scanned height'),
-        relevant_blocks: arr(hashStr()),
+        relevant_blocks: arr(hashStr(), 'blocks whose filters match, in the order of the chain'),
         completed: bool('false if the scan was aborted'),
       },
       'start, at the end of the scan',
     ),
-    obj({ progress: int('percent'), current_height: int() }, 'status, during a scan'),
+    obj({ progress: int('percent'), current_height: int('last scanned height') }, 'status, during a scan'),
     bool('abort: whether a scan was running'),
   ),
   examples: [example(['start', [EXAMPLE.descriptor], 0, 100]), example(['status'])],
@@ -185,7 +185,7 @@ export const getdescriptoractivity = nodeMethod({
           spend_vin: int('index of its input'),
           prevout_txid: hashStr('transaction of the spent output'),
           prevout_vout: int('index of the spent output'),
-          prevout_spk: outputScript,
+          prevout_spk: noted(outputScript, 'script of the spent output'),
         }),
         obj({
           type: str('receive'),
@@ -194,7 +194,7 @@ export const getdescriptoractivity = nodeMethod({
           height: maybe(int(unconfirmed)),
           txid: hashStr('transaction of the output'),
           vout: int('index of the output'),
-          output_spk: outputScript,
+          output_spk: noted(outputScript, 'script of the output'),
         }),
       ),
       'the blocks by their height, then the mempool in the order of arrival',

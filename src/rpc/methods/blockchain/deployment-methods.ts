@@ -36,27 +36,34 @@ export const getdeploymentinfo = rpcMethod({
         height: maybe(int('first height with the new rules, if it is known')),
         active: bool('whether the rules hold for the next block'),
         bip9: maybe(
-          obj({
-            bit: maybe(int('bit of the block version; only while signals count')),
-            start_time: unixTime('median time from which blocks may signal'),
-            timeout: unixTime('median time at which the deployment fails'),
-            min_activation_height: int('no earlier block can activate it'),
-            status: str('defined, started, locked_in, active or failed'),
-            since: int('height at which the status began'),
-            status_next: str('status of the next block'),
-            statistics: maybe(
-              obj({
-                period: int('length of a signalling period in blocks'),
-                threshold: maybe(int('blocks that must signal; only while the status is started')),
-                elapsed: int('blocks of the current period so far'),
-                count: int('blocks of them that signal'),
-                possible: maybe(bool('whether the threshold can still be reached in this period')),
-              }),
-            ),
-            signalling: maybe(str('one character per block of the period: # signals, - does not')),
-          }),
+          obj(
+            {
+              bit: maybe(int('bit of the block version; only while signals count')),
+              start_time: unixTime('median time from which blocks may signal'),
+              timeout: unixTime('median time at which the deployment fails'),
+              min_activation_height: int('no earlier block can activate it'),
+              status: str('defined, started, locked_in, active or failed'),
+              since: int('height at which the status began'),
+              status_next: str('status of the next block'),
+              statistics: maybe(
+                obj(
+                  {
+                    period: int('length of a signalling period in blocks'),
+                    threshold: maybe(int('blocks that must signal; only while the status is started')),
+                    elapsed: int('blocks of the current period so far'),
+                    count: int('blocks of them that signal'),
+                    possible: maybe(bool('whether the threshold can still be reached in this period')),
+                  },
+                  'signals of the current period; only while the status is started or locked_in',
+                ),
+              ),
+              signalling: maybe(str('one character per block of the period: # signals, - does not')),
+            },
+            'state of the version bit (BIP-9); only for type bip9',
+          ),
         ),
       }),
+      'state of each deployment',
     ),
   }),
   examples: [example([]), example([EXAMPLE.blockHash])],

@@ -30,7 +30,10 @@ export const getrpcinfo = nodeMethod({
   help: 'Returns the running calls.',
   params: [],
   result: obj({
-    active_commands: arr(obj({ method: str('name of the method'), duration: int('microseconds') })),
+    active_commands: arr(
+      obj({ method: str('name of the method'), duration: int('running time, microseconds') }),
+      'running calls, including this one',
+    ),
     logpath: str('empty, since the log goes to stderr'),
   }),
   scope: 'read',
@@ -97,14 +100,17 @@ export const getmemoryinfo = nodeMethod({
   params: [optional(textParam('mode', { note: 'stats; mallocinfo is not available.' }), 'stats')],
   result: anyOf(
     obj({
-      locked: obj({
-        used: int('bytes in use'),
-        free: int('free bytes'),
-        total: int('bytes in total'),
-        locked: int('bytes that are locked in memory'),
-        chunks_used: int('pieces in use'),
-        chunks_free: int('free pieces'),
-      }),
+      locked: obj(
+        {
+          used: int('bytes in use'),
+          free: int('free bytes'),
+          total: int('bytes in total'),
+          locked: int('bytes that are locked in memory'),
+          chunks_used: int('pieces in use'),
+          chunks_free: int('free pieces'),
+        },
+        'locked memory; all figures are 0',
+      ),
     }),
     str('mallocinfo; never returned'),
   ),
@@ -160,6 +166,7 @@ export const getchainstates = nodeMethod({
         snapshot_blockhash: maybe(hashStr('block of the loaded UTXO set')),
         validated: bool('false for a loaded UTXO set until the chain behind it is validated'),
       }),
+      'validated chains; the active chain is the last one',
     ),
   }),
   scope: 'read',

@@ -4,7 +4,7 @@ import { EXAMPLE, example } from '../../engine/example.ts';
 import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
 import { amount, flagParam, integerParam, optional, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
-import { anyOf, arr, hashStr, int, nil, obj } from '../../engine/schema.ts';
+import { anyOf, arr, hashStr, int, nil, noted, obj } from '../../engine/schema.ts';
 
 const REORG = obj({
   forkHeight: int('height of the last common block'),
@@ -61,7 +61,7 @@ export const devdoublespend = nodeMethod({
     txid: hashStr('txid of the payment'),
     conflict: hashStr('txid of the double-spend'),
     blockHash: anyOf(hashStr('block that confirmed the payment until the reorg'), nil('confirmations is 0')),
-    reorg: anyOf(REORG, nil('confirmations is 0')),
+    reorg: anyOf(noted(REORG, 'the reorg that removed the payment'), nil('confirmations is 0')),
   }),
   examples: [example([]), example([EXAMPLE.address, 0.5, 2])],
   scope: 'admin',

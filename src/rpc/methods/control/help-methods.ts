@@ -7,29 +7,41 @@ import { anything, arr, bool, maybe, obj, str } from '../../engine/schema.ts';
 
 const DOCUMENT = obj({
   openrpc: str('version of the specification'),
-  info: obj({ title: str(), version: str(), description: str() }),
+  info: obj(
+    {
+      title: str('title of the document'),
+      version: str('version of the node, with a v before it'),
+      description: str('subject of the document'),
+    },
+    'about the document',
+  ),
   methods: arr(
     obj({
-      name: str(),
-      description: str(),
+      name: str('name of the method'),
+      description: str('purpose of the method'),
       params: arr(
         obj({
-          name: str(),
-          required: bool(),
+          name: str('name of the parameter'),
+          required: bool('whether it must be given'),
           schema: anything('JSON Schema'),
-          description: maybe(str()),
-          'x-bitcoin-aliases': maybe(arr(str())),
+          description: maybe(str('meaning of the parameter')),
+          'x-bitcoin-aliases': maybe(arr(str(), 'further names of the parameter')),
           'x-bitcoin-placeholder': maybe(bool('accepted for older clients, without effect')),
         }),
+        'parameters in their order',
       ),
-      result: obj({ name: str(), schema: anything('JSON Schema') }),
-      'x-bitcoin-category': str(),
+      result: obj({ name: str('result'), schema: anything('JSON Schema') }, 'form of the result'),
+      'x-bitcoin-category': str('category of the method in help, or hidden'),
       'x-scope': str('that an API key needs for the method'),
-      'x-scope-further': maybe(obj({ scope: str('needed as well'), where: str('the calls that need it') })),
+      'x-scope-further': maybe(
+        obj({ scope: str('needed as well'), where: str('the calls that need it') }, 'scope that some calls need'),
+      ),
       'x-examples': arr(
         obj({ description: maybe(str('purpose of the call')), params: anything('array, or object by names') }),
+        'arguments of example calls',
       ),
     }),
+    'methods, sorted by name',
   ),
 });
 

@@ -73,7 +73,13 @@ export const getrawmempool = nodeMethod({
   result: anyOf(
     arr(hashStr(), 'verbose is false'),
     noted(entriesById, 'verbose is true'),
-    obj({ txids: arr(hashStr()), mempool_sequence: int() }, 'mempool_sequence is true'),
+    obj(
+      {
+        txids: arr(hashStr(), 'txids in the order of arrival'),
+        mempool_sequence: int('seq of the last event of the mempool that the list contains'),
+      },
+      'mempool_sequence is true',
+    ),
   ),
   examples: [example([]), example([true])],
   scope: 'read',
@@ -135,7 +141,7 @@ export const getmempoolcluster = nodeMethod({
       obj({
         chunkfee: coinAmount('modified fees of the chunk'),
         chunkweight: int('weight of the chunk'),
-        txs: arr(hashStr()),
+        txs: arr(hashStr(), 'txids in the order in which a miner would include them'),
       }),
       'highest feerate first',
     ),

@@ -25,7 +25,7 @@ const NEXT_MEMPOOL_CHECK_MS = 10_000;
 
 const TEMPLATE = obj(
   {
-    capabilities: arr(str()),
+    capabilities: arr(str(), 'supported features of BIP-23: proposal'),
     version: int('version of the block'),
     rules: arr(str(), 'active rules; a miner must know those with !'),
     vbavailable: mapOf('rule', int('bit of the version'), 'deployments that can be signalled'),
@@ -43,7 +43,7 @@ const TEMPLATE = obj(
       }),
       'without the coinbase',
     ),
-    coinbaseaux: mapOf('name', hexStr()),
+    coinbaseaux: mapOf('name', hexStr('data'), 'data that the input of the coinbase must contain: none'),
     coinbasevalue: int('subsidy and fees, satoshis'),
     longpollid: str('id for a call that waits for the next template'),
     target: hashStr('the highest valid hash'),

@@ -133,14 +133,17 @@ export const getnettotals = nodeMethod({
     totalbytesrecv: int('bytes'),
     totalbytessent: int('bytes'),
     timemillis: int('Unix milliseconds'),
-    uploadtarget: obj({
-      timeframe: int('length of a cycle, seconds'),
-      target: int('bytes per cycle; 0 for no limit'),
-      target_reached: bool('whether the target is reached'),
-      serve_historical_blocks: bool('whether old blocks are still served in this cycle'),
-      bytes_left_in_cycle: int('bytes until the target is reached; 0 without a target'),
-      time_left_in_cycle: int('seconds; 0 without a target'),
-    }),
+    uploadtarget: obj(
+      {
+        timeframe: int('length of a cycle, seconds'),
+        target: int('bytes per cycle; 0 for no limit'),
+        target_reached: bool('whether the target is reached'),
+        serve_historical_blocks: bool('whether old blocks are still served in this cycle'),
+        bytes_left_in_cycle: int('bytes until the target is reached; 0 without a target'),
+        time_left_in_cycle: int('seconds; 0 without a target'),
+      },
+      'limit of the bytes sent to peers (p2p.maxUpload)',
+    ),
   }),
   scope: 'read',
   async run({ ctx }) {
@@ -345,7 +348,7 @@ export const getaddrmaninfo = nodeMethod({
   params: [],
   result: mapOf(
     'network',
-    obj({ new: int('never connected to'), tried: int('connected to before'), total: int() }),
+    obj({ new: int('never connected to'), tried: int('connected to before'), total: int('sum of both') }),
     'with the sums as all_networks',
   ),
   scope: 'read',

@@ -112,11 +112,14 @@ export const testmempoolaccept = nodeMethod({
       allowed: maybe(bool('absent if validation ended before this transaction')),
       ...SIZES,
       fees: maybe(
-        obj({
-          base: coinAmount('fee of the transaction'),
-          'effective-feerate': coinAmount('per 1,000 virtual bytes, with fee deltas'),
-          'effective-includes': arr(hashStr(), 'wtxids of the transactions with this common feerate'),
-        }),
+        obj(
+          {
+            base: coinAmount('fee of the transaction'),
+            'effective-feerate': coinAmount('per 1,000 virtual bytes, with fee deltas'),
+            'effective-includes': arr(hashStr(), 'wtxids of the transactions with this common feerate'),
+          },
+          'fees; only if allowed is true',
+        ),
       ),
       'reject-reason': maybe(str('if allowed is false')),
       'reject-details': maybe(str('the reason with details')),
@@ -181,14 +184,18 @@ export const submitpackage = nodeMethod({
         'other-wtxid': maybe(hashStr('wtxid in the mempool, if the transaction is there with another witness')),
         ...SIZES,
         fees: maybe(
-          obj({
-            base: coinAmount('fee of the transaction'),
-            'effective-feerate': maybe(coinAmount('per 1,000 virtual bytes; absent if it was in the mempool before')),
-            'effective-includes': maybe(arr(hashStr(), 'wtxids of the transactions with this common feerate')),
-          }),
+          obj(
+            {
+              base: coinAmount('fee of the transaction'),
+              'effective-feerate': maybe(coinAmount('per 1,000 virtual bytes; absent if it was in the mempool before')),
+              'effective-includes': maybe(arr(hashStr(), 'wtxids of the transactions with this common feerate')),
+            },
+            'fees; only if the mempool has the transaction with this witness',
+          ),
         ),
         error: maybe(str('reason for its rejection')),
       }),
+      'result for each transaction of the package',
     ),
     'replaced-transactions': arr(hashStr(), 'txids'),
   }),

@@ -35,7 +35,7 @@ const HORIZON = obj({
   scale: int('resolution of targets in blocks'),
   pass: maybe(noted(RANGE, 'the lowest range that meets the threshold')),
   fail: maybe(noted(RANGE, 'the highest range that does not')),
-  errors: maybe(arr(str())),
+  errors: maybe(arr(str(), 'reason for which there is no feerate')),
 });
 
 export const estimatesmartfee = nodeMethod({
@@ -54,7 +54,7 @@ export const estimatesmartfee = nodeMethod({
       options(
         'options',
         {
-          fee_rate_estimator: str('block_policy, mempool_policy, or or none, the default, for the lower of both'),
+          fee_rate_estimator: str('block_policy, mempool_policy, or none, the default, for the lower of both'),
           verbosity: int('2 adds mempool_health_statistics; 1 by default'),
           strict: bool('whether the call fails rather than return the minimum relay feerate; false by default'),
         },
@@ -69,9 +69,9 @@ export const estimatesmartfee = nodeMethod({
   result: obj({
     feerate: maybe(coinAmount('per 1,000 virtual bytes; absent without an estimate')),
     estimator: maybe(str('block_policy, mempool_policy, or floor for the minimum relay feerate')),
-    errors: maybe(arr(str())),
+    errors: maybe(arr(str(), 'reason for which there is no estimate')),
     blocks: int('target for which the estimate holds; 0 without an estimate'),
-    warnings: maybe(arr(str())),
+    warnings: maybe(arr(str(), 'reason for which the minimum relay feerate is returned')),
     mempool_health_statistics: maybe(
       arr(
         obj({
@@ -133,7 +133,11 @@ export const estimaterawfee = nodeMethod({
       0.95,
     ),
   ],
-  result: obj({ short: maybe(HORIZON), medium: maybe(HORIZON), long: maybe(HORIZON) }),
+  result: obj({
+    short: maybe(noted(HORIZON, 'short horizon; only for targets up to 12')),
+    medium: maybe(noted(HORIZON, 'medium horizon; only for targets up to 48')),
+    long: maybe(noted(HORIZON, 'long horizon')),
+  }),
   examples: [example([6]), example([6, 0.9])],
   scope: 'read',
   async run({ ctx }, target, threshold) {

@@ -25,7 +25,12 @@ export const listwalletdir = nodeMethod({
   category: 'wallet',
   help: 'Returns the names of all wallets, loaded or not.',
   params: [],
-  result: obj({ wallets: arr(obj({ name: str('name of the wallet'), warnings: arr(str(), 'empty') })) }),
+  result: obj({
+    wallets: arr(
+      obj({ name: str('name of the wallet'), warnings: arr(str(), 'empty') }),
+      'wallets that the API key may access',
+    ),
+  }),
   scope: 'wallet.read',
   async run(env) {
     const names = orFail(await env.ctx.node().call('walletDirectory'));

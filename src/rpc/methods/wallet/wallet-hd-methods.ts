@@ -32,7 +32,10 @@ export const gethdkeys = nodeMethod({
       xpub: str('extended public key'),
       has_private: bool('whether the wallet has the private key'),
       xprv: maybe(str('only if private is true')),
-      descriptors: arr(obj({ desc: str('the descriptor'), active: bool('whether new addresses are derived from it') })),
+      descriptors: arr(
+        obj({ desc: str('the descriptor'), active: bool('whether new addresses are derived from it') }),
+        'descriptors that use the key',
+      ),
     }),
   ),
   examples: [example([]), example([{ active_only: true }])],

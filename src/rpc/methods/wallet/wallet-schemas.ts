@@ -48,19 +48,22 @@ export const walletInfo = obj({
   external_signer: bool('false'),
   blank: bool('whether it was created without keys'),
   birthtime: maybe(unixTime('time before which it has no transactions, if that is known')),
-  flags: arr(str()),
+  flags: arr(str(), 'flags of the wallet, as Bitcoin Core names them'),
   lastprocessedblock: followedTo,
   warnings: maybe(arr(str(), 'problems that the operator must know about; absent without any')),
 });
 
 export const walletBalances = obj({
-  mine: obj({
-    trusted: coinAmount('confirmed coins and own unconfirmed change'),
-    untrusted_pending: coinAmount('unconfirmed coins from others'),
-    immature: coinAmount('coinbase outputs that cannot be spent yet'),
-    nonmempool: coinAmount('coins spent by own transactions that are not in the mempool'),
-    used: maybe(coinAmount('coins on used addresses; only with the flag avoid_reuse')),
-  }),
+  mine: obj(
+    {
+      trusted: coinAmount('confirmed coins and own unconfirmed change'),
+      untrusted_pending: coinAmount('unconfirmed coins from others'),
+      immature: coinAmount('coinbase outputs that cannot be spent yet'),
+      nonmempool: coinAmount('coins spent by own transactions that are not in the mempool'),
+      used: maybe(coinAmount('coins on used addresses; only with the flag avoid_reuse')),
+    },
+    'balances of the wallet',
+  ),
   lastprocessedblock: followedTo,
 });
 
@@ -103,7 +106,10 @@ const listedTx = obj({ ...aboutOutput, ...aboutTx });
 export const listedTxs = arr(listedTx);
 
 export const txsSinceBlock = obj({
-  transactions: listedTxs,
+  transactions: arr(
+    listedTx,
+    'unconfirmed transactions, and those after the block or its fork point with the active chain',
+  ),
   removed: maybe(arr(listedTx, 'transactions of blocks that left the active chain; only with include_removed')),
   lastblock: hashStr('blockhash for the next call'),
 });
@@ -112,7 +118,7 @@ export const transactionOfWallet = obj({
   amount: coinAmount('change of the balance, without the fee'),
   fee: maybe(coinAmount('negative; only if the wallet sent it')),
   ...aboutTx,
-  details: arr(obj(aboutOutput)),
+  details: arr(obj(aboutOutput), 'sent and received outputs, without change'),
   hex: hexStr('bytes of the transaction'),
   decoded: maybe(noted(txOfWallet, 'only if verbose is true')),
   lastprocessedblock: followedTo,
@@ -151,7 +157,13 @@ const receivedMembers = {
   label: str('label of the address'),
 };
 
-export const receivedByAddress = arr(obj({ address: str('the address'), ...receivedMembers, txids: arr(hashStr()) }));
+export const receivedByAddress = arr(
+  obj({
+    address: str('the address'),
+    ...receivedMembers,
+    txids: arr(hashStr(), 'transactions of the received outputs'),
+  }),
+);
 export const receivedByLabel = arr(obj(receivedMembers));
 
 export const addressesByLabel = mapOf('address', obj({ purpose: str('receive, send, refund or unknown') }));
@@ -205,14 +217,17 @@ export const listedDescriptors = obj({
       next: maybe(int('index of the next address')),
       next_index: maybe(int('equal to next')),
     }),
+    'descriptors, sorted by their text',
   ),
 });
 
 export const importOutcomes = arr(
   obj({
     success: bool('whether the descriptor was imported'),
-    error: maybe(obj({ code: int('code of the error'), message: str() })),
-    warnings: maybe(arr(str())),
+    error: maybe(
+      obj({ code: int('code of the error'), message: str('reason of the failure') }, 'only if success is false'),
+    ),
+    warnings: maybe(arr(str(), 'absent without any')),
   }),
   'one result per request',
 );
