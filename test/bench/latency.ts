@@ -86,7 +86,7 @@ async function listening(url: string): Promise<void> {
       await Bun.sleep(10);
     }
   }
-  throw new Error(`nobody listens at ${url}`);
+  throw new Error(`no server listens at ${url}`);
 }
 
 async function timed(url: string): Promise<number> {

@@ -95,7 +95,7 @@ const CASES: [title: string, text: string, tx: () => Transaction][] = [
     () => withInput(good('p2wsh-anyone'), 0, { witness: [Uint8Array.of(1), Uint8Array.of(Op.OP_1)] }),
   ],
   [
-    'a witness nobody asks for',
+    'a witness that no output needs',
     'Witness provided for non-witness script',
     () => withInput(good('anyone'), 0, { witness: [Uint8Array.of(1)] }),
   ],

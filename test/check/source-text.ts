@@ -1,6 +1,6 @@
 /** A comment or string literal of a TypeScript file. */
 export interface TextPiece {
-  readonly kind: 'comment' | 'string' | 'title';
+  readonly kind: 'comment' | 'string';
   /** Without delimiters; in a template the substitutions are replaced by `…`. */
   readonly text: string;
   /** Counted from 1; where the piece begins. */
@@ -8,11 +8,9 @@ export interface TextPiece {
 }
 
 const REGEX_BEFORE = /(?:^|[(,=:[!&|?{};+\-*%<>~^]|=>|\b(?:return|typeof|case|in|of|do|else|void|delete|throw|new))$/;
-const TITLE_BEFORE = /(?:\b(?:test|it|describe|bench)(?:\.[\w.]+)*\(|\)\()$/;
 
 /**
- * Returns all comments and string literals of a formatted TypeScript file. Successive `//` lines are one comment. A string
- * is a title where it is the first argument of `test`, `describe` or of a call such as `test.each(…)(`.
+ * Returns all comments and string literals of a formatted TypeScript file. Successive `//` lines are one comment.
  */
 export function textPieces(source: string): TextPiece[] {
   const pieces: TextPiece[] = [];
@@ -34,7 +32,7 @@ export function textPieces(source: string): TextPiece[] {
     commentLine = isLine ? line : 0;
   };
   const addString = (text: string) => {
-    pieces.push({ kind: TITLE_BEFORE.test(before) ? 'title' : 'string', text, line });
+    pieces.push({ kind: 'string', text, line });
     before = '"';
   };
 
@@ -82,7 +80,6 @@ export function textPieces(source: string): TextPiece[] {
   };
   const readTemplate = (): void => {
     const began = line;
-    const wasBefore = before;
     let text = '';
     at++;
     while (at < source.length && source[at] !== '`') {
@@ -101,7 +98,7 @@ export function textPieces(source: string): TextPiece[] {
       }
     }
     at++;
-    pieces.push({ kind: TITLE_BEFORE.test(wasBefore) ? 'title' : 'string', text, line: began });
+    pieces.push({ kind: 'string', text, line: began });
     before = '"';
   };
   readCode(false);

@@ -43,7 +43,7 @@ describe('textPieces', () => {
     [
       "test('a title', () => f('a string'));",
       [
-        ['title', 'a title', 1],
+        ['string', 'a title', 1],
         ['string', 'a string', 1],
       ],
     ],
@@ -51,10 +51,10 @@ describe('textPieces', () => {
       "test.each(['x'])('%s is a title', f);",
       [
         ['string', 'x', 1],
-        ['title', '%s is a title', 1],
+        ['string', '%s is a title', 1],
       ],
     ],
-    [`describe.skipIf(a())(\`a \${b}\`, f);`, [['title', 'a …', 1]]],
+    [`describe.skipIf(a())(\`a \${b}\`, f);`, [['string', 'a …', 1]]],
   ])('finds the comments and strings of %j', (source, expected) => {
     const found = textPieces(source).map(({ kind, text, line }): [string, string, number] => [kind, text, line]);
     expect(found).toEqual(expected as [string, string, number][]);
@@ -111,10 +111,14 @@ describe('checkTerminology', () => {
     expect(inTest('const told = 1;')).toHaveLength(1);
   });
 
-  test('checks titles of tests, but not the strings they compare with', () => {
-    expect(inTest("expect(reply).toBe('nobody is there');")).toEqual([]);
+  test('checks titles and other sentences of tests, but not single words', () => {
     expect(inTest("test('nobody is notified', f);")).toHaveLength(1);
+    expect(inTest("console.warn('the file was not looked at');")).toHaveLength(1);
+    expect(inTest("call('nobody');")).toEqual([]);
   });
+
+  test('accepts the name of the user nobody', () =>
+    expect(inTest("expect(line).toBe('user nobody owns the file');")).toEqual([]));
 
   test('checks the prose of a document, but not its code', () => {
     const text =

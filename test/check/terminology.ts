@@ -64,8 +64,8 @@ const METHOD_NAME =
   /^ +(?:(?:static|async|readonly|private|protected|override|get|set) +)*\*?#?(\w+)(?:<[^\n]*>)?\([^\n]*[{;(]$/gm;
 const FUNCTION_NAME = /\bfunction\*? +(\w+)/g;
 
-/** Sentences of Bitcoin Core and of the BIPs, which stay to the letter. */
-const QUOTED: readonly RegExp[] = [];
+/** The user of the system with this name. */
+const QUOTED: readonly RegExp[] = [/\buser nobody\b|\bnobody \(uid\b/];
 
 export interface CheckedFile {
   /** From the project's root: `src/chain/connect-block.ts`, `docs/events.md`. */
@@ -74,11 +74,11 @@ export interface CheckedFile {
 }
 
 /**
- * Returns one line for each banned word in a file: in the comments and strings of `src/`, in the comments and titles of
- * tests, in the prose of documents.
+ * Returns one line for each banned word in a file: in comments and strings, such as logs, errors, help and the titles of
+ * tests, and in the prose of documents.
  */
 export function checkTerminology({ path, text }: CheckedFile): string[] {
-  const pieces = path.endsWith('.md') ? prosePieces(text) : textPieces(text).filter((piece) => isChecked(path, piece));
+  const pieces = path.endsWith('.md') ? prosePieces(text) : textPieces(text).filter(isChecked);
   const inNames = path.endsWith('.md') ? [] : bannedNames({ path, text });
   const inTexts = pieces.flatMap((piece) => {
     const plain = piece.text.replaceAll(/`[^`]*`/g, '`…`');
@@ -120,10 +120,9 @@ function wordsIn(name: string): string[] {
   return name.split(/_|(?<=[a-z0-9])(?=[A-Z])/).map((word) => word.toLowerCase());
 }
 
-function isChecked(path: string, { kind, text }: TextPiece): boolean {
-  if (kind === 'comment') return true;
-  // A single word is a code or a name, not a sentence.
-  return /\w \w/.test(text) && (path.startsWith('src/') || kind === 'title');
+/** A single word is a code or a name, not a sentence. */
+function isChecked({ kind, text }: TextPiece): boolean {
+  return kind === 'comment' || /\w \w/.test(text);
 }
 
 /** Returns the paragraphs and table rows of a Markdown document without its code blocks. */

@@ -145,7 +145,7 @@ describe('the npm client bitcoin-core', () => {
     const words = (call: Promise<unknown>) => failure(call).then(([, code, message]) => [code, message]);
     expect(await words(exchange.getBlockHash(99_999))).toEqual([-8, 'Block height out of range']);
     expect(await words(exchange.getInfo())).toEqual([-32601, 'Method not found']);
-    expect(await words(exchange.sendToAddress('nobody', 1))).toEqual([-5, 'Invalid Bitcoin address: nobody']);
+    expect(await words(exchange.sendToAddress('no-address', 1))).toEqual([-5, 'Invalid Bitcoin address: no-address']);
     expect(await words(exchange.sendToAddress(MINING_ADDRESS, 1))).toEqual([-6, 'Insufficient funds']);
     expect(await words(exchange.getTransaction('00'.repeat(32)))).toEqual([-5, 'Invalid or non-wallet transaction id']);
     expect(await words(withPassword({ password: 'wrong' }).getBlockCount())).toEqual([401, 'Unauthorized']);

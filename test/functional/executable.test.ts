@@ -174,7 +174,7 @@ describe('the executable', () => {
     // Some places do not allow tracing; then there is nothing to see.
     const started = await program.output('stdout', /Documentation: .*\n/, 30_000).catch(() => null);
     await program.stop('SIGINT');
-    if (!started || !existsSync(trace)) return console.warn('strace does not work here: file access was not looked at');
+    if (!started || !existsSync(trace)) return console.warn('strace does not work here: file access was not checked');
     const opened = readFileSync(trace, 'utf8')
       .split('\n')
       .filter((line) => line.includes('"') && !line.includes('ENOENT'));

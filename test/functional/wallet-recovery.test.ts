@@ -163,7 +163,7 @@ test('a killed node comes back with a wallet that knows its own transactions', a
 test('a damaged wallet file stops only its own wallet', async () => {
   let node = await startNode({ args: ARGS });
   await node.stop();
-  await Bun.write(join(node.networkDir, 'wallets/default.db'), 'not a wallet at all, but long enough to be looked at');
+  await Bun.write(join(node.networkDir, 'wallets/default.db'), 'not a wallet at all, but long enough to be read');
   node = await startNode({ datadir: node.datadir, args: ARGS });
   expect(await node.api.rpc('listwallets')).toEqual([]);
   expect(await node.api.rpc('getblockcount')).toBe(0);

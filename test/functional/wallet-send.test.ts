@@ -108,7 +108,7 @@ describe('a wallet with coins', () => {
     expect(verbose.fee_reason).toBe('User Specified Fee');
     expect(await failure('sendtoaddress', [MINING_ADDRESS, 100_000])).toEqual([-6, 'Insufficient funds']);
     expect(await failure('sendtoaddress', [MINING_ADDRESS, 0.00000001])).toEqual([-6, 'Transaction amount too small']);
-    expect(await failure('sendtoaddress', ['nobody', 1])).toEqual([-5, 'Invalid Bitcoin address: nobody']);
+    expect(await failure('sendtoaddress', ['no-address', 1])).toEqual([-5, 'Invalid Bitcoin address: no-address']);
     expect(await failure('sendtoaddress', [MINING_ADDRESS, -1])).toEqual([-3, 'Amount out of range']);
     expect((await failure('sendtoaddress', { address: MINING_ADDRESS, amount: 1, fee_rate: 0.01 }))[0]).toBe(-6);
   });

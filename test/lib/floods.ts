@@ -99,7 +99,9 @@ export const FLOODS: Readonly<Record<string, Flood>> = {
   'getdata of what is unknown': each('getdata', () => ({
     items: randomHashes(MAX_INVENTORY, [WITNESS_TX, INV_WTX, WITNESS_BLOCK]),
   })),
-  'notfound of what nobody asked for': each('notfound', () => ({ items: randomHashes(MAX_INVENTORY, [INV_WTX]) })),
+  'notfound for items that were not requested': each('notfound', () => ({
+    items: randomHashes(MAX_INVENTORY, [INV_WTX]),
+  })),
   addr: each('addr', () => ({ addresses: Array.from({ length: MAX_ADDRESSES }, () => somewhere(NOW())) }), 5),
   addrv2: each('addrv2', () => ({ addresses: Array.from({ length: MAX_ADDRESSES }, () => somewhere(NOW())) }), 5),
   'addr with few addresses, which are relayed': each('addrv2', () => ({ addresses: [somewhere(NOW())] }), 100),

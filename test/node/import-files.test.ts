@@ -189,7 +189,7 @@ describe('an import of an invalid block', () => {
     ['its coinbase', 'bad-cb-amount', { coinbaseValue: 51_0000_0000n }],
     ['its amounts', 'bad-txns-in-belowout', { txs: [overpaid] }],
     ['a script', EVAL_FALSE, { txs: [poisoned] }],
-    ['a script that is judged late', EVAL_FALSE, { txs: [poisoned] }, true],
+    ['a script that is verified late', EVAL_FALSE, { txs: [poisoned] }, true],
   ];
   for (const [title, reason, options, late] of cases)
     test(`for ${title} is named with its place; all before it is kept`, async () => {

@@ -31,7 +31,7 @@ export interface FairReads {
  * served.
  */
 export const fairReads: Proof = {
-  help: 'one read key with 150 connections leaves its turn to another; counts answers of the other key',
+  help: 'one read key with 150 connections does not delay another; counts answers of the other key',
   count: 200,
   async run(count, _seed, signal) {
     const { statuses, pages, longPages, tips, hostile, peakMiB } = await readBesideFlood(TRANSACTIONS, count, signal);

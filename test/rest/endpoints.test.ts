@@ -35,7 +35,7 @@ const scriptOf = ({ hex, asm, type, address = undefined }: CoreOut['scriptPubKey
   address: address ?? null,
 });
 
-describeWithVectors('REST on a chain that Bitcoin Core has judged', () => {
+describeWithVectors('REST on a chain that Bitcoin Core has validated', () => {
   const expected = expectedOfMixedChain();
   const api: ApiFixture = startTestApi(mixedChainDir());
   afterAll(() => api.close());

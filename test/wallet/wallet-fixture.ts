@@ -112,7 +112,7 @@ export class WalletFixture implements Disposable {
         bumpFees: (outpoints) => ({ each: outpoints.map(() => 0n), together: 0n }),
         hasRoom: () => true,
         abandoned: () => {},
-        broadcast: () => Promise.reject(new Error('nobody listens')),
+        broadcast: () => Promise.reject(new Error('no mempool')),
       },
     };
     const made = { disablePrivateKeys: false, blank: false, avoidReuse: false, ...options };

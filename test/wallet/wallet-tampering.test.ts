@@ -269,7 +269,7 @@ describe('an encrypted wallet file', () => {
 
   test.each([
     ['both MACs', "DELETE FROM meta WHERE key IN ('nodeMac', 'masterMac')"],
-    ['all that tells of MACs', "DELETE FROM meta WHERE key IN ('nodeMac', 'masterMac', 'vouchedBy')"],
+    ['all traces of MACs', "DELETE FROM meta WHERE key IN ('nodeMac', 'masterMac', 'vouchedBy')"],
   ])('a wallet without %s signs nothing', async (_, statement) => {
     const wallet = await it.after(run(statement, "UPDATE meta SET value = 1 WHERE key = 'schema'"));
     expect(refusals(wallet).address).toMatch(UNVERIFIED);

@@ -102,9 +102,9 @@ const compactSize: FuzzTarget = {
       hold(compactSizeLength(size) === r.pos, 'length of a size');
     }
     const bytes = decoded(() => readVarBytes(new ByteReader(input)));
-    if (bytes) hold(bytes.length === size, 'as many bytes as the size tells');
+    if (bytes) hold(bytes.length === size, 'as many bytes as the size says');
     const list = decoded(() => readVector(new ByteReader(input), readVarBytes));
-    if (list) hold(list.length === size, 'as many elements as the size tells');
+    if (list) hold(list.length === size, 'as many elements as the size says');
   },
 };
 

@@ -110,7 +110,7 @@ const scriptReader: FuzzTarget = {
     scriptToAsm(input, { sighashDecode: true });
     const { type, solutions } = scriptType(input);
     hold(type !== 'nonstandard' || solutions.length === 0, 'nothing is known of what is not standard');
-    hold(type !== 'nulldata' || isUnspendable(input), 'nobody spends data');
+    hold(type !== 'nulldata' || isUnspendable(input), 'data outputs are unspendable');
     const inaccurate = countSigops(input, false);
     hold(countSigops(input, true) <= inaccurate && inaccurate <= 20 * length, 'sigops');
     countP2shSigops(input, p2shOf(input));

@@ -118,7 +118,7 @@ test.each([
     'proxy: onion service descriptor can not be found',
     false,
   ],
-  ['a code nobody knows', reply(5, 99, 0, 1), 'proxy: unknown reply 99', false],
+  ['an unknown code', reply(5, 99, 0, 1), 'proxy: unknown reply 99', false],
   ['another version', reply(4, 0, 0, 1), 'proxy does not speak SOCKS5', true],
   ['a reserved byte that is set', reply(5, 0, 1, 1), 'proxy sent a malformed reply', true],
   ['an address of no kind', reply(5, 0, 0, 9), 'proxy sent a malformed reply', true],
