@@ -8,6 +8,7 @@ import { OperatorError } from '../../util/operator-error.ts';
 import { syncDirectory } from '../../util/sync-directory.ts';
 import { syncAgainAdvice } from '../chain-folder.ts';
 import { durably } from '../database.ts';
+import { DroppedFiles } from './dropped-files.ts';
 import { dueMerge } from './merge-policy.ts';
 import { IMAGE_LIMIT, type MergeJob, mergeRuns } from './merge-runs.ts';
 import { Run } from './run.ts';
@@ -21,8 +22,6 @@ import { FileSource, MemorySource } from './run-source.ts';
 
 /** Runs up to this size in all are merged together with a commit, larger ones in the background. */
 const INLINE_LIMIT = 128 * 1024;
-/** A file that left the list is kept for readers that saw the list before and are about to open it. */
-const REMOVAL_DELAY_MS = 60_000;
 /** Names of files of runs, and of indexes while they are written. */
 const OWN_NAME = /\.run(\.index)?$/;
 /** Runs of one family above which commits wait for merges; up to 70 are usual, 7 of each of the ten sizes up to 64 GB. */
@@ -70,7 +69,7 @@ interface NewRun {
 export class RunStore implements RunLists {
   readonly #db: Database;
   readonly #dir: string;
-  readonly #clock: Clock;
+  readonly #dropped: DroppedFiles;
   readonly #manifest: RunManifest;
   readonly #writer: RunManifestWriter;
   /** Runs of each family, the oldest first. */
@@ -82,16 +81,12 @@ export class RunStore implements RunLists {
   #job: MergeJob | null = null;
   /** Whether the runs of the running merge were removed. */
   #jobRemoved = false;
-  /** Files that left the list, with the monotonic time of that. */
-  #dropped: { readonly path: string; readonly at: number }[] = [];
-  /** Removes dropped files; null without any. */
-  #removal: ReturnType<typeof setTimeout> | null = null;
 
   /** Removes files that the list does not name. Throws OperatorError if one that it names is missing or damaged. */
   constructor(db: Database, chainDir: string, clock: Clock) {
     this.#db = db;
     this.#dir = chainDir;
-    this.#clock = clock;
+    this.#dropped = new DroppedFiles(clock);
     this.#manifest = new RunManifest(db);
     this.#writer = new RunManifestWriter(db);
     this.#version = this.#manifest.version;
@@ -201,7 +196,7 @@ export class RunStore implements RunLists {
     this.#staged = [];
     if (committed.length > 0) this.#version++;
     for (const run of committed) this.#replaceRuns(run);
-    this.#removeDropped();
+    this.#dropped.removeDue();
   }
 
   /** Removes the files of staged runs after a failed commit. */
@@ -300,7 +295,6 @@ export class RunStore implements RunLists {
     if (this.#job?.family === removed) this.#jobRemoved = true;
     else if (this.#job?.family === from) this.#job = { ...this.#job, family: to };
     if (record) this.#replaceRuns({ record, image: added.run.image, replaces: [] });
-    this.#scheduleRemoval();
   }
 
   /**
@@ -319,22 +313,16 @@ export class RunStore implements RunLists {
         .immediate(),
     );
     this.#version++;
-    for (const { record, run } of dropped) {
-      run.close();
-      if (!record.inTable)
-        this.#dropped.push({ path: this.#path(record.id, record.family), at: this.#clock.monotonicMs() });
-    }
+    for (const old of dropped) this.#drop(old);
     for (const family of families) {
       this.#open.set(family, []);
       this.#lists.delete(family);
     }
-    this.#scheduleRemoval();
   }
 
   /** Closes the runs. Files that left the list are removed by the next start. */
   close(): void {
-    if (this.#removal !== null) clearTimeout(this.#removal);
-    this.#removal = null;
+    this.#dropped.close();
     for (const list of this.#open.values()) for (const { run } of list) run.close();
     this.#open.clear();
   }
@@ -392,38 +380,11 @@ export class RunStore implements RunLists {
     const at = replaces.length === 0 ? open.length : open.findIndex((other) => other.record.id === replaces[0]);
     for (const old of open.splice(at, replaces.length, { record, run })) this.#drop(old);
     this.#lists.delete(family);
-    this.#scheduleRemoval();
   }
 
   #drop({ record, run }: OpenRun): void {
     run.close();
-    if (!record.inTable)
-      this.#dropped.push({ path: this.#path(record.id, record.family), at: this.#clock.monotonicMs() });
-  }
-
-  /** Removes files a minute after they left the list, whether commits follow or not. */
-  #scheduleRemoval(): void {
-    const [oldest] = this.#dropped;
-    if (oldest === undefined || this.#removal !== null) return;
-    const remaining = Math.max(1, REMOVAL_DELAY_MS - (this.#clock.monotonicMs() - oldest.at));
-    this.#removal = setTimeout(() => {
-      this.#removal = null;
-      this.#removeDropped();
-      this.#scheduleRemoval();
-    }, remaining);
-    this.#removal.unref();
-  }
-
-  #removeDropped(): void {
-    const now = this.#clock.monotonicMs();
-    while (this.#dropped.length > 0 && now - this.#dropped[0]!.at >= REMOVAL_DELAY_MS) {
-      const { path } = this.#dropped.shift()!;
-      try {
-        rmSync(path, { force: true });
-      } catch {
-        // The next start removes it.
-      }
-    }
+    if (!record.inTable) this.#dropped.addFile(this.#path(record.id, record.family));
   }
 
   #path(id: number, family: RunFamily): string {
