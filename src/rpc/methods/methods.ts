@@ -16,6 +16,7 @@ import * as mempoolImportMethods from './mempool/mempool-import-methods.ts';
 import * as mempoolMethods from './mempool/mempool-methods.ts';
 import * as miningMethods from './mining/mining-methods.ts';
 import * as nodeMethods from './mining/node-methods.ts';
+import * as prioritiseMethods from './mining/prioritise-methods.ts';
 import * as templateMethods from './mining/template-methods.ts';
 import * as networkMethods from './network/network-methods.ts';
 import * as broadcastMethods from './rawtransactions/broadcast-methods.ts';
@@ -58,6 +59,7 @@ const MODULES: readonly object[] = [
   psbtMethods,
   descriptorMethods,
   miningMethods,
+  prioritiseMethods,
   templateMethods,
   networkMethods,
   nodeMethods,
