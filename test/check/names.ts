@@ -7,8 +7,6 @@ const DECLARATION =
 const COMMON_NAMES = [
   // Each file of the command line has one, which src/cli/commands.ts loads by its path.
   { path: /^src\/cli\//, name: /^command$/ },
-  // A method of JSON-RPC has the name that callers use.
-  { path: /^src\/rpc\/methods\//, name: /^[a-z0-9]+$/ },
 ];
 
 /** Returns a line for each name that several files export: an exported name means one thing in the whole program. */

@@ -8,7 +8,7 @@ import { parseAddress } from '../../../script/address.ts';
 import { equalBytes } from '../../../util/bytes.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { isObject, member, NumberText, type RpcValue } from '../../engine/json.ts';
-import { rpcMethod } from '../../engine/method.ts';
+import { type RpcMethod, rpcMethod } from '../../engine/method.ts';
 import { any, readInteger } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, hashStr, hexStr, int, maybe, noted, obj, str, unixTime } from '../../engine/schema.ts';
@@ -88,7 +88,7 @@ function readQuestion({ params, expectWork }: Pick<ReadEnv, 'params' | 'expectWo
   };
 }
 
-export const getaddressbalance = rpcMethod({
+const getaddressbalance = rpcMethod({
   name: 'getaddressbalance',
   category: 'addressindex',
   help: 'Returns the confirmed balance of addresses and the sum of their receipts.',
@@ -117,7 +117,7 @@ export const getaddressbalance = rpcMethod({
   },
 });
 
-export const getaddresstxids = rpcMethod({
+const getaddresstxids = rpcMethod({
   name: 'getaddresstxids',
   category: 'addressindex',
   help: 'Returns the txids of the confirmed transactions that pay to addresses or spend from them.',
@@ -138,7 +138,7 @@ export const getaddresstxids = rpcMethod({
   },
 });
 
-export const getaddressutxos = rpcMethod({
+const getaddressutxos = rpcMethod({
   name: 'getaddressutxos',
   category: 'addressindex',
   help: 'Returns the confirmed unspent outputs of addresses.',
@@ -194,7 +194,7 @@ const DELTA = obj({
   address: str('the address'),
 });
 
-export const getaddressdeltas = rpcMethod({
+const getaddressdeltas = rpcMethod({
   name: 'getaddressdeltas',
   category: 'addressindex',
   help: 'Returns the confirmed payments to addresses and spends from them.',
@@ -235,7 +235,7 @@ export const getaddressdeltas = rpcMethod({
   },
 });
 
-export const getaddressmempool = rpcMethod({
+const getaddressmempool = rpcMethod({
   name: 'getaddressmempool',
   category: 'addressindex',
   help: 'Returns the payments to addresses and the spends from them in the mempool.',
@@ -307,3 +307,11 @@ function movements({ parsed, spent }: TxFacts, { script }: Asked) {
 function blockView({ reads }: ReadEnv, height: number) {
   return { hash: hashToHex(reads.headers.byHeight(height)!.hash), height };
 }
+
+export const addressMethods: readonly RpcMethod[] = [
+  getaddressbalance,
+  getaddresstxids,
+  getaddressutxos,
+  getaddressdeltas,
+  getaddressmempool,
+];

@@ -8,7 +8,7 @@ import { EXAMPLE, example } from '../../engine/example.ts';
 import { jobBody, jobText } from '../../engine/job-result.ts';
 import { member, type RpcValue } from '../../engine/json.ts';
 import { mempoolSlotsOf, txidsTouching } from '../../engine/mempool-parts.ts';
-import { JsonText, type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
+import { JsonText, type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import {
   array,
   flagParam,
@@ -34,7 +34,7 @@ const MAX_EVENTS = 200_000;
 const scanObjects = (note: string) =>
   array('scanobjects', (value) => value, { oneline: '[scanobjects,...]', schema: SCAN_OBJECTS, note });
 
-export const scanblocks = nodeMethod({
+const scanblocks = nodeMethod({
   name: 'scanblocks',
   category: 'blockchain',
   help: 'Returns the blocks whose filters match descriptors: they may pay to these or spend from them. The filter index (index.filter) is needed, and one scan runs at a time.',
@@ -160,7 +160,7 @@ function runStep({ ctx, signal, call }: Asking, step: ScanStep, mempoolPart?: (e
 
 const unconfirmed = 'absent for an unconfirmed transaction';
 
-export const getdescriptoractivity = nodeMethod({
+const getdescriptoractivity = nodeMethod({
   name: 'getdescriptoractivity',
   category: 'blockchain',
   help: 'Returns the payments to the scripts of descriptors, and the spends from them, in the given blocks and the mempool. A reply holds at most 200,000 of them.',
@@ -237,3 +237,5 @@ async function activityOf(
   }
   return new JsonText(`{"activity":[${parts.join(',')}]}`);
 }
+
+export const blockScanMethods: readonly RpcMethod[] = [scanblocks, getdescriptoractivity];

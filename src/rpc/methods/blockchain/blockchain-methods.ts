@@ -10,7 +10,7 @@ import type { UtxoHashType } from '../../../storage/utxo-hash.ts';
 import { coreBlock, coreHeader } from '../../../views/core/core-block.ts';
 import { coreScript } from '../../../views/core/core-script.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { rpcMethod } from '../../engine/method.ts';
+import { type RpcMethod, rpcMethod } from '../../engine/method.ts';
 import {
   array,
   flagParam,
@@ -111,7 +111,7 @@ function checkUndo({ reads }: ReadEnv, { undo, fees, height }: HeaderRecord): vo
   rpcFail('misc', 'Undo data not available (pruned data)', 'block_pruned', details);
 }
 
-export const getblockcount = rpcMethod({
+const getblockcount = rpcMethod({
   name: 'getblockcount',
   category: 'blockchain',
   help: 'Returns the height of the tip of the active chain. The genesis block has height 0.',
@@ -121,7 +121,7 @@ export const getblockcount = rpcMethod({
   run: ({ tip }) => tip.height,
 });
 
-export const getbestblockhash = rpcMethod({
+const getbestblockhash = rpcMethod({
   name: 'getbestblockhash',
   category: 'blockchain',
   help: 'Returns the hash of the tip of the active chain.',
@@ -131,7 +131,7 @@ export const getbestblockhash = rpcMethod({
   run: ({ tip }) => hashToHex(tip.hash),
 });
 
-export const getblockhash = rpcMethod({
+const getblockhash = rpcMethod({
   name: 'getblockhash',
   category: 'blockchain',
   help: 'Returns the hash of the block at a height of the active chain.',
@@ -146,7 +146,7 @@ export const getblockhash = rpcMethod({
   },
 });
 
-export const getblockheader = rpcMethod({
+const getblockheader = rpcMethod({
   name: 'getblockheader',
   category: 'blockchain',
   help: 'Returns the header of a block, of the active chain or of another branch.',
@@ -163,7 +163,7 @@ export const getblockheader = rpcMethod({
   },
 });
 
-export const getblock = rpcMethod({
+const getblock = rpcMethod({
   name: 'getblock',
   category: 'blockchain',
   help: 'Returns a block, of the active chain or of another branch, in the requested detail.',
@@ -194,7 +194,7 @@ export const getblock = rpcMethod({
   },
 });
 
-export const getdifficulty = rpcMethod({
+const getdifficulty = rpcMethod({
   name: 'getdifficulty',
   category: 'blockchain',
   help: 'Returns the difficulty of the tip: a multiple of the minimum difficulty of the main network.',
@@ -204,7 +204,7 @@ export const getdifficulty = rpcMethod({
   run: ({ tip }) => workFields(headerBits(tip)).difficulty,
 });
 
-export const gettxout = rpcMethod({
+const gettxout = rpcMethod({
   name: 'gettxout',
   category: 'blockchain',
   help: 'Returns an unspent transaction output.',
@@ -256,7 +256,7 @@ export const gettxout = rpcMethod({
 
 const HASH_TYPES: readonly string[] = ['hash_serialized_3', 'muhash', 'none'] satisfies UtxoHashType[];
 
-export const gettxoutsetinfo = rpcMethod({
+const gettxoutsetinfo = rpcMethod({
   name: 'gettxoutsetinfo',
   category: 'blockchain',
   help: 'Returns statistics of the set of unspent outputs at the tip. It scans the whole set, which takes minutes on the main network.',
@@ -304,7 +304,7 @@ export const gettxoutsetinfo = rpcMethod({
   },
 });
 
-export const getblockstats = rpcMethod({
+const getblockstats = rpcMethod({
   name: 'getblockstats',
   category: 'blockchain',
   help: 'Returns statistics of one block. Amounts are satoshis.',
@@ -343,7 +343,7 @@ function blockAtHeight({ reads, tip }: ReadEnv, height: number): HeaderRecord {
   return reads.headers.byHeight(height)!;
 }
 
-export const getchaintxstats = rpcMethod({
+const getchaintxstats = rpcMethod({
   name: 'getchaintxstats',
   category: 'blockchain',
   help: 'Returns the number of transactions of the chain, and their rate within a window of blocks.',
@@ -392,3 +392,16 @@ export const getchaintxstats = rpcMethod({
     };
   },
 });
+
+export const blockchainMethods: readonly RpcMethod[] = [
+  getblockcount,
+  getbestblockhash,
+  getblockhash,
+  getblockheader,
+  getblock,
+  getdifficulty,
+  gettxout,
+  gettxoutsetinfo,
+  getblockstats,
+  getchaintxstats,
+];

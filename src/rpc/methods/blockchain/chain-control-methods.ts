@@ -1,11 +1,11 @@
 import type { BlockHash } from '../../../primitives/hash.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { nodeMethod } from '../../engine/method.ts';
+import { nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { hashParam } from '../../engine/params.ts';
 import { orFail } from '../../engine/rpc-error.ts';
 import { arr, hashStr, int, nil, obj, str } from '../../engine/schema.ts';
 
-export const getchaintips = nodeMethod({
+const getchaintips = nodeMethod({
   name: 'getchaintips',
   category: 'blockchain',
   help: 'Returns the tip of the active chain and the last block of every other known branch.',
@@ -30,17 +30,17 @@ export const getchaintips = nodeMethod({
   },
 });
 
-export const invalidateblock = blockAction(
+const invalidateblock = blockAction(
   'invalidateblock',
   'invalidateBlock',
   'Marks a block and its descendants as invalid, so that the node leaves their branch. It lasts until reconsiderblock.',
 );
-export const reconsiderblock = blockAction(
+const reconsiderblock = blockAction(
   'reconsiderblock',
   'reconsiderBlock',
   'Undoes invalidateblock: the block, its ancestors and its descendants are validated again.',
 );
-export const preciousblock = blockAction(
+const preciousblock = blockAction(
   'preciousblock',
   'preciousBlock',
   'Prefers a block over others with the same work, as if it had arrived first. It lasts until the node stops.',
@@ -60,3 +60,10 @@ function blockAction(name: string, action: 'invalidateBlock' | 'reconsiderBlock'
     run: async (env, blockHash) => orFail(await env.ctx.node().call(action, blockHash)),
   });
 }
+
+export const chainControlMethods: readonly RpcMethod[] = [
+  getchaintips,
+  invalidateblock,
+  reconsiderblock,
+  preciousblock,
+];

@@ -7,7 +7,7 @@ import type { ReadEnv } from '../../../queries/read-env.ts';
 import { StoredEntry } from '../../../queries/stored-entry.ts';
 import { scriptFlagNames } from '../../../script/flags.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { rpcMethod } from '../../engine/method.ts';
+import { type RpcMethod, rpcMethod } from '../../engine/method.ts';
 import { hashParam, optional } from '../../engine/params.ts';
 import { arr, bool, hashStr, int, mapOf, maybe, obj, str, unixTime } from '../../engine/schema.ts';
 import { findBlock } from './blockchain-methods.ts';
@@ -18,7 +18,7 @@ const HEADER_US = 8;
 const ALWAYS_ACTIVE = -1;
 const NO_TIMEOUT = rawJson('9223372036854775807');
 
-export const getdeploymentinfo = rpcMethod({
+const getdeploymentinfo = rpcMethod({
   name: 'getdeploymentinfo',
   category: 'blockchain',
   help: 'Returns the state of the soft forks at a block. Deployments that never become active are not listed.',
@@ -112,3 +112,5 @@ function signalled({ params: { consensus }, expectWork }: ReadEnv, entry: Stored
     return [[name, view]];
   });
 }
+
+export const deploymentMethods: readonly RpcMethod[] = [getdeploymentinfo];

@@ -7,14 +7,14 @@ import { inferDescriptor } from '../../../wallet/descriptor/infer.ts';
 import { SigningData } from '../../../wallet/keys/signing-data.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import type { RpcValue } from '../../engine/json.ts';
-import { rpcMethod } from '../../engine/method.ts';
+import { type RpcMethod, rpcMethod } from '../../engine/method.ts';
 import { array, optional, textParam } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, coinAmount, hashStr, hexStr, int, nil, num, obj, str } from '../../engine/schema.ts';
 import { expandScanObject, SCAN_OBJECTS } from './scan-objects.ts';
 import { coinsOfScripts, type FoundCoin } from './script-coins.ts';
 
-export const scantxoutset = rpcMethod({
+const scantxoutset = rpcMethod({
   name: 'scantxoutset',
   category: 'blockchain',
   help: 'Returns the unspent outputs of descriptors. The address index finds them by their scripts, so that no scan has to be watched or aborted; without it, all coins are read.',
@@ -119,3 +119,5 @@ function unspentView(
     confirmations: tip.height - height + 1,
   };
 }
+
+export const scanMethods: readonly RpcMethod[] = [scantxoutset];

@@ -17,7 +17,7 @@ import { isFileName } from '../../../util/file-name.ts';
 import { example } from '../../engine/example.ts';
 import { jobText } from '../../engine/job-result.ts';
 import { member, NumberText, type RpcObject } from '../../engine/json.ts';
-import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { optional, options, readBool, readHashValue, readInteger, textParam } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, bool, hashStr, int, obj, str } from '../../engine/schema.ts';
@@ -32,7 +32,7 @@ const DUMP_OPTIONS = {
 const PATH_NOTE =
   'A relative path begins in the data directory of the network. API keys name a file in that directory, without a path; the cookie, which only this machine can read, may name any path.';
 
-export const dumptxoutset = nodeMethod({
+const dumptxoutset = nodeMethod({
   name: 'dumptxoutset',
   category: 'blockchain',
   help: 'Writes the UTXO set of the tip or of an earlier block to a file, in the format of Bitcoin Core. The chain stays as it is, and other calls are answered meanwhile. The file is named PATH.incomplete until it is complete. It takes minutes on the main network, and ends when the client disconnects.',
@@ -74,7 +74,7 @@ export const dumptxoutset = nodeMethod({
   },
 });
 
-export const loadtxoutset = nodeMethod({
+const loadtxoutset = nodeMethod({
   name: 'loadtxoutset',
   category: 'blockchain',
   help: 'Loads a UTXO set from a file in the format of Bitcoin Core. The node continues from the block of the set at once, and validates the chain before it in the background. The set must be one that this version knows by its hash. No wallet may be loaded.',
@@ -179,3 +179,5 @@ function dumpTarget({ assumedUtxoSets }: NetworkParams, type: string, wanted: Rp
     `Invalid snapshot type "${type}" specified. Please specify "rollback" or "latest"`,
   );
 }
+
+export const utxoSnapshotMethods: readonly RpcMethod[] = [dumptxoutset, loadtxoutset];

@@ -1,13 +1,13 @@
 import { verifyChain } from '../../../queries/verify-chain.ts';
 import { example } from '../../engine/example.ts';
-import { rpcMethod } from '../../engine/method.ts';
+import { type RpcMethod, rpcMethod } from '../../engine/method.ts';
 import { integerParam, optional } from '../../engine/params.ts';
 import { bool } from '../../engine/schema.ts';
 
 const LEVEL = 3;
 const BLOCKS = 6;
 
-export const verifychain = rpcMethod({
+const verifychain = rpcMethod({
   name: 'verifychain',
   category: 'blockchain',
   help: 'Verifies the stored copies of the newest blocks and the unspent outputs that they made.',
@@ -30,3 +30,5 @@ export const verifychain = rpcMethod({
     return verifyChain(env, Math.min(4, Math.max(0, level)), count);
   },
 });
+
+export const verifyMethods: readonly RpcMethod[] = [verifychain];

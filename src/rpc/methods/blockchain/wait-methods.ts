@@ -1,6 +1,6 @@
 import { type BlockHash, hashToHex } from '../../../primitives/hash.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { nodeMethod } from '../../engine/method.ts';
+import { nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { hashParam, integerParam, optional } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { newestBlock } from '../schemas.ts';
@@ -16,7 +16,7 @@ function tipView({ hash: tip, height }: Tip) {
   return { hash: tip, height };
 }
 
-export const waitfornewblock = nodeMethod({
+const waitfornewblock = nodeMethod({
   name: 'waitfornewblock',
   category: 'blockchain',
   help: 'Waits until the tip changes, and returns the new tip. It returns the current tip when the time is over or the node stops.',
@@ -40,7 +40,7 @@ export const waitfornewblock = nodeMethod({
   },
 });
 
-export const waitforblock = nodeMethod({
+const waitforblock = nodeMethod({
   name: 'waitforblock',
   category: 'blockchain',
   help: 'Waits until a block is the tip, and returns the tip. It returns the current tip when the time is over or the node stops.',
@@ -56,7 +56,7 @@ export const waitforblock = nodeMethod({
   },
 });
 
-export const waitforblockheight = nodeMethod({
+const waitforblockheight = nodeMethod({
   name: 'waitforblockheight',
   category: 'blockchain',
   help: 'Waits until the tip is at a height or above, and returns the tip. It returns the current tip when the time is over or the node stops.',
@@ -70,3 +70,5 @@ export const waitforblockheight = nodeMethod({
     return tipView(await waitForTip(env, (tip) => tip.height >= height, timeoutMs));
   },
 });
+
+export const waitMethods: readonly RpcMethod[] = [waitfornewblock, waitforblock, waitforblockheight];

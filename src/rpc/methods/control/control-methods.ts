@@ -3,12 +3,12 @@ import { hashToHex } from '../../../primitives/hash.ts';
 import { headerBits, workFields } from '../../../queries/block-facts.ts';
 import { keepDebugLines } from '../../../util/log.ts';
 import { example } from '../../engine/example.ts';
-import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { array, integerParam, optional, readString, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, hashStr, hexStr, int, mapOf, maybe, nil, num, obj, str } from '../../engine/schema.ts';
 
-export const stop = nodeMethod({
+const stop = nodeMethod({
   name: 'stop',
   category: 'control',
   help: 'Stops the node. Running work is completed first.',
@@ -24,7 +24,7 @@ export const stop = nodeMethod({
   },
 });
 
-export const getrpcinfo = nodeMethod({
+const getrpcinfo = nodeMethod({
   name: 'getrpcinfo',
   category: 'control',
   help: 'Returns the running calls.',
@@ -51,7 +51,7 @@ export const getrpcinfo = nodeMethod({
 const ALL_CATEGORIES = ['all', '1', ''];
 const CATEGORY = 'debug';
 
-export const logging = nodeMethod({
+const logging = nodeMethod({
   name: 'logging',
   category: 'control',
   help: `Enables or disables debug lines in the log, and returns whether they are enabled. There is one category, ${CATEGORY}.`,
@@ -93,7 +93,7 @@ async function logDebug({ ctx }: MainThreadEnv, kept: boolean): Promise<void> {
   keepDebugLines(kept);
 }
 
-export const getmemoryinfo = nodeMethod({
+const getmemoryinfo = nodeMethod({
   name: 'getmemoryinfo',
   category: 'control',
   help: 'Returns the memory that is locked against being swapped out. This node locks none; the metrics show its memory.',
@@ -123,7 +123,7 @@ export const getmemoryinfo = nodeMethod({
   },
 });
 
-export const pruneblockchain = nodeMethod({
+const pruneblockchain = nodeMethod({
   name: 'pruneblockchain',
   category: 'blockchain',
   help: 'Removes the block and undo files whose blocks are at most at a height. At least the last 288 blocks stay, and the indexes stay whole. Needs storage.prune.',
@@ -146,7 +146,7 @@ export const pruneblockchain = nodeMethod({
   },
 });
 
-export const getchainstates = nodeMethod({
+const getchainstates = nodeMethod({
   name: 'getchainstates',
   category: 'blockchain',
   help: 'Returns the validated chains: the active one, and before it the one that is validated behind a loaded UTXO set.',
@@ -204,7 +204,7 @@ export const getchainstates = nodeMethod({
   },
 });
 
-export const syncwithvalidationinterfacequeue = nodeMethod({
+const syncwithvalidationinterfacequeue = nodeMethod({
   name: 'syncwithvalidationinterfacequeue',
   hidden: true,
   category: 'blockchain',
@@ -218,3 +218,13 @@ export const syncwithvalidationinterfacequeue = nodeMethod({
     return null;
   },
 });
+
+export const controlMethods: readonly RpcMethod[] = [
+  stop,
+  getrpcinfo,
+  logging,
+  getmemoryinfo,
+  pruneblockchain,
+  getchainstates,
+  syncwithvalidationinterfacequeue,
+];

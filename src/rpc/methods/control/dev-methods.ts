@@ -1,7 +1,7 @@
 import { COIN } from '../../../primitives/amount.ts';
 import { parseAddress } from '../../../script/address.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { amount, flagParam, integerParam, optional, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, hashStr, int, nil, noted, obj } from '../../engine/schema.ts';
@@ -12,7 +12,7 @@ const REORG = obj({
   connected: arr(hashStr(), 'blocks that replaced them'),
 });
 
-export const devpay = nodeMethod({
+const devpay = nodeMethod({
   name: 'devpay',
   category: 'control',
   help: 'Sends coins of the sandbox to an address. In developer mode only.',
@@ -26,7 +26,7 @@ export const devpay = nodeMethod({
   run: async (env, address, value) => orFail(await env.ctx.node().call('scenarioPay', scriptOf(env, address), value)),
 });
 
-export const devreorg = nodeMethod({
+const devreorg = nodeMethod({
   name: 'devreorg',
   category: 'control',
   help: 'Causes a reorg that replaces the last blocks by a branch of one block more. In developer mode only.',
@@ -45,7 +45,7 @@ export const devreorg = nodeMethod({
   run: async ({ ctx }, depth, reconfirm) => orFail(await ctx.node().call('scenarioReorg', depth, reconfirm)),
 });
 
-export const devdoublespend = nodeMethod({
+const devdoublespend = nodeMethod({
   name: 'devdoublespend',
   category: 'control',
   help: 'Pays an address and double-spends the payment: by a replacement with a higher fee, or after confirmations by a reorg. In developer mode only.',
@@ -72,7 +72,7 @@ export const devdoublespend = nodeMethod({
   },
 });
 
-export const devflood = nodeMethod({
+const devflood = nodeMethod({
   name: 'devflood',
   category: 'control',
   help: 'Submits many transactions that pay an address. In developer mode only.',
@@ -94,3 +94,5 @@ function scriptOf({ ctx }: MainThreadEnv, address: string): Uint8Array {
   const parsed = parseAddress(address, ctx.params.address);
   return parsed.ok ? parsed.script : rpcFail('invalidAddressOrKey', 'Invalid address');
 }
+
+export const devMethods: readonly RpcMethod[] = [devpay, devreorg, devdoublespend, devflood];

@@ -10,7 +10,7 @@ import { DEFAULT_SCOPES, SCOPES } from '../../../http/scopes.ts';
 import type { RpcErrorName } from '../../../util/rpc-error-codes.ts';
 import { example } from '../../engine/example.ts';
 import { member, NumberText, type RpcObject, type RpcValue } from '../../engine/json.ts';
-import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import {
   array,
   checkMembers,
@@ -85,7 +85,7 @@ function changeKeys<T>({ ctx }: MainThreadEnv, change: (keys: KeyAdmin) => T): T
   }
 }
 
-export const listapikeys = nodeMethod({
+const listapikeys = nodeMethod({
   name: 'listapikeys',
   category: 'control',
   help: 'Returns all API keys without their secrets, including revoked and expired ones.',
@@ -95,7 +95,7 @@ export const listapikeys = nodeMethod({
   run: ({ ctx }) => ctx.keys().list().map(keyView),
 });
 
-export const getapikey = nodeMethod({
+const getapikey = nodeMethod({
   name: 'getapikey',
   category: 'control',
   help: 'Returns one API key without its secret.',
@@ -106,7 +106,7 @@ export const getapikey = nodeMethod({
   run: (env, id) => changeKeys(env, (keys) => keyView(keys.get(id))),
 });
 
-export const createapikey = nodeMethod({
+const createapikey = nodeMethod({
   name: 'createapikey',
   category: 'control',
   help: 'Creates an API key. Only this reply contains the key itself, since the node stores a hash of it.',
@@ -133,7 +133,7 @@ export const createapikey = nodeMethod({
   },
 });
 
-export const rotateapikey = nodeMethod({
+const rotateapikey = nodeMethod({
   name: 'rotateapikey',
   category: 'control',
   help: 'Gives an API key a new secret. The old secret stays valid for a while, after which its connections are closed.',
@@ -158,7 +158,7 @@ export const rotateapikey = nodeMethod({
   },
 });
 
-export const setapikey = nodeMethod({
+const setapikey = nodeMethod({
   name: 'setapikey',
   category: 'control',
   help: 'Changes an API key. The change takes effect at once, for open connections as well.',
@@ -188,7 +188,7 @@ export const setapikey = nodeMethod({
   },
 });
 
-export const revokeapikey = nodeMethod({
+const revokeapikey = nodeMethod({
   name: 'revokeapikey',
   category: 'control',
   help: 'Revokes an API key permanently and closes its connections. The file initial.key is removed if it holds the key.',
@@ -227,3 +227,12 @@ function readRate(value: RpcValue): { perSecond: number; burst: number } | null 
 function readStrings(value: RpcValue): string[] {
   return (value as readonly RpcValue[]).map(readString);
 }
+
+export const keyMethods: readonly RpcMethod[] = [
+  listapikeys,
+  getapikey,
+  createapikey,
+  rotateapikey,
+  setapikey,
+  revokeapikey,
+];

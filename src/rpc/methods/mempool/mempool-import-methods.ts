@@ -1,6 +1,6 @@
 import { example } from '../../engine/example.ts';
 import { member } from '../../engine/json.ts';
-import { nodeMethod } from '../../engine/method.ts';
+import { nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { checkMembers, optional, options, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { bool, obj } from '../../engine/schema.ts';
@@ -15,7 +15,7 @@ const FLAGS = {
   ),
 };
 
-export const importmempool = nodeMethod({
+const importmempool = nodeMethod({
   name: 'importmempool',
   category: 'blockchain',
   help: 'Imports a mempool.dat of Bitcoin Core. It fails during the initial block download.',
@@ -46,3 +46,5 @@ export const importmempool = nodeMethod({
     return {};
   },
 });
+
+export const mempoolImportMethods: readonly RpcMethod[] = [importmempool];

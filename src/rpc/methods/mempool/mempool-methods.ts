@@ -16,7 +16,7 @@ import { isIndexReady } from '../../../queries/index-reads.ts';
 import type { ReadEnv } from '../../../queries/read-env.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, type RpcObject } from '../../engine/json.ts';
-import { JsonText, type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
+import { JsonText, type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import {
   array,
   checkMembers,
@@ -44,7 +44,7 @@ const relativeParams = [
   optional(flagParam('verbose', { note: 'True for entries by txid, false for txids.' }), false),
 ] as const;
 
-export const getrawmempool = nodeMethod({
+const getrawmempool = nodeMethod({
   name: 'getrawmempool',
   category: 'blockchain',
   help: 'Returns the txids of all transactions in the mempool, or their entries.',
@@ -81,7 +81,7 @@ export const getrawmempool = nodeMethod({
   },
 });
 
-export const getmempoolentry = nodeMethod({
+const getmempoolentry = nodeMethod({
   name: 'getmempoolentry',
   category: 'blockchain',
   help: 'Returns the mempool entry of a transaction.',
@@ -92,7 +92,7 @@ export const getmempoolentry = nodeMethod({
   run: (env, txid) => entryView(env, slotOf(env, txid)),
 });
 
-export const getmempoolancestors = nodeMethod({
+const getmempoolancestors = nodeMethod({
   name: 'getmempoolancestors',
   category: 'blockchain',
   help: 'Returns the ancestors of a transaction that are in the mempool.',
@@ -103,7 +103,7 @@ export const getmempoolancestors = nodeMethod({
   run: (env, txid, verbose) => relatives(env, ancestorsOf(env.mempool.entries, slotOf(env, txid)).slice(1), verbose),
 });
 
-export const getmempooldescendants = nodeMethod({
+const getmempooldescendants = nodeMethod({
   name: 'getmempooldescendants',
   category: 'blockchain',
   help: 'Returns the descendants of a transaction that are in the mempool.',
@@ -114,7 +114,7 @@ export const getmempooldescendants = nodeMethod({
   run: (env, txid, verbose) => relatives(env, descendantsOf(env.mempool.entries, slotOf(env, txid)).slice(1), verbose),
 });
 
-export const getmempoolcluster = nodeMethod({
+const getmempoolcluster = nodeMethod({
   name: 'getmempoolcluster',
   category: 'blockchain',
   help: 'Returns the cluster of a transaction in the mempool: all transactions that are connected with it, as chunks in the order in which a miner would include them.',
@@ -147,7 +147,7 @@ export const getmempoolcluster = nodeMethod({
   },
 });
 
-export const gettxspendingprevout = nodeMethod({
+const gettxspendingprevout = nodeMethod({
   name: 'gettxspendingprevout',
   category: 'blockchain',
   help: 'Returns the transactions that spend the given outputs: those of the mempool and, with the spender index (index.spender), those of the chain.',
@@ -240,7 +240,7 @@ function confirmedSpends(env: ReadEnv, outpoints: readonly Outpoint[], wholeTx: 
   });
 }
 
-export const savemempool = nodeMethod({
+const savemempool = nodeMethod({
   name: 'savemempool',
   category: 'blockchain',
   help: 'Saves the mempool to disk. It fails while the saved mempool is still being loaded.',
@@ -355,3 +355,13 @@ function entryView(env: MainThreadEnv, slot: number, chunkOf = chunkFinder(env))
     unbroadcast: mempool.isUnbroadcast(slot),
   };
 }
+
+export const mempoolMethods: readonly RpcMethod[] = [
+  getrawmempool,
+  getmempoolentry,
+  getmempoolancestors,
+  getmempooldescendants,
+  getmempoolcluster,
+  gettxspendingprevout,
+  savemempool,
+];

@@ -3,7 +3,7 @@ import { parseAddress } from '../../../script/address.ts';
 import { DecodeError, hexToBytes } from '../../../util/bytes.ts';
 import { setMockTime } from '../../../util/clock.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { array, flagParam, integerParam, largeInteger, optional, readString, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, hashStr, hexStr, maybe, nil, obj, str } from '../../engine/schema.ts';
@@ -17,7 +17,7 @@ const BLOCKS_PER_CALL = 50;
 /** The time of a header has 32 bits. */
 const MAX_TIME = 0xffff_ffff;
 
-export const submitblock = nodeMethod({
+const submitblock = nodeMethod({
   name: 'submitblock',
   category: 'mining',
   help: 'Submits a block for validation (BIP-22).',
@@ -38,7 +38,7 @@ export const submitblock = nodeMethod({
   },
 });
 
-export const submitheader = nodeMethod({
+const submitheader = nodeMethod({
   name: 'submitheader',
   category: 'mining',
   help: 'Submits a block header for validation. Its block is downloaded from peers if the header is on the best branch. The previous header must be known.',
@@ -58,7 +58,7 @@ function readHeader(hex: string): Uint8Array {
   }
 }
 
-export const generatetoaddress = nodeMethod({
+const generatetoaddress = nodeMethod({
   name: 'generatetoaddress',
   hidden: true,
   category: 'mining',
@@ -79,7 +79,7 @@ export const generatetoaddress = nodeMethod({
   },
 });
 
-export const generatetodescriptor = nodeMethod({
+const generatetodescriptor = nodeMethod({
   name: 'generatetodescriptor',
   hidden: true,
   category: 'mining',
@@ -101,7 +101,7 @@ export const generatetodescriptor = nodeMethod({
   },
 });
 
-export const generateblock = nodeMethod({
+const generateblock = nodeMethod({
   name: 'generateblock',
   hidden: true,
   category: 'mining',
@@ -129,7 +129,7 @@ export const generateblock = nodeMethod({
   },
 });
 
-export const setmocktime = nodeMethod({
+const setmocktime = nodeMethod({
   name: 'setmocktime',
   hidden: true,
   category: 'control',
@@ -186,3 +186,12 @@ function scriptFor({ ctx }: MainThreadEnv, address: string, fault: string): Uint
     ? parsed.script
     : rpcFail('invalidAddressOrKey', fault, 'invalid_address', { reason: parsed.reason });
 }
+
+export const miningMethods: readonly RpcMethod[] = [
+  submitblock,
+  submitheader,
+  generatetoaddress,
+  generatetodescriptor,
+  generateblock,
+  setmocktime,
+];

@@ -13,7 +13,7 @@ import { networkHashrate } from '../../../queries/network-hashrate.ts';
 import { StoredEntry } from '../../../queries/stored-entry.ts';
 import { systemClock, unixSeconds } from '../../../util/clock.ts';
 import { example } from '../../engine/example.ts';
-import { nodeMethod, rpcMethod } from '../../engine/method.ts';
+import { nodeMethod, type RpcMethod, rpcMethod } from '../../engine/method.ts';
 import { integerParam, optional } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { bool, coinAmount, hashStr, hexStr, int, maybe, num, obj, str, unixTime } from '../../engine/schema.ts';
@@ -22,7 +22,7 @@ import { warnings } from '../schemas.ts';
 
 const HASHRATE_BLOCKS = 120;
 
-export const getblockchaininfo = nodeMethod({
+const getblockchaininfo = nodeMethod({
   name: 'getblockchaininfo',
   category: 'blockchain',
   help: 'Returns the state of the chain.',
@@ -137,7 +137,7 @@ const MINING = obj({
   warnings,
 });
 
-export const getmininginfo = nodeMethod({
+const getmininginfo = nodeMethod({
   name: 'getmininginfo',
   category: 'mining',
   help: 'Returns the state of the chain and of the mempool as far as it concerns mining.',
@@ -170,7 +170,7 @@ export const getmininginfo = nodeMethod({
   },
 });
 
-export const getnetworkhashps = rpcMethod({
+const getnetworkhashps = rpcMethod({
   name: 'getnetworkhashps',
   category: 'mining',
   help: 'Estimates the hashrate of the network from the work and the times of blocks.',
@@ -199,7 +199,7 @@ export const getnetworkhashps = rpcMethod({
   },
 });
 
-export const getmempoolinfo = nodeMethod({
+const getmempoolinfo = nodeMethod({
   name: 'getmempoolinfo',
   category: 'blockchain',
   help: 'Returns the state of the mempool and its limits.',
@@ -245,3 +245,5 @@ export const getmempoolinfo = nodeMethod({
     };
   },
 });
+
+export const nodeMethods: readonly RpcMethod[] = [getblockchaininfo, getmininginfo, getnetworkhashps, getmempoolinfo];

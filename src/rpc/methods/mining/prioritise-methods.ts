@@ -1,11 +1,11 @@
 import type { Txid } from '../../../primitives/hash.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { nodeMethod } from '../../engine/method.ts';
+import { nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { hashParam, largeInteger, numberParam, optional } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { bool, int, mapOf, maybe, obj } from '../../engine/schema.ts';
 
-export const prioritisetransaction = nodeMethod({
+const prioritisetransaction = nodeMethod({
   name: 'prioritisetransaction',
   category: 'mining',
   help: 'Adds a delta to the fee with which a transaction competes for block templates and for space in the mempool. The fee that it pays stays the same, and deltas of several calls add up.',
@@ -28,7 +28,7 @@ export const prioritisetransaction = nodeMethod({
   },
 });
 
-export const getprioritisedtransactions = nodeMethod({
+const getprioritisedtransactions = nodeMethod({
   name: 'getprioritisedtransactions',
   category: 'mining',
   help: 'Returns all fee deltas of prioritisetransaction, for transactions in the mempool and for others.',
@@ -56,3 +56,5 @@ export const getprioritisedtransactions = nodeMethod({
     );
   },
 });
+
+export const prioritiseMethods: readonly RpcMethod[] = [prioritisetransaction, getprioritisedtransactions];

@@ -12,7 +12,7 @@ import { workFields } from '../../../queries/block-facts.ts';
 import { DecodeError, hexToBytes } from '../../../util/bytes.ts';
 import { example } from '../../engine/example.ts';
 import { member, type RpcObject, type RpcValue } from '../../engine/json.ts';
-import { JsonText, type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
+import { JsonText, type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { object, readHashValue, readString } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, hashStr, hexStr, int, mapOf, maybe, nil, obj, str, unixTime } from '../../engine/schema.ts';
@@ -64,7 +64,7 @@ const TEMPLATE = obj(
   'mode template',
 );
 
-export const getblocktemplate = nodeMethod({
+const getblocktemplate = nodeMethod({
   name: 'getblocktemplate',
   category: 'mining',
   help: 'Returns a template of the next block, or validates a proposed block (BIP-22, BIP-23, BIP-9, BIP-145).',
@@ -201,3 +201,5 @@ async function template(env: MainThreadEnv): Promise<JsonText> {
   });
   return new JsonText(`${before.slice(0, -1)},"transactions":`, made.transactions, `,${behind.slice(1)}`);
 }
+
+export const templateMethods: readonly RpcMethod[] = [getblocktemplate];

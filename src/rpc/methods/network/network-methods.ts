@@ -4,7 +4,7 @@ import type { PeerView } from '../../../port/peer-view.ts';
 import type { BlockHash } from '../../../primitives/hash.ts';
 import { systemClock, unixSeconds } from '../../../util/clock.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { flagParam, hashParam, integerParam, optional, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, bool, int, mapOf, nil, obj, str, unixTime } from '../../engine/schema.ts';
@@ -15,7 +15,7 @@ import { operatorWarnings } from './operator-warnings.ts';
 const CORE_VERSION = 310_000;
 const PROTOCOL_VERSION = 70016;
 
-export const getpeerinfo = nodeMethod({
+const getpeerinfo = nodeMethod({
   name: 'getpeerinfo',
   category: 'network',
   help: 'Returns the connected peers.',
@@ -70,7 +70,7 @@ function peerView({ details, ...peer }: PeerView) {
   };
 }
 
-export const getconnectioncount = nodeMethod({
+const getconnectioncount = nodeMethod({
   name: 'getconnectioncount',
   category: 'network',
   help: 'Returns the number of connected peers.',
@@ -83,7 +83,7 @@ export const getconnectioncount = nodeMethod({
   },
 });
 
-export const getnetworkinfo = nodeMethod({
+const getnetworkinfo = nodeMethod({
   name: 'getnetworkinfo',
   category: 'network',
   help: 'Returns the state of the peer-to-peer network.',
@@ -124,7 +124,7 @@ function networkInfo({ ctx: { options, node }, settings: { relay } }: MainThread
 
 const SECONDS_IN_A_DAY = 86_400;
 
-export const getnettotals = nodeMethod({
+const getnettotals = nodeMethod({
   name: 'getnettotals',
   category: 'network',
   help: 'Returns the traffic since the start of the node and the state of the upload target.',
@@ -164,7 +164,7 @@ export const getnettotals = nodeMethod({
   },
 });
 
-export const ping = nodeMethod({
+const ping = nodeMethod({
   name: 'ping',
   category: 'network',
   help: 'Sends a ping to every peer. getpeerinfo shows the round trip times as pingtime and pingwait.',
@@ -174,7 +174,7 @@ export const ping = nodeMethod({
   run: async ({ ctx }) => orFail(await ctx.node().call('pingPeers')),
 });
 
-export const addnode = nodeMethod({
+const addnode = nodeMethod({
   name: 'addnode',
   category: 'network',
   help: 'Adds a node to the list of nodes to which a connection is kept, removes it, or connects to it once.',
@@ -199,7 +199,7 @@ export const addnode = nodeMethod({
   },
 });
 
-export const getaddednodeinfo = nodeMethod({
+const getaddednodeinfo = nodeMethod({
   name: 'getaddednodeinfo',
   category: 'network',
   help: 'Returns the nodes that addnode or the configuration added, with their connections.',
@@ -231,7 +231,7 @@ export const getaddednodeinfo = nodeMethod({
   },
 });
 
-export const disconnectnode = nodeMethod({
+const disconnectnode = nodeMethod({
   name: 'disconnectnode',
   category: 'network',
   help: 'Closes the connection to a peer. Either the address or the number is given.',
@@ -249,7 +249,7 @@ export const disconnectnode = nodeMethod({
   },
 });
 
-export const setban = nodeMethod({
+const setban = nodeMethod({
   name: 'setban',
   category: 'network',
   help: 'Bans an address or a subnet, or lifts the ban. Peers of a banned subnet are disconnected.',
@@ -272,7 +272,7 @@ export const setban = nodeMethod({
   },
 });
 
-export const listbanned = nodeMethod({
+const listbanned = nodeMethod({
   name: 'listbanned',
   category: 'network',
   help: 'Returns the banned addresses and subnets.',
@@ -299,7 +299,7 @@ export const listbanned = nodeMethod({
   },
 });
 
-export const clearbanned = nodeMethod({
+const clearbanned = nodeMethod({
   name: 'clearbanned',
   category: 'network',
   help: 'Lifts all bans.',
@@ -309,7 +309,7 @@ export const clearbanned = nodeMethod({
   run: async ({ ctx }) => orFail(await ctx.node().call('clearBans')),
 });
 
-export const getnodeaddresses = nodeMethod({
+const getnodeaddresses = nodeMethod({
   name: 'getnodeaddresses',
   category: 'network',
   help: 'Returns known addresses of other nodes, in random order.',
@@ -341,7 +341,7 @@ export const getnodeaddresses = nodeMethod({
   },
 });
 
-export const getaddrmaninfo = nodeMethod({
+const getaddrmaninfo = nodeMethod({
   name: 'getaddrmaninfo',
   category: 'network',
   help: 'Returns the number of known addresses of other nodes, for each network.',
@@ -365,7 +365,7 @@ function sum(counts: readonly { readonly new: number; readonly tried: number }[]
   return counts.reduce((total, one) => total + one[of], 0);
 }
 
-export const setnetworkactive = nodeMethod({
+const setnetworkactive = nodeMethod({
   name: 'setnetworkactive',
   category: 'network',
   help: 'Enables or disables all connections to peers.',
@@ -376,7 +376,7 @@ export const setnetworkactive = nodeMethod({
   run: async ({ ctx }, state) => orFail(await ctx.node().call('setNetworkActive', state)),
 });
 
-export const getblockfrompeer = nodeMethod({
+const getblockfrompeer = nodeMethod({
   name: 'getblockfrompeer',
   category: 'blockchain',
   help: 'Requests a block from one peer. The header must be known and the block must not be stored.',
@@ -392,3 +392,21 @@ export const getblockfrompeer = nodeMethod({
     return {};
   },
 });
+
+export const networkMethods: readonly RpcMethod[] = [
+  getpeerinfo,
+  getconnectioncount,
+  getnetworkinfo,
+  getnettotals,
+  ping,
+  addnode,
+  getaddednodeinfo,
+  disconnectnode,
+  setban,
+  listbanned,
+  clearbanned,
+  getnodeaddresses,
+  getaddrmaninfo,
+  setnetworkactive,
+  getblockfrompeer,
+];

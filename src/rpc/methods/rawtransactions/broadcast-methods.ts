@@ -15,7 +15,7 @@ import { vsizeOf } from '../../../queries/tx-facts.ts';
 import { DecodeError, hexToBytes } from '../../../util/bytes.ts';
 import { RPC_ERROR } from '../../../util/rpc-error-codes.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { amount, array, feerate, optional, readString, textParam } from '../../engine/params.ts';
 import { RpcError, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, bool, coinAmount, hashStr, hexStr, int, mapOf, maybe, obj, str } from '../../engine/schema.ts';
@@ -35,7 +35,7 @@ const SIZES = {
   vsize_bip141: maybe(int('virtual bytes by weight alone (BIP-141)')),
 };
 
-export const sendrawtransaction = nodeMethod({
+const sendrawtransaction = nodeMethod({
   name: 'sendrawtransaction',
   category: 'rawtransactions',
   help: 'Submits a signed transaction to the mempool and announces it to peers. A transaction that is already in the mempool is announced again.',
@@ -92,7 +92,7 @@ function rejectionError(result: Extract<AcceptResult, { status: 'rejected' }>, {
   return new RpcError(code, rejectionText(rejection), data);
 }
 
-export const testmempoolaccept = nodeMethod({
+const testmempoolaccept = nodeMethod({
   name: 'testmempoolaccept',
   category: 'rawtransactions',
   help: 'Validates transactions as if they were submitted, without adding them to the mempool. A later one may spend outputs of an earlier one.',
@@ -162,7 +162,7 @@ export const testmempoolaccept = nodeMethod({
   },
 });
 
-export const submitpackage = nodeMethod({
+const submitpackage = nodeMethod({
   name: 'submitpackage',
   category: 'rawtransactions',
   help: 'Submits a child together with its unconfirmed parents, so that the fee of the child counts for the parents as well.',
@@ -282,3 +282,5 @@ function decode(hex: string, message: string): ParsedTransaction {
 function checkInSync({ ctx }: MainThreadEnv): void {
   checkNotSyncing(ctx.node().status(), ctx.params.name, ctx.tip()?.height ?? 0);
 }
+
+export const broadcastMethods: readonly RpcMethod[] = [sendrawtransaction, testmempoolaccept, submitpackage];

@@ -11,7 +11,7 @@ import { inferDescriptor } from '../../../wallet/descriptor/infer.ts';
 import { maxScriptSize } from '../../../wallet/descriptor/miniscript/fragment.ts';
 import { SigningData } from '../../../wallet/keys/signing-data.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { rpcMethod } from '../../engine/method.ts';
+import { type RpcMethod, rpcMethod } from '../../engine/method.ts';
 import { flagParam, optional, textParam } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { hexStr, maybe, obj, str } from '../../engine/schema.ts';
@@ -23,7 +23,7 @@ const SHOW_US = 0.2;
 /** Microseconds per byte to search a script for a miniscript. */
 const MINISCRIPT_US = 10;
 
-export const decoderawtransaction = rpcMethod({
+const decoderawtransaction = rpcMethod({
   name: 'decoderawtransaction',
   category: 'rawtransactions',
   help: 'Returns a serialized transaction as an object.',
@@ -46,7 +46,7 @@ export const decoderawtransaction = rpcMethod({
   },
 });
 
-export const decodescript = rpcMethod({
+const decodescript = rpcMethod({
   name: 'decodescript',
   category: 'rawtransactions',
   help: 'Returns a script in readable form, and the addresses of outputs that commit to it.',
@@ -125,3 +125,5 @@ function segwitView(script: Uint8Array, { type, solutions }: ScriptTemplate, par
     'p2sh-segwit': addressOf(p2shOf(output), params.address),
   };
 }
+
+export const decodeMethods: readonly RpcMethod[] = [decoderawtransaction, decodescript];

@@ -25,7 +25,7 @@ import {
 import { processPsbt, type UtxoLookup } from '../../../wallet/psbt/update.ts';
 import { hideFrom } from '../../../wallet/signing/providers.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { rpcMethod } from '../../engine/method.ts';
+import { type RpcMethod, rpcMethod } from '../../engine/method.ts';
 import { array, flagParam, integerParam, optional, readString, textParam } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { hexStr, str } from '../../engine/schema.ts';
@@ -74,7 +74,7 @@ function checkVersion(version: number): PsbtVersion {
   return version === 0 || version === 2 ? version : rpcFail('invalidParameter', 'The PSBT version can only be 2 or 0');
 }
 
-export const createpsbt = rpcMethod({
+const createpsbt = rpcMethod({
   name: 'createpsbt',
   category: 'rawtransactions',
   help: 'Returns a PSBT with the given inputs and outputs. Neither wallet nor chain is read, and nothing is sent.',
@@ -89,7 +89,7 @@ export const createpsbt = rpcMethod({
   },
 });
 
-export const converttopsbt = rpcMethod({
+const converttopsbt = rpcMethod({
   name: 'converttopsbt',
   category: 'rawtransactions',
   help: 'Converts a serialized transaction into a PSBT.',
@@ -126,7 +126,7 @@ function hasSignatures({ inputs }: Transaction): boolean {
   return inputs.some(({ scriptSig, witness }) => scriptSig.length > 0 || witness.length > 0);
 }
 
-export const decodepsbt = rpcMethod({
+const decodepsbt = rpcMethod({
   name: 'decodepsbt',
   category: 'rawtransactions',
   help: 'Returns a PSBT as an object.',
@@ -137,7 +137,7 @@ export const decodepsbt = rpcMethod({
   run: (env, base64) => corePsbt(readPsbt(env, base64), env.params),
 });
 
-export const combinepsbt = rpcMethod({
+const combinepsbt = rpcMethod({
   name: 'combinepsbt',
   category: 'rawtransactions',
   help: 'Merges several PSBTs of the same transaction into one with the data of all.',
@@ -154,7 +154,7 @@ export const combinepsbt = rpcMethod({
   },
 });
 
-export const joinpsbts = rpcMethod({
+const joinpsbts = rpcMethod({
   name: 'joinpsbts',
   category: 'rawtransactions',
   help: 'Joins PSBTs of different transactions into one transaction with all their inputs and outputs, in random order.',
@@ -174,7 +174,7 @@ export const joinpsbts = rpcMethod({
   },
 });
 
-export const finalizepsbt = rpcMethod({
+const finalizepsbt = rpcMethod({
   name: 'finalizepsbt',
   category: 'rawtransactions',
   help: 'Builds the scriptSigs and witnesses of a signed PSBT, and returns the transaction if all inputs are complete.',
@@ -202,7 +202,7 @@ export const finalizepsbt = rpcMethod({
   },
 });
 
-export const analyzepsbt = rpcMethod({
+const analyzepsbt = rpcMethod({
   name: 'analyzepsbt',
   category: 'rawtransactions',
   help: 'Analyzes what a PSBT lacks and which role has to process it next.',
@@ -241,7 +241,7 @@ function inputView(input: ReturnType<typeof analyzePsbt>['inputs'][number]) {
   };
 }
 
-export const utxoupdatepsbt = rpcMethod({
+const utxoupdatepsbt = rpcMethod({
   name: 'utxoupdatepsbt',
   category: 'rawtransactions',
   help: 'Adds to a PSBT the spent outputs that the chain or the mempool has, and the scripts and keys of descriptors.',
@@ -258,7 +258,7 @@ export const utxoupdatepsbt = rpcMethod({
   spends: (env, base64) => readPsbt(env, base64).inputs.map(({ prevout }) => prevout),
 });
 
-export const descriptorprocesspsbt = rpcMethod({
+const descriptorprocesspsbt = rpcMethod({
   name: 'descriptorprocesspsbt',
   category: 'rawtransactions',
   help: 'Updates a PSBT as utxoupdatepsbt does, and signs it with the private keys of the descriptors. The keys are not stored.',
@@ -335,3 +335,15 @@ function lookupIn(env: ReadEnv): UtxoLookup {
 function stillWanted({ expectWork }: ReadEnv): () => void {
   return () => expectWork(0);
 }
+
+export const psbtMethods: readonly RpcMethod[] = [
+  createpsbt,
+  converttopsbt,
+  decodepsbt,
+  combinepsbt,
+  joinpsbts,
+  finalizepsbt,
+  analyzepsbt,
+  utxoupdatepsbt,
+  descriptorprocesspsbt,
+];

@@ -11,7 +11,7 @@ import type { HeaderRecord } from '../../../storage/header-store.ts';
 import { DecodeError, equalBytes } from '../../../util/bytes.ts';
 import { coreTx } from '../../../views/core/core-tx.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { rpcMethod } from '../../engine/method.ts';
+import { type RpcMethod, rpcMethod } from '../../engine/method.ts';
 import { array, hashParam, hex, optional, readHashValue, verbosity } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, hashStr, hexStr } from '../../engine/schema.ts';
@@ -20,7 +20,7 @@ import { shownTx } from '../schemas.ts';
 
 const JSON_US_PER_BYTE = 0.3;
 
-export const getrawtransaction = rpcMethod({
+const getrawtransaction = rpcMethod({
   name: 'getrawtransaction',
   category: 'rawtransactions',
   help: 'Returns a transaction of the mempool or of a block, in the requested detail.',
@@ -126,7 +126,7 @@ function notFound(
 /** Microseconds per transaction of a merkle tree. */
 const LEAF_US = 4;
 
-export const gettxoutproof = rpcMethod({
+const gettxoutproof = rpcMethod({
   name: 'gettxoutproof',
   category: 'blockchain',
   help: 'Returns a merkle proof that transactions are in a block.',
@@ -187,7 +187,7 @@ function blockOfAny(env: ReadEnv, txids: readonly Txid[]): HeaderRecord {
   return rpcFail('invalidAddressOrKey', 'Transaction not yet in block', 'tx_not_found');
 }
 
-export const verifytxoutproof = rpcMethod({
+const verifytxoutproof = rpcMethod({
   name: 'verifytxoutproof',
   category: 'blockchain',
   help: 'Verifies a proof of gettxoutproof and returns the transactions that it proves to be in a block of the active chain.',
@@ -214,3 +214,5 @@ export function decodeProof(proof: Uint8Array) {
     return rpcFail('misc', 'SpanReader::read(): end of data: unspecified iostream_category error');
   }
 }
+
+export const rawTransactionMethods: readonly RpcMethod[] = [getrawtransaction, gettxoutproof, verifytxoutproof];

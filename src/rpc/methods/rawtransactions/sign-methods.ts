@@ -6,7 +6,7 @@ import { PrivateKey } from '../../../wallet/keys/private-key.ts';
 import { SigningData } from '../../../wallet/keys/signing-data.ts';
 import { combineTransactions, signTransaction } from '../../../wallet/signing/sign-transaction.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { rpcMethod } from '../../engine/method.ts';
+import { type RpcMethod, rpcMethod } from '../../engine/method.ts';
 import { array, optional, readString, textParam } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { arr, hexStr } from '../../engine/schema.ts';
@@ -32,7 +32,7 @@ export const SIGHASH_NOTE =
 
 const NEEDS_INPUTS = 'TX decode failed. Make sure the tx has at least one input.';
 
-export const createrawtransaction = rpcMethod({
+const createrawtransaction = rpcMethod({
   name: 'createrawtransaction',
   category: 'rawtransactions',
   help: 'Returns an unsigned transaction with the given inputs and outputs. Neither wallet nor chain is read, and nothing is sent.',
@@ -46,7 +46,7 @@ export const createrawtransaction = rpcMethod({
   },
 });
 
-export const combinerawtransaction = rpcMethod({
+const combinerawtransaction = rpcMethod({
   name: 'combinerawtransaction',
   category: 'rawtransactions',
   help: 'Merges the signatures of several copies of a transaction. The spent outputs must be unspent in the chain or the mempool.',
@@ -99,7 +99,7 @@ export function readSighashName(name: string | null): number | null {
   return sighashFromName(name) ?? rpcFail('invalidParameter', `'${name}' is not a valid sighash parameter.`);
 }
 
-export const signrawtransactionwithkey = rpcMethod({
+const signrawtransactionwithkey = rpcMethod({
   name: 'signrawtransactionwithkey',
   category: 'rawtransactions',
   help: 'Signs a transaction with the given private keys only. The keys are not stored.',
@@ -151,3 +151,9 @@ export const signrawtransactionwithkey = rpcMethod({
   },
   spends: (_env, hex) => prevoutsOf(readTransactionHex(hex, NEEDS_INPUTS)),
 });
+
+export const signMethods: readonly RpcMethod[] = [
+  createrawtransaction,
+  combinerawtransaction,
+  signrawtransactionwithkey,
+];

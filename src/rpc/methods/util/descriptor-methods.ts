@@ -9,7 +9,7 @@ import { PrivateKey } from '../../../wallet/keys/private-key.ts';
 import { signMessage, verifyMessage } from '../../../wallet/keys/signed-message.ts';
 import { SigningData } from '../../../wallet/keys/signing-data.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { rpcMethod } from '../../engine/method.ts';
+import { type RpcMethod, rpcMethod } from '../../engine/method.ts';
 import { array, integerParam, optional, type Param, readString, textParam } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, hexStr, maybe, noted, obj, str } from '../../engine/schema.ts';
@@ -30,7 +30,7 @@ const range: Param<Range> = {
   read: readRange,
 };
 
-export const getdescriptorinfo = rpcMethod({
+const getdescriptorinfo = rpcMethod({
   name: 'getdescriptorinfo',
   category: 'util',
   help: 'Parses an output descriptor and returns it in canonical form, without private keys and with its checksum.',
@@ -59,7 +59,7 @@ export const getdescriptorinfo = rpcMethod({
   },
 });
 
-export const deriveaddresses = rpcMethod({
+const deriveaddresses = rpcMethod({
   name: 'deriveaddresses',
   category: 'util',
   help: 'Derives the addresses of an output descriptor. A call derives at most 5,000,000 keys.',
@@ -113,7 +113,7 @@ function readOutputType(name: string): Exclude<OutputType, 'bech32m'> {
   }
 }
 
-export const createmultisig = rpcMethod({
+const createmultisig = rpcMethod({
   name: 'createmultisig',
   category: 'util',
   help: 'Returns a multisig address, from which a number of the given keys together can spend. No wallet is read or changed.',
@@ -178,7 +178,7 @@ export const createmultisig = rpcMethod({
   },
 });
 
-export const signmessagewithprivkey = rpcMethod({
+const signmessagewithprivkey = rpcMethod({
   name: 'signmessagewithprivkey',
   category: 'util',
   help: 'Signs a message with a private key. The key is not stored.',
@@ -192,7 +192,7 @@ export const signmessagewithprivkey = rpcMethod({
   },
 });
 
-export const verifymessage = rpcMethod({
+const verifymessage = rpcMethod({
   name: 'verifymessage',
   category: 'util',
   help: 'Verifies the signature of a message.',
@@ -218,3 +218,11 @@ export const verifymessage = rpcMethod({
     return verifyMessage(keyHash, signature, message) ?? rpcFail('type', 'Malformed base64 encoding');
   },
 });
+
+export const descriptorMethods: readonly RpcMethod[] = [
+  getdescriptorinfo,
+  deriveaddresses,
+  createmultisig,
+  signmessagewithprivkey,
+  verifymessage,
+];

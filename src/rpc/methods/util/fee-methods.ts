@@ -4,7 +4,7 @@ import type { Estimate, EstimateRequest, RawEstimate } from '../../../mempool/fe
 import { MAX_CONFIRM_TARGET } from '../../../policy/relay-options.ts';
 import { example } from '../../engine/example.ts';
 import { member, type RpcObject } from '../../engine/json.ts';
-import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import {
   checkMembers,
   integerParam,
@@ -38,7 +38,7 @@ const HORIZON = obj({
   errors: maybe(arr(str(), 'reason for which there is no feerate')),
 });
 
-export const estimatesmartfee = nodeMethod({
+const estimatesmartfee = nodeMethod({
   name: 'estimatesmartfee',
   category: 'util',
   help: 'Estimates the feerate at which a transaction confirms within a number of blocks. Without enough data the result is the minimum relay feerate with a warning, unless strict or fees.fallback=false forbids that.',
@@ -104,7 +104,7 @@ export const estimatesmartfee = nodeMethod({
   },
 });
 
-export const estimatefee = nodeMethod({
+const estimatefee = nodeMethod({
   name: 'estimatefee',
   category: 'util',
   help: 'Returns the feerate of estimatesmartfee as a number.',
@@ -119,7 +119,7 @@ export const estimatefee = nodeMethod({
   },
 });
 
-export const estimaterawfee = nodeMethod({
+const estimaterawfee = nodeMethod({
   name: 'estimaterawfee',
   hidden: true,
   category: 'util',
@@ -210,3 +210,5 @@ function rangeView({ start, end, withinTarget, totalConfirmed, inMempool, leftMe
     leftmempool: hundredths(leftMempool),
   };
 }
+
+export const feeMethods: readonly RpcMethod[] = [estimatesmartfee, estimatefee, estimaterawfee];

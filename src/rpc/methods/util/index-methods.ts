@@ -3,7 +3,7 @@ import { filterBytes, filterIndexState } from '../../../queries/filter-reads.ts'
 import { indexState } from '../../../queries/index-reads.ts';
 import { hasFailed } from '../../../storage/header-store.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { rpcMethod } from '../../engine/method.ts';
+import { type RpcMethod, rpcMethod } from '../../engine/method.ts';
 import { hashParam, optional, textParam } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { bool, hashStr, hexStr, int, mapOf, obj } from '../../engine/schema.ts';
@@ -11,7 +11,7 @@ import { findBlock } from '../blockchain/blockchain-methods.ts';
 
 const BASIC = 'basic';
 
-export const getblockfilter = rpcMethod({
+const getblockfilter = rpcMethod({
   name: 'getblockfilter',
   category: 'blockchain',
   help: 'Returns the compact filter of a block (BIP-158) and its filter header (BIP-157). The filter index (index.filter) is needed.',
@@ -39,7 +39,7 @@ export const getblockfilter = rpcMethod({
   },
 });
 
-export const getindexinfo = rpcMethod({
+const getindexinfo = rpcMethod({
   name: 'getindexinfo',
   category: 'util',
   help: 'Returns the state of the indexes that are switched on. The address index is not listed, since Bitcoin Core has none.',
@@ -65,3 +65,5 @@ export const getindexinfo = rpcMethod({
     return name === '' ? all : Object.fromEntries(Object.entries(all).filter(([index]) => index === name));
   },
 });
+
+export const indexMethods: readonly RpcMethod[] = [getblockfilter, getindexinfo];

@@ -3,12 +3,12 @@ import { isSynced } from '../../../queries/synced.ts';
 import { parseAddress } from '../../../script/address.ts';
 import { hostClock, unixSeconds } from '../../../util/clock.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { nodeMethod, rpcMethod } from '../../engine/method.ts';
+import { nodeMethod, type RpcMethod, rpcMethod } from '../../engine/method.ts';
 import { textParam } from '../../engine/params.ts';
 import { arr, bool, hexStr, int, maybe, obj, str } from '../../engine/schema.ts';
 import { LISTING_RESULT } from './listing-schema.ts';
 
-export const getlistingmetadata = nodeMethod({
+const getlistingmetadata = nodeMethod({
   name: 'getlistingmetadata',
   category: 'util',
   help: 'Returns the listing record of the coin, as GET /api/listing does.',
@@ -18,7 +18,7 @@ export const getlistingmetadata = nodeMethod({
   run: ({ ctx, read }) => read((env) => listingRecord(env, { synced: isSynced(ctx, env) })),
 });
 
-export const validateaddress = rpcMethod({
+const validateaddress = rpcMethod({
   name: 'validateaddress',
   category: 'util',
   help: 'Validates an address of this network and returns its script.',
@@ -53,7 +53,7 @@ export const validateaddress = rpcMethod({
   },
 });
 
-export const uptime = nodeMethod({
+const uptime = nodeMethod({
   name: 'uptime',
   category: 'control',
   help: 'Returns the time since the node was started.',
@@ -62,3 +62,5 @@ export const uptime = nodeMethod({
   scope: 'read',
   run: ({ ctx }) => Math.max(0, unixSeconds(hostClock) - ctx.startedAt),
 });
+
+export const utilMethods: readonly RpcMethod[] = [getlistingmetadata, validateaddress, uptime];

@@ -5,7 +5,7 @@ import { type Transaction, txidOf } from '../../../primitives/transaction.ts';
 import { WalletTxViews } from '../../../views/core/wallet-tx.ts';
 import { addressGroups } from '../../../wallet/read/address-groups.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { walletMethod } from '../../engine/method.ts';
+import { type RpcMethod, walletMethod } from '../../engine/method.ts';
 import { array, checkMembers, optional, options, readString } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, coinAmount, hexStr, obj, str, tuple } from '../../engine/schema.ts';
@@ -17,7 +17,7 @@ const GROUP_TX_US = 60;
 /** Microseconds to process an input of a simulated transaction. */
 const SIMULATED_INPUT_US = 30;
 
-export const listaddressgroupings = walletMethod({
+const listaddressgroupings = walletMethod({
   name: 'listaddressgroupings',
   help: 'Returns groups of addresses whose common ownership the chain reveals: inputs of one transaction, and its change.',
   params: [],
@@ -41,7 +41,7 @@ export const listaddressgroupings = walletMethod({
   },
 });
 
-export const simulaterawtransaction = walletMethod({
+const simulaterawtransaction = walletMethod({
   name: 'simulaterawtransaction',
   help: 'Returns the change of the balance that transactions would cause. A later one may spend outputs of an earlier one.',
   params: [
@@ -95,3 +95,5 @@ function readTxs(rawTxs: readonly string[] | null): Transaction[] {
 function prevoutsOf({ inputs }: Transaction): Outpoint[] {
   return inputs.map(({ prevout }) => prevout);
 }
+
+export const walletAnalysisMethods: readonly RpcMethod[] = [listaddressgroupings, simulaterawtransaction];

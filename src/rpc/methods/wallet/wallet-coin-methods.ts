@@ -12,7 +12,7 @@ import type { ReceivedCoin } from '../../../wallet/store/wallet-reads.ts';
 import { checkLabel, readWallet, WATCH_ONLY_NOTE, walletName } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { isObject, member, type RpcObject, type RpcValue } from '../../engine/json.ts';
-import { nodeMethod, walletMethod } from '../../engine/method.ts';
+import { nodeMethod, type RpcMethod, walletMethod } from '../../engine/method.ts';
 import {
   array,
   checkMembers,
@@ -42,7 +42,7 @@ const SCRIPT_US = 15;
 /** Microseconds to add up one receipt. */
 const RECEIVED_US = 6;
 
-export const listunspent = walletMethod({
+const listunspent = walletMethod({
   name: 'listunspent',
   help: 'Returns the unspent outputs of the wallet. Locked ones are left out.',
   params: [
@@ -152,7 +152,7 @@ function ancestry({ mempool }: WalletEnv, txid: Uint8Array) {
   return { ancestorcount: sums.count, ancestorsize: sums.size, ancestorfees: sums.fees };
 }
 
-export const lockunspent = nodeMethod({
+const lockunspent = nodeMethod({
   name: 'lockunspent',
   category: 'wallet',
   help: 'Locks outputs, so that the wallet does not select them for new transactions, or unlocks them.',
@@ -192,7 +192,7 @@ function readOutpoint(value: RpcValue): Outpoint {
   return vout < 0 ? rpcFail('invalidParameter', 'Invalid parameter, vout cannot be negative') : { txid, vout };
 }
 
-export const listlockunspent = nodeMethod({
+const listlockunspent = nodeMethod({
   name: 'listlockunspent',
   category: 'wallet',
   help: 'Returns the locked outputs.',
@@ -210,7 +210,7 @@ const immatureParam = optional(
 );
 const receivedParams = [minconfParam, immatureParam] as const;
 
-export const getreceivedbyaddress = walletMethod({
+const getreceivedbyaddress = walletMethod({
   name: 'getreceivedbyaddress',
   help: 'Returns the sum that an address of the wallet has received.',
   params: [textParam('address', { note: 'Address of the wallet.' }), ...receivedParams],
@@ -223,7 +223,7 @@ export const getreceivedbyaddress = walletMethod({
   },
 });
 
-export const getreceivedbylabel = walletMethod({
+const getreceivedbylabel = walletMethod({
   name: 'getreceivedbylabel',
   help: 'Returns the sum that the addresses with a label have received.',
   params: [
@@ -316,7 +316,7 @@ interface ReceivedQuery {
   readonly only: Uint8Array | null;
 }
 
-export const listreceivedbyaddress = walletMethod({
+const listreceivedbyaddress = walletMethod({
   name: 'listreceivedbyaddress',
   help: 'Returns the sums that the addresses of the wallet have received.',
   params: [
@@ -344,7 +344,7 @@ export const listreceivedbyaddress = walletMethod({
   },
 });
 
-export const listreceivedbylabel = walletMethod({
+const listreceivedbylabel = walletMethod({
   name: 'listreceivedbylabel',
   help: 'Returns the sums that the addresses with each label have received.',
   params: [
@@ -372,3 +372,13 @@ export const listreceivedbylabel = walletMethod({
       }));
   },
 });
+
+export const walletCoinMethods: readonly RpcMethod[] = [
+  listunspent,
+  lockunspent,
+  listlockunspent,
+  getreceivedbyaddress,
+  getreceivedbylabel,
+  listreceivedbyaddress,
+  listreceivedbylabel,
+];

@@ -1,7 +1,7 @@
 import { fail } from '../../../http/errors.ts';
 import { checkWalletAllowed, maySeeWallet, walletName, walletOf } from '../../engine/call-wallet.ts';
 import { example } from '../../engine/example.ts';
-import { type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { flagParam, largeInteger, optional, secret, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, bool, maybe, nil, obj, str } from '../../engine/schema.ts';
@@ -20,7 +20,7 @@ const startupParam = optional(
   null,
 );
 
-export const listwalletdir = nodeMethod({
+const listwalletdir = nodeMethod({
   name: 'listwalletdir',
   category: 'wallet',
   help: 'Returns the names of all wallets, loaded or not.',
@@ -39,7 +39,7 @@ export const listwalletdir = nodeMethod({
   },
 });
 
-export const createwallet = nodeMethod({
+const createwallet = nodeMethod({
   name: 'createwallet',
   category: 'wallet',
   help: 'Creates a wallet and loads it.',
@@ -85,7 +85,7 @@ export const createwallet = nodeMethod({
   },
 });
 
-export const loadwallet = nodeMethod({
+const loadwallet = nodeMethod({
   name: 'loadwallet',
   category: 'wallet',
   help: 'Loads a wallet.',
@@ -100,7 +100,7 @@ export const loadwallet = nodeMethod({
   },
 });
 
-export const unloadwallet = nodeMethod({
+const unloadwallet = nodeMethod({
   name: 'unloadwallet',
   category: 'wallet',
   help: 'Unloads a wallet. Its files are kept.',
@@ -135,7 +135,7 @@ function uniqueName({ wallet }: MainThreadEnv, given: string | null): string {
   );
 }
 
-export const backupwallet = nodeMethod({
+const backupwallet = nodeMethod({
   name: 'backupwallet',
   category: 'wallet',
   help: 'Writes a backup of the wallet into the directory of backups.',
@@ -152,7 +152,7 @@ export const backupwallet = nodeMethod({
   },
 });
 
-export const restorewallet = nodeMethod({
+const restorewallet = nodeMethod({
   name: 'restorewallet',
   category: 'wallet',
   help: 'Restores a wallet from a file in the directory of backups, and loads it.',
@@ -173,7 +173,7 @@ export const restorewallet = nodeMethod({
   },
 });
 
-export const setwalletflag = nodeMethod({
+const setwalletflag = nodeMethod({
   name: 'setwalletflag',
   category: 'wallet',
   help: 'Changes a flag of the wallet.',
@@ -199,7 +199,7 @@ export const setwalletflag = nodeMethod({
   },
 });
 
-export const encryptwallet = nodeMethod({
+const encryptwallet = nodeMethod({
   name: 'encryptwallet',
   category: 'wallet',
   help: 'Encrypts the private keys of the wallet with a passphrase and creates a new seed. Earlier backups lack that seed, so a new one is needed.',
@@ -218,7 +218,7 @@ function callerOf({ call }: MainThreadEnv): string {
   return call?.principal.id ?? '';
 }
 
-export const walletpassphrase = nodeMethod({
+const walletpassphrase = nodeMethod({
   name: 'walletpassphrase',
   category: 'wallet',
   help: 'Unlocks the private keys of the wallet for some time.',
@@ -237,7 +237,7 @@ export const walletpassphrase = nodeMethod({
   },
 });
 
-export const walletlock = nodeMethod({
+const walletlock = nodeMethod({
   name: 'walletlock',
   category: 'wallet',
   help: 'Locks the private keys of the wallet.',
@@ -250,7 +250,7 @@ export const walletlock = nodeMethod({
   },
 });
 
-export const walletpassphrasechange = nodeMethod({
+const walletpassphrasechange = nodeMethod({
   name: 'walletpassphrasechange',
   category: 'wallet',
   help: 'Changes the passphrase of the wallet.',
@@ -266,3 +266,17 @@ export const walletpassphrasechange = nodeMethod({
     return null;
   },
 });
+
+export const walletControlMethods: readonly RpcMethod[] = [
+  listwalletdir,
+  createwallet,
+  loadwallet,
+  unloadwallet,
+  backupwallet,
+  restorewallet,
+  setwalletflag,
+  encryptwallet,
+  walletpassphrase,
+  walletlock,
+  walletpassphrasechange,
+];

@@ -3,14 +3,14 @@ import { transactionBytes, txidOf } from '../../../primitives/transaction.ts';
 import { equalBytes } from '../../../util/bytes.ts';
 import { walletName } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { nodeMethod } from '../../engine/method.ts';
+import { nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { hashParam, hex, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { hexStr, nil, obj, str } from '../../engine/schema.ts';
 import { decodeProof } from '../rawtransactions/raw-transaction-methods.ts';
 import { readTransactionHex } from '../rawtransactions/transaction-hex.ts';
 
-export const importprunedfunds = nodeMethod({
+const importprunedfunds = nodeMethod({
   name: 'importprunedfunds',
   category: 'wallet',
   help: 'Adds a confirmed transaction of the wallet without a rescan, given the proof that it is in a block.',
@@ -37,7 +37,7 @@ export const importprunedfunds = nodeMethod({
   },
 });
 
-export const removeprunedfunds = nodeMethod({
+const removeprunedfunds = nodeMethod({
   name: 'removeprunedfunds',
   category: 'wallet',
   help: 'Removes a transaction from the wallet, which changes the balance. A rescan finds a confirmed transaction again.',
@@ -51,7 +51,7 @@ export const removeprunedfunds = nodeMethod({
   },
 });
 
-export const exportwatchonlywallet = nodeMethod({
+const exportwatchonlywallet = nodeMethod({
   name: 'exportwatchonlywallet',
   category: 'wallet',
   help: 'Writes a watch-only copy of the wallet, without private keys, into the directory of backups.',
@@ -64,3 +64,5 @@ export const exportwatchonlywallet = nodeMethod({
     return { exported_file: orFail(await node.call('walletExportWatchOnly', walletName(env), file)) };
   },
 });
+
+export const walletCopyMethods: readonly RpcMethod[] = [importprunedfunds, removeprunedfunds, exportwatchonlywallet];

@@ -7,7 +7,7 @@ import { solvedBy } from '../../../wallet/read/solved-script.ts';
 import { readWallet, walletName, walletOf } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { isObject, member, NumberText, type RpcValue, typeName } from '../../engine/json.ts';
-import { nodeMethod } from '../../engine/method.ts';
+import { nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { array, checkMembers, flagParam, optional, options, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, int, maybe, num, obj, str, tuple } from '../../engine/schema.ts';
@@ -15,7 +15,7 @@ import { addressInfo, importOutcomes, listedDescriptors } from './wallet-schemas
 
 const NO_SEED = '0'.repeat(40);
 
-export const getaddressinfo = nodeMethod({
+const getaddressinfo = nodeMethod({
   name: 'getaddressinfo',
   category: 'wallet',
   help: 'Returns the data of the wallet about an address.',
@@ -61,7 +61,7 @@ export const getaddressinfo = nodeMethod({
   },
 });
 
-export const listdescriptors = nodeMethod({
+const listdescriptors = nodeMethod({
   name: 'listdescriptors',
   category: 'wallet',
   help: 'Returns the descriptors of the wallet.',
@@ -113,7 +113,7 @@ const IMPORTS = arr(
   }),
 );
 
-export const importdescriptors = nodeMethod({
+const importdescriptors = nodeMethod({
   name: 'importdescriptors',
   category: 'wallet',
   help: 'Imports descriptors and finds their transactions by means of the address index, or block by block without it. A descriptor has at most 200,000 characters, 1,000 keys, 30 participants of musig() and 10 paths.',
@@ -157,7 +157,7 @@ function readImport(value: RpcValue): DescriptorImport {
   return { ...Object.fromEntries(IMPORT_MEMBERS.map((key) => [key, plain[key]])), timestamp };
 }
 
-export const createwalletdescriptor = nodeMethod({
+const createwalletdescriptor = nodeMethod({
   name: 'createwalletdescriptor',
   category: 'wallet',
   help: 'Adds the descriptors of an address type that the wallet lacks, derived from one of its extended keys.',
@@ -186,3 +186,10 @@ export const createwalletdescriptor = nodeMethod({
     return { descs: orFail(await node.call('walletCreateDescriptor', walletName(env), type, internal, key)) };
   },
 });
+
+export const walletDescriptorMethods: readonly RpcMethod[] = [
+  getaddressinfo,
+  listdescriptors,
+  importdescriptors,
+  createwalletdescriptor,
+];

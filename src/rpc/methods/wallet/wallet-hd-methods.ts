@@ -1,7 +1,7 @@
 import { walletName } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, type RpcObject } from '../../engine/json.ts';
-import { nodeMethod } from '../../engine/method.ts';
+import { nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { checkMembers, optional, options, textParam } from '../../engine/params.ts';
 import { orFail } from '../../engine/rpc-error.ts';
 import { arr, bool, maybe, obj, str } from '../../engine/schema.ts';
@@ -10,7 +10,7 @@ function requestsPrivateKeys(given: RpcObject): boolean {
   return member(given, 'private') === true;
 }
 
-export const gethdkeys = nodeMethod({
+const gethdkeys = nodeMethod({
   name: 'gethdkeys',
   category: 'wallet',
   help: 'Returns the extended keys (BIP-32) of the wallet with the descriptors that use them.',
@@ -55,7 +55,7 @@ export const gethdkeys = nodeMethod({
   },
 });
 
-export const addhdkey = nodeMethod({
+const addhdkey = nodeMethod({
   name: 'addhdkey',
   category: 'wallet',
   help: 'Adds an extended private key (BIP-32) to the wallet, for createwalletdescriptor and derivehdkey.',
@@ -66,7 +66,7 @@ export const addhdkey = nodeMethod({
   run: async (env, key) => ({ xpub: orFail(await env.ctx.node().call('walletAddHdKey', walletName(env), key)) }),
 });
 
-export const derivehdkey = nodeMethod({
+const derivehdkey = nodeMethod({
   name: 'derivehdkey',
   category: 'wallet',
   help: 'Derives an extended key (BIP-32) from an extended key of the wallet.',
@@ -102,3 +102,5 @@ export const derivehdkey = nodeMethod({
     return { origin, xpub, ...(xprv !== null && { xprv }) };
   },
 });
+
+export const walletHdMethods: readonly RpcMethod[] = [gethdkeys, addhdkey, derivehdkey];

@@ -12,7 +12,7 @@ import { WalletTxViews } from '../../../views/core/wallet-tx.ts';
 import type { WalletTxRecord } from '../../../wallet/store/wallet-tx-reads.ts';
 import { checkLabel, readWallet, WATCH_ONLY_NOTE, walletName } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { type MainThreadEnv, nodeMethod, walletMethod } from '../../engine/method.ts';
+import { type MainThreadEnv, nodeMethod, type RpcMethod, walletMethod } from '../../engine/method.ts';
 import { flagParam, hashParam, integerParam, optional, readHashValue, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { bool, int, nil, obj } from '../../engine/schema.ts';
@@ -26,7 +26,7 @@ const COUNT_US = 3;
 /** Below every number of confirmations. */
 const ANY_DEPTH = -100_000_000;
 
-export const listtransactions = walletMethod({
+const listtransactions = walletMethod({
   name: 'listtransactions',
   help: 'Returns the latest transactions of the wallet, oldest first. A transaction has one entry per output that was sent or received.',
   params: [
@@ -49,7 +49,7 @@ export const listtransactions = walletMethod({
   },
 });
 
-export const listsinceblock = walletMethod({
+const listsinceblock = walletMethod({
   name: 'listsinceblock',
   help: 'Returns the transactions of the wallet after a block, including unconfirmed ones, and those that a reorg has removed since.',
   params: [
@@ -111,7 +111,7 @@ function removedIn(env: WalletEnv, blocks: readonly HeaderRecord[]): WalletTxRec
   });
 }
 
-export const gettransaction = nodeMethod({
+const gettransaction = nodeMethod({
   name: 'gettransaction',
   category: 'wallet',
   help: 'Returns a transaction of the wallet.',
@@ -160,7 +160,7 @@ function decoded(
   };
 }
 
-export const abandontransaction = nodeMethod({
+const abandontransaction = nodeMethod({
   name: 'abandontransaction',
   category: 'wallet',
   help: 'Abandons an unconfirmed transaction that is not in the mempool, together with its descendants, so that the wallet can spend their inputs again.',
@@ -174,7 +174,7 @@ export const abandontransaction = nodeMethod({
   },
 });
 
-export const rescanblockchain = nodeMethod({
+const rescanblockchain = nodeMethod({
   name: 'rescanblockchain',
   category: 'wallet',
   help: 'Searches the chain again for transactions of the wallet, by means of the address index, or block by block without it.',
@@ -191,7 +191,7 @@ export const rescanblockchain = nodeMethod({
   },
 });
 
-export const abortrescan = nodeMethod({
+const abortrescan = nodeMethod({
   name: 'abortrescan',
   category: 'wallet',
   help: 'Aborts the running rescan of the wallet.',
@@ -200,3 +200,12 @@ export const abortrescan = nodeMethod({
   scope: 'wallet.keys',
   run: async (env) => orFail(await env.ctx.node().call('walletAbortScan', walletName(env))),
 });
+
+export const walletHistoryMethods: readonly RpcMethod[] = [
+  listtransactions,
+  listsinceblock,
+  gettransaction,
+  abandontransaction,
+  rescanblockchain,
+  abortrescan,
+];

@@ -13,7 +13,7 @@ import {
   walletName,
 } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { nodeMethod } from '../../engine/method.ts';
+import { nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { array, flagParam, integerParam, optional, readString, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { arr, coinAmount, nil, str } from '../../engine/schema.ts';
@@ -28,7 +28,7 @@ const LABEL_NOTE = 'Label of the address, at most 1,000 characters; may be empty
 const ADDRESS_TYPE_NOTE = 'legacy, p2sh-segwit, bech32 or bech32m.';
 const LABEL_FILTER_NOTE = 'Label to search for; the empty label is a label as well.';
 
-export const getnewaddress = nodeMethod({
+const getnewaddress = nodeMethod({
   name: 'getnewaddress',
   category: 'wallet',
   help: 'Returns a new address to receive coins.',
@@ -45,7 +45,7 @@ export const getnewaddress = nodeMethod({
   },
 });
 
-export const getrawchangeaddress = nodeMethod({
+const getrawchangeaddress = nodeMethod({
   name: 'getrawchangeaddress',
   category: 'wallet',
   help: 'Returns a new address for change, for use in raw transactions.',
@@ -56,7 +56,7 @@ export const getrawchangeaddress = nodeMethod({
   run: async (env, type) => orFail(await env.ctx.node().call('walletNewChangeAddress', walletName(env), type)),
 });
 
-export const getbalance = nodeMethod({
+const getbalance = nodeMethod({
   name: 'getbalance',
   category: 'wallet',
   help: 'Returns the balance that the wallet can spend: confirmed coins and own unconfirmed change.',
@@ -82,7 +82,7 @@ export const getbalance = nodeMethod({
     }),
 });
 
-export const getbalances = nodeMethod({
+const getbalances = nodeMethod({
   name: 'getbalances',
   category: 'wallet',
   help: 'Returns all balances of the wallet, coins.',
@@ -106,7 +106,7 @@ export const getbalances = nodeMethod({
     }),
 });
 
-export const setlabel = nodeMethod({
+const setlabel = nodeMethod({
   name: 'setlabel',
   category: 'wallet',
   help: 'Sets the label of an address, which need not belong to the wallet.',
@@ -122,7 +122,7 @@ export const setlabel = nodeMethod({
   },
 });
 
-export const listlabels = nodeMethod({
+const listlabels = nodeMethod({
   name: 'listlabels',
   category: 'wallet',
   help: 'Returns the labels in use, in alphabetical order.',
@@ -148,7 +148,7 @@ export const listlabels = nodeMethod({
     }),
 });
 
-export const getaddressesbylabel = nodeMethod({
+const getaddressesbylabel = nodeMethod({
   name: 'getaddressesbylabel',
   category: 'wallet',
   help: 'Returns the addresses with a label.',
@@ -164,7 +164,7 @@ export const getaddressesbylabel = nodeMethod({
     }),
 });
 
-export const keypoolrefill = nodeMethod({
+const keypoolrefill = nodeMethod({
   name: 'keypoolrefill',
   category: 'wallet',
   help: 'Fills the keypool: derives addresses in advance, and returns when all of them are stored.',
@@ -187,7 +187,7 @@ export const keypoolrefill = nodeMethod({
   },
 });
 
-export const listwallets = nodeMethod({
+const listwallets = nodeMethod({
   name: 'listwallets',
   category: 'wallet',
   help: 'Returns the names of the loaded wallets.',
@@ -197,7 +197,7 @@ export const listwallets = nodeMethod({
   run: (env) => visibleWallets(env).map(({ name }) => name),
 });
 
-export const getwalletinfo = nodeMethod({
+const getwalletinfo = nodeMethod({
   name: 'getwalletinfo',
   category: 'wallet',
   help: 'Returns the state of the wallet.',
@@ -252,3 +252,16 @@ export function scriptsOf(addresses: readonly string[], params: Pick<NetworkPara
   }
   return scripts;
 }
+
+export const walletMethods: readonly RpcMethod[] = [
+  getnewaddress,
+  getrawchangeaddress,
+  getbalance,
+  getbalances,
+  setlabel,
+  listlabels,
+  getaddressesbylabel,
+  keypoolrefill,
+  listwallets,
+  getwalletinfo,
+];

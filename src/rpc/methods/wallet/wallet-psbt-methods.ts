@@ -8,7 +8,7 @@ import { SigningData } from '../../../wallet/keys/signing-data.ts';
 import { walletName } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, type RpcObject, type RpcValue } from '../../engine/json.ts';
-import { LongText, nodeMethod } from '../../engine/method.ts';
+import { LongText, nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { array, flagParam, integerParam, largeInteger, optional, options, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { hexStr, type Schema, str } from '../../engine/schema.ts';
@@ -46,7 +46,7 @@ function hashTypeOf(name: string | null): number | null {
   return sighashFromName(name) ?? rpcFail('invalidParameter', `'${name}' is not a valid sighash parameter.`);
 }
 
-export const fundrawtransaction = nodeMethod({
+const fundrawtransaction = nodeMethod({
   name: 'fundrawtransaction',
   category: 'rawtransactions',
   help: 'Adds inputs of the wallet and a change output to a transaction, so that it covers its outputs and the fee. The new inputs are not signed.',
@@ -88,7 +88,7 @@ export const fundrawtransaction = nodeMethod({
   },
 });
 
-export const walletcreatefundedpsbt = nodeMethod({
+const walletcreatefundedpsbt = nodeMethod({
   name: 'walletcreatefundedpsbt',
   category: 'wallet',
   help: 'Returns a PSBT for the given outputs, to which the wallet adds inputs and change. It is not signed.',
@@ -136,7 +136,7 @@ export const walletcreatefundedpsbt = nodeMethod({
   },
 });
 
-export const walletprocesspsbt = nodeMethod({
+const walletprocesspsbt = nodeMethod({
   name: 'walletprocesspsbt',
   category: 'wallet',
   help: 'Adds to a PSBT the outputs, scripts and keys that the wallet knows, and signs its inputs.',
@@ -160,7 +160,7 @@ export const walletprocesspsbt = nodeMethod({
   },
 });
 
-export const signrawtransactionwithwallet = nodeMethod({
+const signrawtransactionwithwallet = nodeMethod({
   name: 'signrawtransactionwithwallet',
   category: 'wallet',
   help: 'Signs the inputs of a transaction with the keys of the wallet. An encrypted wallet must be unlocked.',
@@ -194,7 +194,7 @@ export const signrawtransactionwithwallet = nodeMethod({
   },
 });
 
-export const signmessage = nodeMethod({
+const signmessage = nodeMethod({
   name: 'signmessage',
   category: 'wallet',
   help: 'Signs a message with the key of an address. An encrypted wallet must be unlocked.',
@@ -214,3 +214,11 @@ export const signmessage = nodeMethod({
     return orFail(await env.ctx.node().call('walletSignMessage', name, parsed.script, solutions[0]!, message));
   },
 });
+
+export const walletPsbtMethods: readonly RpcMethod[] = [
+  fundrawtransaction,
+  walletcreatefundedpsbt,
+  walletprocesspsbt,
+  signrawtransactionwithwallet,
+  signmessage,
+];

@@ -5,7 +5,7 @@ import { ORDINARY_SPEND, type SpendRequest } from '../../../wallet/spend/spend-r
 import { avoidReuseOf, walletName, walletOf } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, NumberText, type RpcObject, type RpcValue } from '../../engine/json.ts';
-import { LongText, type MainThreadEnv, nodeMethod } from '../../engine/method.ts';
+import { LongText, type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import {
   any,
   array,
@@ -71,7 +71,7 @@ const commentParam = optional(
   '',
 );
 
-export const sendtoaddress = nodeMethod({
+const sendtoaddress = nodeMethod({
   name: 'sendtoaddress',
   category: 'wallet',
   help: 'Sends coins to an address. With a request_id the call can be repeated safely.',
@@ -131,7 +131,7 @@ export const sendtoaddress = nodeMethod({
   },
 });
 
-export const sendmany = nodeMethod({
+const sendmany = nodeMethod({
   name: 'sendmany',
   category: 'wallet',
   help: 'Sends coins to several addresses in one transaction. With a request_id the call can be repeated safely.',
@@ -191,7 +191,7 @@ async function sendMoney(
   return { txid, ...(feeReason !== null && { fee_reason: feeReason }) };
 }
 
-export const send = nodeMethod({
+const send = nodeMethod({
   name: 'send',
   category: 'wallet',
   help: 'Sends coins to one or more outputs, or returns the transaction as a PSBT. With a request_id the call can be repeated safely.',
@@ -272,7 +272,7 @@ function sentView({ psbt, txid, raw, complete }: FinishedView) {
   };
 }
 
-export const sendall = nodeMethod({
+const sendall = nodeMethod({
   name: 'sendall',
   category: 'wallet',
   help: 'Sends all coins of the wallet, or all of the given inputs, without change.',
@@ -341,7 +341,7 @@ const bumpParams = (members: Readonly<Record<string, Schema>>) =>
 
 const BUMP_EXAMPLES = [example([EXAMPLE.txid]), example([EXAMPLE.txid, { fee_rate: 20 }])];
 
-export const bumpfee = nodeMethod({
+const bumpfee = nodeMethod({
   name: 'bumpfee',
   category: 'wallet',
   help: 'Replaces an unconfirmed transaction of the wallet by one with a higher fee, and sends it.',
@@ -352,7 +352,7 @@ export const bumpfee = nodeMethod({
   run: (env, txid, given) => bump(env, txid, given, false),
 });
 
-export const psbtbumpfee = nodeMethod({
+const psbtbumpfee = nodeMethod({
   name: 'psbtbumpfee',
   category: 'wallet',
   help: 'Returns a PSBT that replaces an unconfirmed transaction of the wallet by one with a higher fee.',
@@ -396,3 +396,5 @@ async function bump(env: MainThreadEnv, txid: Txid, given: RpcObject, asPsbt: bo
     errors: [],
   };
 }
+
+export const walletSendMethods: readonly RpcMethod[] = [sendtoaddress, sendmany, send, sendall, bumpfee, psbtbumpfee];
