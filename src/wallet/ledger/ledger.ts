@@ -8,6 +8,8 @@ import { TxStateCode } from '../store/wallet-schema.ts';
 import type { WalletStore } from '../store/wallet-store.ts';
 import type { WalletTxRecord } from '../store/wallet-tx-reads.ts';
 import type { TxBlock } from '../store/wallet-tx-store.ts';
+import { isDecided, stateCodeOf, type TxLocation } from './tx-location.ts';
+import { inactiveDescendants, isEquivalentTo } from './tx-relations.ts';
 
 /** The part of a wallet's scripts that the ledger needs. */
 export interface ScriptOwner {
@@ -15,12 +17,6 @@ export interface ScriptOwner {
   /** Notes a payment to a script of the wallet, which may derive more scripts. */
   markPaid(script: Uint8Array): void;
 }
-
-/** Where a transaction was seen. */
-export type TxLocation =
-  | { readonly in: 'block'; readonly block: TxBlock }
-  | { readonly in: 'mempool' }
-  | { readonly in: 'nothing'; readonly abandoned?: boolean };
 
 export interface LedgerDeps {
   readonly store: WalletStore;
@@ -104,7 +100,7 @@ export class Ledger {
     const { txs } = this.#store;
     const known = txs.byTxid(parsed.txid);
     // A transaction that was created a second time keeps its state.
-    if (known && state.in === 'nothing' && isSettled(known)) return known.id;
+    if (known && state.in === 'nothing' && isDecided(known)) return known.id;
     const coinbase = isCoinbase(parsed.tx);
     let id: number;
     if (known) {
@@ -198,7 +194,7 @@ export class Ledger {
     if (!known || known.state === TxStateCode.CONFIRMED || known.state === TxStateCode.CONFLICTED) return null;
     if (known.state === TxStateCode.MEMPOOL) return null;
     const abandoned: Uint8Array[] = [];
-    for (const id of yield* this.#inactiveDescendants(known.id)) {
+    for (const id of yield* inactiveDescendants(txs, known.id)) {
       // A block or the mempool may have the transaction by now.
       const record = txs.findById(id);
       if (record?.state !== TxStateCode.INACTIVE) continue;
@@ -208,32 +204,6 @@ export class Ledger {
       yield;
     }
     return abandoned.reverse();
-  }
-
-  /** Returns a transaction and the descendants that are inactive as well, each after its own descendants. */
-  *#inactiveDescendants(first: number): Steps<number[]> {
-    const { txs } = this.#store;
-    const found: number[] = [];
-    const done = new Set<number>();
-    const todo = [{ id: first, expanded: false }];
-    for (let next = todo.pop(); next; next = todo.pop()) {
-      const { id, expanded } = next;
-      if (expanded) {
-        found.push(id);
-        continue;
-      }
-      if (done.has(id)) continue;
-      done.add(id);
-      yield;
-      const record = txs.findById(id);
-      if (record?.state !== TxStateCode.INACTIVE) continue;
-      todo.push({ id, expanded: true });
-      const { outputs } = parseTransaction(txs.raw(id)).tx;
-      for (let vout = 0; vout < outputs.length; vout++)
-        for (const spender of txs.spenders({ txid: record.txid as Txid, vout }))
-          todo.push({ id: spender, expanded: false });
-    }
-    return found;
   }
 
   /** Adds the outputs of a wallet transaction that pay the wallet, also those of scripts imported since. */
@@ -291,7 +261,7 @@ export class Ledger {
     const receivedAt = unixSeconds(this.#clock);
     const block = state.in === 'block' ? state.block : null;
     const time = this.#timeOf(block, receivedAt, old);
-    const fresh = { txid, wtxid, raw, state: codeOf(state), block, receivedAt, time, coinbase };
+    const fresh = { txid, wtxid, raw, state: stateCodeOf(state), block, receivedAt, time, coinbase };
     const id = txs.insertTransaction(fresh);
     let debit = 0;
     if (!coinbase) {
@@ -313,7 +283,7 @@ export class Ledger {
   #move(known: WalletTxRecord, parsed: ParsedTransaction, state: TxLocation): void {
     const { txs } = this.#store;
     if (!equalBytes(known.wtxid, parsed.wtxid)) this.#variant(known, parsed, state);
-    const code = codeOf(state);
+    const code = stateCodeOf(state);
     if (state.in === 'block') txs.setState(known.id, code, state.block);
     else if (known.state !== code) txs.setState(known.id, code, null);
   }
@@ -367,7 +337,7 @@ export class Ledger {
   /** A payment with the same inputs and outputs keeps the comments of the first one. */
   #copyDetails(first: number, tx: Transaction, id: number): void {
     const { txs } = this.#store;
-    if (isEquivalent(parseTransaction(txs.raw(first)).tx, tx)) txs.copyDetails(first, id);
+    if (isEquivalentTo(parseTransaction(txs.raw(first)).tx, tx)) txs.copyDetails(first, id);
   }
 
   /** Core's ComputeTimeSmart: the time of the block, within the order in which the wallet saw its transactions. */
@@ -377,42 +347,4 @@ export class Ledger {
     const latest = this.#store.txs.latestTime(receivedAt + TIME_TOLERANCE_S) ?? 0;
     return Math.max(latest, Math.min(block.time, Math.max(receivedAt, latest)));
   }
-}
-
-/** Returns where the wallet has seen one of its transactions. */
-export function locationOf({ state, height, blockHash, blockIndex, blockTime }: WalletTxRecord): TxLocation {
-  return state === TxStateCode.CONFIRMED
-    ? { in: 'block', block: { height: height!, hash: blockHash!, index: blockIndex!, time: blockTime! } }
-    : { in: 'nothing', abandoned: state === TxStateCode.ABANDONED };
-}
-
-function codeOf(state: TxLocation): number {
-  if (state.in === 'block') return TxStateCode.CONFIRMED;
-  if (state.in === 'mempool') return TxStateCode.MEMPOOL;
-  return state.abandoned ? TxStateCode.ABANDONED : TxStateCode.INACTIVE;
-}
-
-/** Whether a block or the mempool has decided the state. */
-function isSettled({ state }: WalletTxRecord): boolean {
-  return state === TxStateCode.CONFIRMED || state === TxStateCode.CONFLICTED || state === TxStateCode.MEMPOOL;
-}
-
-/** Whether two transactions differ in their signatures alone. */
-function isEquivalent(a: Transaction, b: Transaction): boolean {
-  return (
-    a.version === b.version &&
-    a.locktime === b.locktime &&
-    a.inputs.length === b.inputs.length &&
-    a.outputs.length === b.outputs.length &&
-    a.inputs.every(
-      ({ prevout, sequence }, i) =>
-        sequence === b.inputs[i]!.sequence &&
-        prevout.vout === b.inputs[i]!.prevout.vout &&
-        equalBytes(prevout.txid, b.inputs[i]!.prevout.txid),
-    ) &&
-    a.outputs.every(
-      ({ value, scriptPubKey }, i) =>
-        value === b.outputs[i]!.value && equalBytes(scriptPubKey, b.outputs[i]!.scriptPubKey),
-    )
-  );
 }

@@ -2,7 +2,8 @@ import { type ParsedTransaction, parseTransaction } from '../../primitives/block
 import type { Txid } from '../../primitives/hash.ts';
 import { runInSlices, type Steps } from '../../util/slices.ts';
 import type { WalletStore } from '../store/wallet-store.ts';
-import { type Ledger, locationOf, type TxLocation } from './ledger.ts';
+import type { Ledger } from './ledger.ts';
+import { locationOf, type TxLocation } from './tx-location.ts';
 
 /** The rows of a wallet and the ledger that changes them. */
 export interface WalletRows {
