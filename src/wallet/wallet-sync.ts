@@ -3,22 +3,20 @@ import { type ParsedBlock, type ParsedTransaction, parseBlock, parseTransaction 
 import { positionHeight, positionIndex } from '../primitives/coin.ts';
 import type { Txid } from '../primitives/hash.ts';
 import { headerFromBytes } from '../primitives/header.ts';
-import type { Outpoint } from '../primitives/outpoint.ts';
-import type { TxOutput } from '../primitives/transaction.ts';
-import { BlockPruned, type ChainReads } from '../storage/chain-reads.ts';
+import type { ChainReads } from '../storage/chain-reads.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { runInSlices, type Steps } from '../util/slices.ts';
-import { BlockPositions } from './ledger/block-positions.ts';
+import type { BlockPositions } from './ledger/block-positions.ts';
 import { HashFilter } from './ledger/hash-filter.ts';
-import type { Ledger, TxLocation } from './ledger/ledger.ts';
-import { type Heights, scriptHistory, spendsAt } from './script-history.ts';
+import type { Ledger } from './ledger/ledger.ts';
+import type { TxLocation } from './ledger/tx-location.ts';
+import { PositionSearch, type ScanProgress } from './position-search.ts';
+import type { Heights } from './script-history.ts';
 import type { WalletScripts } from './scripts/wallet-scripts.ts';
-import { TxStateCode } from './store/wallet-schema.ts';
 import type { WalletStore } from './store/wallet-store.ts';
 import type { WalletChain, WalletMove } from './wallet-chain.ts';
+import { runInWrites } from './write-slices.ts';
 
-/** Time limit of one slice of catching up, milliseconds; one step may exceed it. */
-const SLICE_MS = 6;
 /** Twice the tolerance for block times, seconds. */
 const BIRTH_WINDOW_S = 2 * 7200;
 
@@ -30,15 +28,13 @@ export interface WalletSyncDeps {
   readonly signal: AbortSignal;
 }
 
-/** Called with the share of a scan that is done, 0 to 1. */
-export type ScanProgress = (share: number) => void;
-
 /**
  * Keeps a wallet in step with the chain and the mempool: block by block while it is at the tip, otherwise through the
  * address index, which lists the transactions of each script. Without that index, all blocks in between are read.
  */
 export class WalletSync {
   readonly #deps: WalletSyncDeps;
+  readonly #search: PositionSearch;
   /** Filter over the txids of the wallet's transactions and of the transactions that they spend. */
   readonly #watched = new HashFilter();
   #live = false;
@@ -46,6 +42,7 @@ export class WalletSync {
 
   constructor(deps: WalletSyncDeps) {
     this.#deps = deps;
+    this.#search = new PositionSearch(deps);
   }
 
   /** Fills the filter from a file that is being opened. */
@@ -150,7 +147,8 @@ export class WalletSync {
 
   /** Adds outputs of known transactions that pay scripts added since. */
   async refreshOwnOutputs(): Promise<void> {
-    await this.#inSlices(null, this.#deps.signal, this.#gained());
+    const { store, signal } = this.#deps;
+    await runInWrites({ store, reads: null, signal }, this.#gained());
   }
 
   async #catchUp(): Promise<void> {
@@ -202,7 +200,7 @@ export class WalletSync {
         store.setMeta('disconnecting', above);
         if (fork) store.setCursor(fork);
       });
-      await this.#inSlices(null, signal, ledger.disconnectSteps(above));
+      await runInWrites({ store, reads: null, signal }, ledger.disconnectSteps(above));
       store.writeRelaxed(() => store.setMeta('disconnecting', null));
       // A chain that knows no block of the wallet is scanned from its first block.
       if (fork === null) return -1;
@@ -238,11 +236,12 @@ export class WalletSync {
     signal: AbortSignal,
     progress: ScanProgress = () => {},
   ): Promise<void> {
-    const reads = this.#deps.chain.reads();
+    const { store, chain } = this.#deps;
+    const reads = chain.reads();
     const indexes = ['positions', 'tx', 'address'] as const;
     if (!reads.snapshot(() => indexes.every((index) => reads.isCovered(index))))
-      return this.#inSlices(reads, signal, this.#scanned(reads, within, progress));
-    const places = await this.#collect(among, within, signal, (share) => progress(share / 2));
+      return runInWrites({ store, reads, signal }, this.#scanned(reads, within, progress));
+    const places = await this.#search.collectPositions(among, within, signal, (share) => progress(share / 2));
     await this.#apply(places, signal, (share) => progress(0.5 + share / 2));
   }
 
@@ -262,116 +261,10 @@ export class WalletSync {
     }
   }
 
-  /**
-   * Collects the positions of all transactions of some scripts, with null of all the wallet's scripts, as far as blocks
-   * are stored; marks paid scripts as used on the way.
-   */
-  async #collect(
-    among: readonly Uint8Array[] | null,
-    heights: Heights,
-    signal: AbortSignal,
-    progress?: ScanProgress,
-  ): Promise<BlockPositions> {
-    const { scripts, chain } = this.#deps;
-    // The transactions of pruned blocks cannot be read.
-    const within = { from: Math.max(heights.from, chain.pruneHeight ?? 0), to: heights.to };
-    const reads = chain.reads();
-    const places = new BlockPositions();
-    const recorded = scripts.startRecording();
-    try {
-      // Read after the recording has begun, so that scripts added between two slices are included.
-      const pending = among ? [...among] : await runInSlices(this.#allScripts(), { signal });
-      await this.#inSlices(reads, signal, this.#touching(reads, pending, recorded, { within, places, progress }));
-    } finally {
-      scripts.stopRecording(recorded);
-    }
-    await this.#inSlices(reads, signal, this.#contradictions(reads, within, places));
-    return places;
-  }
-
-  *#allScripts(): Steps<Uint8Array[]> {
-    const scripts: Uint8Array[] = [];
-    for (const page of this.#deps.store.keys.scriptPages()) {
-      for (const { script } of page) scripts.push(script);
-      yield;
-    }
-    return scripts;
-  }
-
   async #apply(places: BlockPositions, signal: AbortSignal, progress?: ScanProgress): Promise<void> {
-    const reads = this.#deps.chain.reads();
-    await this.#inSlices(reads, signal, this.#applied(reads, places, progress));
-  }
-
-  /**
-   * Runs steps in slices, each slice in one write and one snapshot of the chain. Both may change between two slices.
-   * Rejects when the signal aborts; steps that are left then are not run.
-   */
-  async #inSlices(reads: ChainReads | null, signal: AbortSignal, steps: Steps<void>): Promise<void> {
-    const { store } = this.#deps;
-    const around = (slice: () => void) => store.writeRelaxed(() => (reads ? reads.snapshot(slice) : slice()));
-    await runInSlices(steps, { signal, sliceMs: SLICE_MS, around });
-    signal.throwIfAborted();
-  }
-
-  /** Finds the transactions of pending scripts, and of scripts recorded in between. */
-  *#touching(
-    reads: ChainReads,
-    pending: Uint8Array[],
-    recorded: Uint8Array[],
-    { within, places, progress }: { within: Heights; places: BlockPositions; progress?: ScanProgress | undefined },
-  ): Steps<void> {
-    const { scripts } = this.#deps;
-    for (let done = 0; done < pending.length; ) {
-      const script = pending[done]!;
-      let found = false;
-      for (const page of scriptHistory(reads, script, within)) {
-        found ||= page.length > 0;
-        for (const { position } of page) places.add(position);
-        yield;
-      }
-      if (found) scripts.markPaid(script);
-      for (const added of recorded.splice(0)) pending.push(added);
-      done++;
-      progress?.(done / pending.length);
-      yield;
-    }
-  }
-
-  /** A transaction that conflicts with an unconfirmed one need not touch a script of the wallet. */
-  *#contradictions(reads: ChainReads, within: Heights, places: BlockPositions): Steps<void> {
-    const { txs } = this.#deps.store;
-    for (const { txid } of txs.unconfirmed()) {
-      // It may have been removed or changed state in between.
-      const loose = txs.byTxid(txid);
-      if (!loose || loose.coinbase || loose.state === TxStateCode.ABANDONED) continue;
-      for (const { prevout } of parseTransaction(txs.raw(loose.id)).tx.inputs) {
-        yield;
-        const output = this.#spentElsewhere(reads, prevout);
-        if (!output) continue;
-        for (const page of scriptHistory(reads, output.scriptPubKey, within)) {
-          for (const { position, sent } of page) {
-            if (sent < Number(output.value)) continue;
-            if (spendsAt(reads, position, prevout)) places.add(position);
-            yield;
-          }
-          yield;
-        }
-      }
-    }
-  }
-
-  /** Returns an output of a stored block that is neither the wallet's nor unspent, else null. */
-  #spentElsewhere(reads: ChainReads, outpoint: Outpoint): TxOutput | null {
-    if (this.#deps.store.txs.coin(outpoint) !== null || reads.coins.get(outpoint) !== null) return null;
-    const made = reads.txs.byTxid(outpoint.txid);
-    if (!made) return null;
-    try {
-      return parseTransaction(reads.rawTx(made).raw).tx.outputs[outpoint.vout] ?? null;
-    } catch (error) {
-      if (error instanceof BlockPruned) return null;
-      throw error;
-    }
+    const { store, chain } = this.#deps;
+    const reads = chain.reads();
+    await runInWrites({ store, reads, signal }, this.#applied(reads, places, progress));
   }
 
   *#gained(): Steps<void> {
