@@ -6,7 +6,8 @@ const gzipAsync = promisify(gzip);
 const MIN_BYTES = 1024;
 /** Longer bodies are compressed by another thread, since the main thread must not block for milliseconds. */
 const MAX_INLINE_BYTES = 32 * 1024;
-const COMPRESSIBLE = /^(?:application\/json|text\/)/;
+/** A stream of events has no end to wait for. */
+const COMPRESSIBLE = /^(?:application\/json|text\/(?!event-stream))/;
 
 /** Returns the body of a reply. */
 type MakeBody = (bytes: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;

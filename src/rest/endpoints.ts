@@ -34,6 +34,7 @@ import {
   mempoolTxidsEndpoint,
 } from './mempool-endpoints.ts';
 import { infoEndpoint, listingEndpoint, peersEndpoint } from './node-endpoints.ts';
+import { streamEndpoint } from './stream-endpoint.ts';
 import { ticketEndpoint } from './ticket-endpoint.ts';
 import {
   txEndpoint,
@@ -98,6 +99,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   peersEndpoint,
   listingEndpoint,
   eventsEndpoint,
+  streamEndpoint,
   watchesEndpoint,
   putWatchesEndpoint,
   removeWatchesEndpoint,

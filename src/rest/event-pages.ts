@@ -18,6 +18,8 @@ export interface EventPageRequest {
   readonly wallets: ReadonlySet<string> | null;
   /** Aborts when the client has disconnected. */
   readonly signal: AbortSignal;
+  /** Limit of the page, bytes; the page ends at the item that exceeds it. 4 MiB by default. */
+  readonly maxBytes?: number;
 }
 
 export interface EventPage {
@@ -29,7 +31,6 @@ export interface EventPage {
 
 type Sources = Pick<RestContext, 'events' | 'matcher' | 'log'>;
 
-/** Limit of a page, bytes; a page ends at the item that exceeds it. */
 const MAX_BODY = 4 * 1024 ** 2;
 /** Time limit of one slice, milliseconds; the thread yields between two slices. */
 const SLICE_MS = 1.5;
@@ -49,7 +50,7 @@ export async function readEventPage(
   request: EventPageRequest,
 ): Promise<EventPage> {
   const { events } = sources;
-  const { limit, types } = request;
+  const { limit, types, maxBytes = MAX_BODY } = request;
   const items: string[] = [];
   let end = from;
   let bytes = 0;
@@ -70,7 +71,7 @@ export async function readEventPage(
     const { entries, scanned } = events.after(after, scan, derives ? new Set([...types, ...CAUSES]) : types);
     if (scanned === after) break;
     for (const entry of entries) {
-      const left = { items: limit - items.length, bytes: items.length > 0 ? MAX_BODY - bytes : MAX_BODY };
+      const left = { items: limit - items.length, bytes: items.length > 0 ? maxBytes - bytes : maxBytes };
       if (left.items <= 0 || left.bytes <= 0) return { items, end };
       const behind = entry.seq === end.seq ? end.within : null;
       const read = derives
@@ -84,7 +85,7 @@ export async function readEventPage(
         : { texts: [entry.text], bytes: entry.text.length, within: WHOLE };
       if (read === null) return items.length > 0 ? { items, end } : cannot();
       bytes += read.bytes;
-      if (bytes > MAX_BODY && items.length > 0 && !request.byCursor) return { items, end };
+      if (bytes > maxBytes && items.length > 0 && !request.byCursor) return { items, end };
       for (const text of read.texts) items.push(text);
       end = { seq: entry.seq, within: read.within };
       if (read.within !== WHOLE) return { items, end };
@@ -93,6 +94,36 @@ export async function readEventPage(
     await turn();
   }
   return { items, end };
+}
+
+/** Resolves with the first page that is not empty; with an empty one when `until` aborts or the log closes. */
+export async function nextEventPage(
+  ctx: Sources,
+  empty: EventPage,
+  pageRequest: EventPageRequest,
+  until: AbortSignal,
+): Promise<EventPage> {
+  const { events } = ctx;
+  let page = empty;
+  while (!until.aborted && !events.closed) {
+    page = await readEventPage(ctx, page.end, pageRequest);
+    if (page.items.length > 0) break;
+    if (events.seq <= page.end.seq) await grown(events, until);
+  }
+  return page;
+}
+
+function grown(events: Sources['events'], until: AbortSignal): Promise<void> {
+  if (until.aborted || events.closed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => {
+      end();
+      until.removeEventListener('abort', done);
+      resolve();
+    };
+    const end = events.onGrown(done);
+    until.addEventListener('abort', done, { once: true });
+  });
 }
 
 interface Room {

@@ -5,6 +5,7 @@ import type { Matcher } from '../feed/matcher.ts';
 import type { StoredWatches } from '../feed/stored-watches.ts';
 import type { Principal } from '../http/principal.ts';
 import type { ApiContext } from '../queries/api-context.ts';
+import type { EventWaits } from './event-waits.ts';
 
 /** Dependencies of the REST endpoints. */
 export interface RestContext extends ApiContext {
@@ -13,6 +14,8 @@ export interface RestContext extends ApiContext {
   /** Stored subscriptions of the keys, and the messages that these receive for an event. */
   readonly watches: StoredWatches;
   readonly matcher: Matcher;
+  /** Requests that wait for events. */
+  readonly eventWaits: EventWaits;
   readonly audit: AuditLog;
   /** Issues a ticket for one WebSocket. Throws ApiError if too many are open. */
   issueTicket(principal: Principal): IssuedTicket;

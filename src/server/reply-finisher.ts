@@ -31,6 +31,7 @@ export interface ReplyDependencies {
 }
 
 const LONG_BODY = 64 * 1024;
+const EVENT_STREAM = 'text/event-stream';
 
 /** Turns the outcome of a request into the reply that is sent: headers, 304, compression, pace, metrics and audit log. */
 export class ReplyFinisher {
@@ -95,7 +96,7 @@ export class ReplyFinisher {
       this.#drop(response);
       return new Response(null, { status: 304, headers });
     }
-    this.#record(visit, response.status);
+    this.#record(visit, response.status, type === EVENT_STREAM && request.method !== 'HEAD');
     if (request.method === 'HEAD') this.#drop(response);
     return compressed(request, response, type, (bytes) =>
       replies.body(bytes, { owner: visitOwner(visit), signal: request.signal }),
@@ -126,16 +127,17 @@ export class ReplyFinisher {
 
   /** An unsent body no longer counts. */
   #drop(response: Response): void {
-    if (this.#deps.replies.unsent > 0) void response.body?.cancel();
+    const isStream = response.headers.get('content-type') === EVENT_STREAM;
+    if (isStream || this.#deps.replies.unsent > 0) void response.body?.cancel();
   }
 
-  #record(visit: Visit, status: number): void {
+  #record(visit: Visit, status: number, isStream = false): void {
     if (visit.isRehearsal) return;
     const { request, entry, startedAt, visitor, principal } = visit;
     if (visitor) {
       if (principal !== ANONYMOUS) visitor.keyed = true;
-      // A WebSocket remains a running request of its connection.
-      if (status !== 101) ended(visitor);
+      // A WebSocket or a stream of events remains a running request of its connection.
+      if (status !== 101 && !isStream) ended(visitor);
     }
     if (visit.route?.access === 'admin') recordAdminRequest(this.#deps, visit, status);
     const route = visit.isSocket ? SOCKET_PATH : (entry?.template ?? 'unmatched');

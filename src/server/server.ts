@@ -20,6 +20,7 @@ import type { ReadSources } from '../queries/read-settings.ts';
 import { isSyncedAt } from '../queries/synced.ts';
 import { readTipView, type TipView } from '../queries/tip-view.ts';
 import { WalletReaders } from '../queries/wallet-readers.ts';
+import { EventWaits } from '../rest/event-waits.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import type { IndexSwitches } from '../storage/index-store.ts';
 import { type Clock, hostClock, systemClock, unixSeconds } from '../util/clock.ts';
@@ -223,6 +224,7 @@ export class ApiServer {
       follow: ({ principal, ip }, scope) => this.auth.followers.follow(principal, ip, scope),
       keys: () => this.auth.keys,
       keysChanged: () => this.auth.keysChanged(),
+      eventWaits: new EventWaits(),
       issueTicket: (principal) => this.auth.issueTicket(principal),
       rpcProbe: null,
       stopping: this.#stopping.signal,

@@ -224,6 +224,17 @@ describeWithVectors('replies fit the OpenAPI document', () => {
     expect(await ask('POST', '/wallet/none', { jsonrpc: '2.0', id: 1, method: 'getbalance' })).toBe(200);
   });
 
+  test('GET /api/stream, whose reply has no end', async () => {
+    api ??= await OpenApi.of(it.url);
+    const reply = await fetch(`${it.url}/api/stream?after=0`, { headers: { authorization: `Bearer ${API_KEY}` } });
+    const reader = reply.body!.getReader();
+    const { value } = await reader.read();
+    await reader.cancel();
+    const { status, headers } = reply;
+    expect(await api.problems('GET', '/api/stream', new Response(value, { status, headers }))).toEqual([]);
+    asked.add(api.routeOf('GET', '/api/stream'));
+  });
+
   test('errors', async () => {
     expect(await ask('GET', '/api/block/xyz')).toBe(400);
     expect(await ask('GET', '/api/block-by-height/x')).toBe(400);
