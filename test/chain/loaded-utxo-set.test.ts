@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashFromHex } from '../../src/primitives/hash.ts';
 import { loadUtxoSet } from '../../src/queries/utxo-load.ts';
@@ -8,6 +8,7 @@ import { TestNode } from '../lib/chain-fixture.ts';
 import { differences, ModelChain } from '../lib/chain-state.ts';
 import { buildIndexes, loadInto, setAt, setChain } from '../lib/loaded-set.ts';
 import { cleanUpAfterTests, poll, tempDir } from '../lib/node-process.ts';
+import { loadSteps } from './set-loader.ts';
 
 cleanUpAfterTests();
 
@@ -176,31 +177,44 @@ test('a file that does not follow the format or has another hash is rejected', a
   expect(await reject(set.hex)).toBe("Can't activate a snapshot-based chainstate more than once");
 });
 
-test('a load and its validation that are killed at any moment are completed by the next start', async () => {
-  const dir = tempDir();
+test('a load and its validation that end at any moment are completed by the next start', async () => {
   const path = join(tempDir(), 'utxo.dat');
-  const killed: string[] = [];
-  for (let lines = 1; ; lines += lines < 6 ? 1 : 15) {
-    const child = Bun.spawn([process.execPath, join(import.meta.dir, 'set-loader.ts'), dir, path], {
-      stdout: 'pipe',
-      stderr: 'pipe',
-    });
-    let seen = 0;
-    let last = '';
-    for await (const chunk of child.stdout) {
-      const steps = new TextDecoder().decode(chunk).trim().split('\n');
-      seen += steps.length;
-      last = steps.at(-1)!;
-      if (seen >= lines) child.kill('SIGKILL');
-    }
-    await child.exited;
-    if (child.signalCode === null) {
-      expect([child.exitCode, await new Response(child.stderr).text()]).toEqual([0, '']);
+  const ends: string[] = [];
+  let dir = tempDir();
+  for (let steps = 1; ; steps += steps < 6 ? 1 : 15) {
+    let close = async () => {};
+    let last: string | null = null;
+    let taken = 0;
+    for await (const step of loadSteps(dir, path, (closing) => void (close = closing))) {
+      // Lets what the step began go on.
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      if (++taken < steps) continue;
+      last = step;
       break;
     }
-    killed.push(last);
+    if (last === null) break;
+    ends.push(last);
+    // The files as they are now: those that a process leaves which ends without any notice to it.
+    const copy = tempDir();
+    cpSync(dir, copy, { recursive: true });
+    await close();
+    rmSync(dir, { recursive: true });
+    dir = copy;
   }
-  expect(new Set(killed).size).toBeGreaterThan(5);
+  expect(new Set(ends).size).toBeGreaterThan(5);
+  await using node = new TestNode({ params: set.params, from: dir });
+  expectWhole(node);
+});
+
+test.each([3, 70])('a load that is killed after step %d is completed by the next start', async (steps) => {
+  const dir = tempDir();
+  const path = join(tempDir(), 'utxo.dat');
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'set-loader.ts'), dir, path, String(steps)], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  await child.exited;
+  expect(child.signalCode).toBe('SIGKILL');
+  for await (const _ of loadSteps(dir, path));
   await using node = new TestNode({ params: set.params, from: dir });
   expectWhole(node);
 });

@@ -4,33 +4,45 @@ import { inlineVerifier, silentLog } from '../lib/chain-fixture.ts';
 import { loadInto, setAt, setChain } from '../lib/loaded-set.ts';
 
 /**
- * Loads a UTXO set into the chain in the folder of the first argument, unless it holds one, and submits all blocks, with a
- * line of output after each step. The second argument is the path of the file.
+ * Loads a UTXO set into the chain in a folder, unless it holds one, and submits all blocks, step by step. The chain stays
+ * open where the steps are not taken to the end; `onOpen` receives the function that closes it.
  */
-const [dir, path] = process.argv.slice(2);
-const set = setAt(setChain(), 112);
-const blocks = setChain().blocks;
-const chain = new Chain(
-  { dir: dir!, params: set.params, coinsCacheBytes: 64 * 1024 * 1024, databaseCacheMiB: 16 },
-  { verifier: inlineVerifier, clock: hostClock, log: silentLog },
-);
-const step = async (name: string) => {
-  process.stdout.write(`${name}\n`);
-  // Lets the reader of the output end this process.
-  await new Promise((resolve) => setTimeout(resolve, 2));
-};
-await step('open');
-await chain.acceptHeaders(blocks.slice(1).map(({ header }) => header));
-await step('headers');
-if (chain.tip.height === 0) await loadInto({ chain, dir: dir! }, set, path!);
-await step('loaded');
-for (const block of blocks.slice(113)) {
-  await chain.submitBlock(block.raw);
-  await step(`above ${block.height}`);
+export async function* loadSteps(
+  dir: string,
+  path: string,
+  onOpen: (close: () => Promise<void>) => void = () => {},
+): AsyncGenerator<string> {
+  const set = setAt(setChain(), 112);
+  const { blocks } = setChain();
+  const chain = new Chain(
+    { dir, params: set.params, coinsCacheBytes: 64 * 1024 * 1024, databaseCacheMiB: 16 },
+    { verifier: inlineVerifier, clock: hostClock, log: silentLog },
+  );
+  onOpen(() => chain.close());
+  yield 'open';
+  await chain.acceptHeaders(blocks.slice(1).map(({ header }) => header));
+  yield 'headers';
+  if (chain.tip.height === 0) await loadInto({ chain, dir }, set, path);
+  yield 'loaded';
+  for (const block of blocks.slice(113)) {
+    await chain.submitBlock(block.raw);
+    yield `above ${block.height}`;
+  }
+  for (const block of blocks.slice(1, 113)) {
+    await chain.acceptBlock(block.raw);
+    yield `below ${block.height}`;
+  }
+  while (chain.background !== null) {
+    // The validation goes on in between.
+    await new Promise(setImmediate);
+    yield 'validating';
+  }
+  await chain.close();
 }
-for (const block of blocks.slice(1, 113)) {
-  await chain.acceptBlock(block.raw);
-  await step(`below ${block.height}`);
+
+/** Takes the steps up to the number of the third argument, and ends the process there without any notice to it. */
+if (import.meta.main) {
+  const [dir, path, count] = process.argv.slice(2);
+  let steps = 0;
+  for await (const _ of loadSteps(dir!, path!)) if (++steps === Number(count)) process.kill(process.pid, 'SIGKILL');
 }
-while (chain.background !== null) await step('validating');
-await chain.close();

@@ -18,6 +18,7 @@ import { makeOldDatabase, withOldTables } from '../lib/old-chain-database.ts';
 import { liveState } from '../lib/run-chain.ts';
 import { spend, sweep } from '../lib/tx-builder.ts';
 import { extractUpgradeFixture } from '../lib/upgrade-fixtures.ts';
+import { openChain } from './open-chain.ts';
 
 cleanUpAfterTests();
 
@@ -70,7 +71,9 @@ function otherRows(from: string): Record<string, unknown[]> {
 
 const filesOf = (from: string) =>
   ['blocks', 'filters'].flatMap((folder) =>
-    readdirSync(join(from, folder)).map((name) => `${name} ${Bun.hash(readFileSync(join(from, folder, name)))}`),
+    readdirSync(join(from, folder))
+      .sort()
+      .map((name) => `${name} ${Bun.hash(readFileSync(join(from, folder, name)))}`),
   );
 
 const schemaOf = (from: string) => {
@@ -129,6 +132,7 @@ describe('a chain of schema version 1', () => {
 });
 
 const ROWS = 20_000;
+const MOMENTS = 10;
 
 /** A database of schema version 1 with so many rows that a conversion can be interrupted; they are of no chain. */
 function largeOldDirectory(): string {
@@ -166,16 +170,25 @@ function stateOf(from: string): { state: string[]; files: string[] } {
   }
 }
 
-/** Runs a conversion in a process of its own, which ends itself at a step. Returns the number of steps if it did not. */
-async function convertUntil(chainDir: string, step: number): Promise<number | null> {
-  const script = join(import.meta.dir, 'open-chain.ts');
-  const child = Bun.spawn([process.execPath, script, chainDir, IDENTITY.genesisHash, String(step)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+/**
+ * Converts the chain in a folder below `datadir`, and calls `check` at each of the steps with a copy of the directory: the
+ * files that a process leaves which ends there without any notice to it. Returns the number of steps.
+ */
+function convertWithCopies(
+  datadir: string,
+  folder: string,
+  { isChosen, check }: { isChosen: (step: number) => boolean; check: (copy: string, step: number) => void },
+): number {
+  return openChain(join(datadir, folder), IDENTITY.genesisHash, (step) => {
+    if (!isChosen(step)) return;
+    const copy = mkdtempSync(join(dir, 'copy-'));
+    cpSync(datadir, copy, { recursive: true });
+    check(join(copy, folder), step);
+    rmSync(copy, { recursive: true });
   });
-  const output = await new Response(child.stdout).text();
-  await child.exited;
-  return child.signalCode === 'SIGKILL' ? null : Number(output);
 }
+
+const convert = (chainDir: string) => openChain(chainDir, IDENTITY.genesisHash, () => {});
 
 /** Steps that are spread over all of them, with the first and the last ones among them. */
 function momentsOf(steps: number, count: number): number[] {
@@ -183,11 +196,11 @@ function momentsOf(steps: number, count: number): number[] {
   return [...new Set(all)];
 }
 
-test('a conversion that is killed at twenty moments is done again by the next start', async () => {
+test('a conversion that ends at ten moments is done again by the next start', () => {
   const large = largeOldDirectory();
   const pristine = join(dir, 'pristine');
   cpSync(large, pristine, { recursive: true });
-  const steps = (await convertUntil(pristine, -1))!;
+  const steps = convert(pristine);
   const expected = stateOf(pristine);
   expect(expected.state.length).toBeGreaterThan(ROWS * 3.9);
   expect(expected.files).toEqual(
@@ -195,13 +208,10 @@ test('a conversion that is killed at twenty moments is done again by the next st
       .map((family, i) => runFileName(i + 1, family))
       .sort(),
   );
-  const moments = momentsOf(steps, 20);
-  expect(moments).toHaveLength(20);
+  const moments = momentsOf(steps, MOMENTS);
+  expect(moments).toHaveLength(MOMENTS);
   const versions = new Map<unknown, number>();
-  for (const moment of moments) {
-    const at = join(dir, 'killed');
-    cpSync(large, at, { recursive: true });
-    expect(await convertUntil(at, moment)).toBeNull();
+  const check = (at: string, moment: number) => {
     const { version } = schemaOf(at);
     versions.set(version, (versions.get(version) ?? 0) + 1);
     if (version === 1) {
@@ -214,32 +224,58 @@ test('a conversion that is killed at twenty moments is done again by the next st
     expect([moment, found.files]).toEqual([moment, expected.files]);
     expect(Bun.deepEquals(found.state, expected.state)).toBe(true);
     expect(readdirSync(at).filter((name) => name.includes('converting'))).toEqual([]);
-    rmSync(at, { recursive: true });
-  }
+  };
+  convertWithCopies(large, '.', { isChosen: (step) => moments.includes(step), check });
   // Only the last step comes after the new database has its name.
   expect(versions).toEqual(
     new Map([
-      [1, 19],
+      [1, MOMENTS - 1],
       [3, 1],
     ]),
   );
 }, 400_000);
 
+test('a conversion that is killed leaves the same files as a copy', async () => {
+  const large = largeOldDirectory();
+  const pristine = join(dir, 'pristine');
+  cpSync(large, pristine, { recursive: true });
+  const middle = Math.floor(convert(pristine) / 2);
+  let copied: string[] = [];
+  const namesOf = (at: string) => readdirSync(at, { recursive: true }).map(String).sort();
+  const other = join(dir, 'other');
+  cpSync(large, other, { recursive: true });
+  convertWithCopies(other, '.', {
+    isChosen: (step) => step === middle,
+    check: (copy) => void (copied = namesOf(copy)),
+  });
+  const script = join(import.meta.dir, 'open-chain.ts');
+  const child = Bun.spawn([process.execPath, script, large, IDENTITY.genesisHash, String(middle)], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  await child.exited;
+  expect(child.signalCode).toBe('SIGKILL');
+  expect(namesOf(large)).toEqual(copied);
+  expect(stateOf(large)).toEqual(stateOf(pristine));
+});
+
 test.each(['9679492-killed', 'aac1387-stopped', '417c60a-killed'])(
-  'the chain of %s has the same state, whichever step of its conversion is killed',
-  async (fixture) => {
-    const expected = join(extractUpgradeFixture(fixture), 'regtest/chain');
-    const steps = (await convertUntil(expected, -1))!;
-    expect(steps).toBeGreaterThan(10);
-    for (let step = 1; step <= steps; step += 2) {
-      const killed = join(extractUpgradeFixture(fixture), 'regtest/chain');
-      expect(await convertUntil(killed, step)).toBeNull();
-      expect(await convertUntil(killed, -1)).toBeGreaterThan(1);
-      expect([step, differences(dumpState(killed), dumpState(expected))]).toEqual([step, []]);
-      expect(otherRows(killed)).toEqual(otherRows(expected));
-      expect(filesOf(killed)).toEqual(filesOf(expected));
-      rmSync(killed, { recursive: true });
-    }
+  'the chain of %s has the same state, whichever step of its conversion is the last one',
+  (fixture) => {
+    const folder = 'regtest/chain';
+    const expected = join(extractUpgradeFixture(fixture), folder);
+    expect(convert(expected)).toBeGreaterThan(10);
+    const state = dumpState(expected);
+    const rows = otherRows(expected);
+    const files = filesOf(expected);
+    convertWithCopies(extractUpgradeFixture(fixture), folder, {
+      isChosen: (step) => step % 2 === 1,
+      check: (copy, step) => {
+        expect(convert(copy)).toBeGreaterThan(1);
+        expect([step, differences(dumpState(copy), state)]).toEqual([step, []]);
+        expect(otherRows(copy)).toEqual(rows);
+        expect(filesOf(copy)).toEqual(files);
+      },
+    });
   },
   400_000,
 );
