@@ -2,22 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashToHex } from '../../src/primitives/hash.ts';
-import { type BlockOptions, RegtestChain, type TestBlock } from '../lib/chain-builder.ts';
+import { FAULTS, goodChain, MAGIC, record } from '../lib/block-faults.ts';
 import type { Info } from '../lib/node-client.ts';
 import { cleanUpAfterTests, NodeProcess, runProgram, startNode, tempDir } from '../lib/node-process.ts';
 import { recentChain, tipHash } from '../lib/sample-chains.ts';
-import { spend, sweep, withBadSignature, withInput } from '../lib/tx-builder.ts';
 
 cleanUpAfterTests();
-
-const MAGIC = Uint8Array.of(0xfa, 0xbf, 0xb5, 0xda);
-
-/** A record as it stands in a block file. */
-function record(block: TestBlock, magic = MAGIC): Uint8Array {
-  const size = new Uint8Array(4);
-  new DataView(size.buffer).setUint32(0, block.raw.length, true);
-  return Buffer.concat([magic, size, block.raw]);
-}
 
 function importInto(datadir: string, ...files: string[]) {
   return runProgram(['import', '--network', 'regtest', '--datadir', datadir, '--workers.verify=1', ...files]);
@@ -28,89 +18,48 @@ function complaints(stderr: string): string[] {
   return stderr.split('\n').filter((line) => line.startsWith('obverse:'));
 }
 
-/** Blocks of 2023: in initial sync, blocks are committed together, which is faster. */
-const good = new RegtestChain();
-good.mine(105);
-const spendable = () => sweep(good.coin(1), 'p2wpkh');
-
-const FAULTS: readonly [string, RegExp, (chain: RegtestChain) => BlockOptions][] = [
-  ['a coinbase that takes too much', /^bad-cb-amount$/, () => ({ coinbaseValue: 50_0000_0001n })],
-  [
-    'a wrong merkle root',
-    /^bad-txnmrklroot$/,
-    () => ({ merkleRoot: new Uint8Array(32).fill(7) as BlockOptions['merkleRoot'] & object }),
-  ],
-  ['no work', /^high-hash$/, () => ({ work: false })],
-  ['other bits than due', /^bad-diffbits$/, () => ({ bits: 0x207f_fffe })],
-  ['a time before the median', /^time-too-old$/, (chain) => ({ time: chain.tip.medianTimePast })],
-  ['a time too far ahead', /^time-too-new$/, () => ({ time: Math.floor(Date.now() / 1000) + 3 * 3600 })],
-  ['an old version', /^bad-version/, () => ({ version: 1 })],
-  ['a wrong witness commitment', /^bad-witness-merkle-match$/, () => ({ txs: [spendable()], commitment: 'wrong' })],
-  ['a bad signature', /script-verify-flag-failed/, () => ({ txs: [withBadSignature(spendable())] })],
-  [
-    'a coin that is not there',
-    /^bad-txns-inputs-missingorspent$/,
-    () => {
-      const tx = spendable();
-      return { txs: [withInput(tx, 0, { prevout: { ...tx.inputs[0]!.prevout, vout: 9 } })] };
-    },
-  ],
-  [
-    'a coin spent twice',
-    /^bad-txns-inputs-missingorspent$/,
-    () => ({ txs: [spendable(), sweep(good.coin(1), 'p2tr')] }),
-  ],
-  [
-    'a coinbase spent too early',
-    /^bad-txns-premature-spend-of-coinbase$/,
-    (chain) => ({ txs: [sweep(chain.coin(50), 'p2wpkh')] }),
-  ],
-  [
-    'more paid than there is',
-    /^bad-txns-in-belowout$/,
-    () => ({ txs: [spend(good.coin(1), [{ to: 'p2wpkh', value: 50_0000_0001n }])] }),
-  ],
-  ['a wrong height in the coinbase', /^bad-cb-height$/, () => ({ coinbaseScriptSig: Uint8Array.of(1, 5, 0) })],
-];
-
-/** One of each stage of validation, after which another file is imported. */
-const CONTINUED = new Set(['no work', 'a wrong merkle root', 'a coinbase that takes too much', 'a bad signature']);
+const good = goodChain();
+/** One of each stage of validation: the table of all faults is in test/node/import-faults.test.ts. */
+const STAGES = ['no work', 'a coinbase that takes too much', 'a bad signature'];
 
 describe('an invalid block in a file', () => {
-  test.concurrent.each(FAULTS)('%s', async (name, reason, change) => {
-    const folder = tempDir();
-    const chain = good.fork();
-    const bad = chain.build(change(chain));
-    const file = join(folder, 'blocks.dat');
-    const before = good.bootstrap();
-    writeFileSync(file, before);
-    // Zeros as files have that are made in steps, then the bad block, then one that builds on it.
-    appendFileSync(file, new Uint8Array(1000));
-    appendFileSync(file, record(bad));
-    chain.append(bad);
-    appendFileSync(file, record(chain.mine(1)));
+  test.each(FAULTS.filter(([name]) => STAGES.includes(name)))(
+    '%s ends the program with its place',
+    async (name, reason, change) => {
+      const folder = tempDir();
+      const chain = good.fork();
+      const bad = chain.build(change(chain));
+      const file = join(folder, 'blocks.dat');
+      const before = good.bootstrap();
+      writeFileSync(file, before);
+      // Zeros as files have that are made in steps, then the bad block, then one that builds on it.
+      appendFileSync(file, new Uint8Array(1000));
+      appendFileSync(file, record(bad));
+      chain.append(bad);
+      appendFileSync(file, record(chain.mine(1)));
 
-    const { status, stdout, stderr } = await importInto(folder, file);
-    expect(status).toBe(1);
-    const [line, ...more] = complaints(stderr);
-    expect(more).toEqual([]);
-    const start = `obverse: ${file}, offset ${before.length + 1000}: block ${hashToHex(bad.hash)} refused: `;
-    expect(line).toStartWith(start);
-    expect(line!.slice(start.length)).toMatch(reason);
-    expect(stdout).toEndWith(`tip at height ${good.height}, ${tipHash(good)}\n`);
+      const { status, stdout, stderr } = await importInto(folder, file);
+      expect(status).toBe(1);
+      const [line, ...more] = complaints(stderr);
+      expect(more).toEqual([]);
+      const start = `obverse: ${file}, offset ${before.length + 1000}: block ${hashToHex(bad.hash)} refused: `;
+      expect(line).toStartWith(start);
+      expect(line!.slice(start.length)).toMatch(reason);
+      expect(stdout).toEndWith(`tip at height ${good.height}, ${tipHash(good)}\n`);
 
-    // The valid blocks are kept, and the import of another file continues from there.
-    if (!CONTINUED.has(name)) return;
-    const next = join(folder, 'next.dat');
-    const onwards = good.fork();
-    onwards.mine(2);
-    onwards.writeBootstrap(next, good.height + 1);
-    const after = await importInto(folder, next);
-    expect(after).toMatchObject({
-      status: 0,
-      stdout: `2 blocks connected; tip at height ${good.height + 2}, ${tipHash(onwards)}\n`,
-    });
-  });
+      // The valid blocks are kept, and the import of another file continues from there.
+      if (name !== 'a bad signature') return;
+      const next = join(folder, 'next.dat');
+      const onwards = good.fork();
+      onwards.mine(2);
+      onwards.writeBootstrap(next, good.height + 1);
+      const after = await importInto(folder, next);
+      expect(after).toMatchObject({
+        status: 0,
+        stdout: `2 blocks connected; tip at height ${good.height + 2}, ${tipHash(onwards)}\n`,
+      });
+    },
+  );
 
   test('is reported with its file, among several', async () => {
     const folder = tempDir();
@@ -147,45 +96,26 @@ describe('an invalid block in a file', () => {
 });
 
 describe('unusual files that hold a valid chain', () => {
-  const records = good.blocks.map((block) => record(block));
-  const expected = `tip at height ${good.height}, ${tipHash(good)}\n`;
-  /** The same disorder in every run. */
-  const shuffled = records
-    .map((bytes, i) => ({ bytes, key: (i * 7919) % 104_729 }))
-    .toSorted((a, b) => (a.key % 101) - (b.key % 101))
-    .map(({ bytes }) => bytes);
-  const junk = new Uint8Array(5000).map((_, i) => (i * 31) & 0xff);
-
-  test.concurrent.each<[string, Uint8Array[][]]>([
-    ['blocks backwards', [records.toReversed()]],
-    ['blocks in disorder', [shuffled]],
-    ['blocks twice', [[...records, ...records]]],
-    [
-      'zeros in front, between and behind',
-      [[new Uint8Array(333), ...records.flatMap((bytes) => [bytes, new Uint8Array(77)]), new Uint8Array(100_000)]],
-    ],
-    ['something else between', [records.flatMap((bytes, i) => (i % 10 === 0 ? [junk, bytes] : [bytes]))]],
-    ['a last record that was cut off', [[...records, record(good.fork().mine(1)).subarray(0, 200)]]],
-    ['a last record without its end, of the magic alone', [[...records, MAGIC]]],
-    ['the parent in a later file', [records.slice(50), records.slice(0, 50)]],
-    ['an empty file among them', [records.slice(0, 60), [], records.slice(60)]],
-    ['without the genesis block', [records.slice(1)]],
-  ])('%s', async (_, contents) => {
+  test('several in disorder, with something else between', async () => {
     const folder = tempDir();
-    const files = contents.map((parts, i) => {
-      const file = join(folder, `${i}.dat`);
-      writeFileSync(file, Buffer.concat(parts));
-      return file;
-    });
+    const records = good.blocks.map((block) => record(block));
+    const files = [records.slice(50).toReversed(), [], [new Uint8Array(333), ...records.slice(0, 50), MAGIC]].map(
+      (parts, i) => {
+        const file = join(folder, `${i}.dat`);
+        writeFileSync(file, Buffer.concat(parts));
+        return file;
+      },
+    );
     const { status, stdout, stderr } = await importInto(folder, ...files);
     expect(complaints(stderr)).toEqual([]);
     expect(status).toBe(0);
-    expect(stdout).toEndWith(expected);
+    expect(stdout).toEndWith(`tip at height ${good.height}, ${tipHash(good)}\n`);
   });
 
   test('a block whose parent is missing is left out and reported', async () => {
     const folder = tempDir();
     const file = join(folder, 'blocks.dat');
+    const records = good.blocks.map((block) => record(block));
     writeFileSync(file, Buffer.concat([...records.slice(0, 50), ...records.slice(51)]));
     const { status, stdout, stderr } = await importInto(folder, file);
     expect(status).toBe(0);
