@@ -1,14 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mixedDirectory } from '../lib/chain-directory.ts';
 import { proofFault } from '../lib/merkle-proof.ts';
 import type { AddressTx, Balance, BlockBody, Info, Page, Proof, TxBody, Utxo } from '../lib/node-client.ts';
-import {
-  cleanUpAfterTests,
-  importFiles,
-  MIXED_FILE,
-  type NodeProcess,
-  startNode,
-  tempDir,
-} from '../lib/node-process.ts';
+import { cleanUpAfterTests, type NodeProcess, startNode } from '../lib/node-process.ts';
 import { hasVectors, readVectorJson } from '../lib/vectors.ts';
 
 cleanUpAfterTests();
@@ -133,9 +127,7 @@ describe.skipIf(!hasVectors)('the mixed regtest chain matches Bitcoin Core', () 
   let node: NodeProcess;
 
   beforeAll(async () => {
-    const datadir = tempDir();
-    await importFiles('regtest', datadir, [MIXED_FILE]);
-    node = await startNode({ datadir, args: ['--workers.verify=2'] });
+    node = await startNode({ datadir: await mixedDirectory() });
   }, 120_000);
   afterAll(async () => {
     await node?.stop();

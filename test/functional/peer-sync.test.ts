@@ -4,8 +4,8 @@ import { HEADER_SIZE, headerFromBytes } from '../../src/primitives/header.ts';
 import { directoryWith } from '../lib/chain-directory.ts';
 import { ListeningPeer } from '../lib/listening-peer.ts';
 import type { Info } from '../lib/node-client.ts';
-import { cleanUpAfterTests, freePort, type NodeProcess, tempDir } from '../lib/node-process.ts';
-import { generate, hashOfTip, peerInfo, peersOf, sameTip, startPeer } from '../lib/peer-node.ts';
+import { cleanUpAfterTests, type NodeProcess } from '../lib/node-process.ts';
+import { generate, hashOfTip, peerInfo, peersOf, sameCoins, sameTip, startPeer } from '../lib/peer-node.ts';
 import { oldChain, recentChain } from '../lib/sample-chains.ts';
 
 cleanUpAfterTests({ each: true });
@@ -33,15 +33,6 @@ async function hasBlock(node: NodeProcess, hash: string): Promise<boolean> {
   return (await node.api.rpcBody({ jsonrpc: '2.0', id: 1, method: 'getblock', params: [hash, 0] })).text.includes(
     'result',
   );
-}
-
-/** Compares all coins of two nodes. */
-async function sameCoins(one: NodeProcess, other: NodeProcess, height: number): Promise<void> {
-  const [ours, theirs] = await Promise.all(
-    [one, other].map((node) => node.api.rpc<object>('gettxoutsetinfo', ['muhash'])),
-  );
-  expect(ours).toMatchObject({ height });
-  expect(ours).toEqual(theirs!);
 }
 
 async function batch<T>(node: NodeProcess, method: string, calls: unknown[][]): Promise<T[]> {
@@ -89,27 +80,6 @@ describe('one of two peers announces blocks and serves none', () => {
     expect(node.stderr).toContain('"reason":"block download stalled"');
     await Promise.all([node.stop(), good.node.stop()]);
   });
-});
-
-test('a node killed again and again while it syncs continues where it was', async () => {
-  const chain = recentChain(240, { payments: 2 });
-  const source = await startPeer([], { datadir: await directoryWith(chain) });
-  const datadir = tempDir();
-  const p2pPort = await freePort();
-  const seen: number[] = [];
-  for (const height of [1, 25, 80, 150]) {
-    const { node } = await startPeer([source.address], { datadir, p2pPort });
-    // The blocks committed before the last end are there at once.
-    const first = (await node.api.json<{ height: number }>('/api/info')).height;
-    expect(first).toBeGreaterThanOrEqual(seen.at(-1) ?? 0);
-    seen.push(await node.height(height, 20_000));
-    expect(await node.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL' });
-  }
-  const { node } = await startPeer([source.address], { datadir, p2pPort });
-  await sameTip([node], hashOfTip(chain));
-  console.log(`killed at heights ${seen.join(', ')} of 240`);
-  await sameCoins(node, source.node, 240);
-  await Promise.all([node.stop(), source.node.stop()]);
 });
 
 test('a block of a weaker branch is fetched on request only', async () => {

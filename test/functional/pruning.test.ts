@@ -3,15 +3,9 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { txidOf } from '../../src/primitives/transaction.ts';
+import { directoryWith } from '../lib/chain-directory.ts';
 import type { AddressTx, Balance, ErrorBody, Reply, Utxo } from '../lib/node-client.ts';
-import {
-  cleanUpAfterTests,
-  importFiles,
-  type NodeProcess,
-  runProgram,
-  startNode,
-  tempDir,
-} from '../lib/node-process.ts';
+import { cleanUpAfterTests, copyDatadir, type NodeProcess, runProgram, startNode } from '../lib/node-process.ts';
 import { peersOf, rpcError, startPeer, tipOf } from '../lib/peer-node.ts';
 import { TestPeer } from '../lib/test-peer.ts';
 import { extendWide, PAID_ADDRESS, wideChain } from '../lib/wide-blocks.ts';
@@ -22,6 +16,8 @@ const TIP = 600;
 /** The last block of which pruning may remove the body: 288 are kept. */
 const LAST = TIP - 288;
 const PRUNE = ['--storage.prune=1', '--storage.fastPrune'];
+/** That of `storage.fastPrune`. */
+const FILE_LIMIT = 64 * 1024;
 const PRUNED_TEXT = 'Block not available (pruned data)';
 
 /** Recent, since limited peers are not asked during initial block download. */
@@ -31,26 +27,16 @@ const hashAt = (height: number) => hashToHex(chain.at(height).hash);
 const txAt = (height: number) => hashToHex(txidOf(chain.at(height).txs[1]!));
 const ADDRESS = PAID_ADDRESS(chain);
 
-let file: string;
 let whole: NodeProcess;
 let pruned: NodeProcess;
 let pruneHeight: number;
 
-async function startOn(args: readonly string[]): Promise<NodeProcess> {
-  const datadir = tempDir();
-  await importFiles('regtest', datadir, [file]);
-  return startNode({ datadir, args: ['--wallet.enabled=false', ...args] });
-}
-
 beforeAll(async () => {
-  file = join(tempDir(), 'blocks.dat');
-  chain.writeBootstrap(file);
-  whole = await startOn([]);
-  // The files of an import without the setting would be large ones.
-  const datadir = tempDir();
-  pruned = await startNode({ datadir, args: ['--wallet.enabled=false', ...PRUNE] });
-  for (const { raw } of chain.blocks.slice(1)) await pruned.api.rpcBody(submission(raw));
-  await pruned.height(TIP);
+  // The files of a chain without the setting would be large ones.
+  const datadir = await directoryWith(chain, { fileLimit: FILE_LIMIT });
+  const start = (at: string, args: readonly string[]) =>
+    startNode({ datadir: at, args: ['--wallet.enabled=false', ...args] });
+  [whole, pruned] = await Promise.all([start(copyDatadir(datadir), []), start(datadir, PRUNE)]);
 });
 
 const submission = (raw: Uint8Array) => ({ jsonrpc: '2.0', id: 1, method: 'submitblock', params: [raw.toHex()] });
@@ -345,11 +331,7 @@ describe('peers of a pruned node', () => {
   });
 
   test('that lack a few blocks synchronize from it', async () => {
-    const datadir = tempDir();
-    const part = join(tempDir(), 'part.dat');
-    const shorter = chain.fork(TIP - 250);
-    shorter.writeBootstrap(part);
-    await importFiles('regtest', datadir, [part]);
+    const datadir = await directoryWith({ blocks: chain.blocks.slice(0, TIP - 249) });
     const { node } = await startPeer([address], { datadir });
     await node.height(TIP);
     expect(await tipOf(node)).toBe(hashAt(TIP));

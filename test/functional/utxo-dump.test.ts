@@ -4,15 +4,8 @@ import { join } from 'node:path';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { basicAuth } from '../lib/basic-auth.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
-import { directoryWith } from '../lib/chain-directory.ts';
-import {
-  cleanUpAfterTests,
-  importFiles,
-  MIXED_FILE,
-  type NodeProcess,
-  startNode,
-  tempDir,
-} from '../lib/node-process.ts';
+import { directoryWith, mixedDirectory } from '../lib/chain-directory.ts';
+import { cleanUpAfterTests, type NodeProcess, startNode, tempDir } from '../lib/node-process.ts';
 import { generate, rpcError } from '../lib/peer-node.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 import { type UtxoFile, utxoFileOf } from '../lib/utxo-file-model.ts';
@@ -35,9 +28,7 @@ const CORE_FILES: readonly [height: number, txs: number, sha256: string][] = [
 ];
 
 test.skipIf(!hasVectors)('dumptxoutset writes the files that Bitcoin Core writes', async () => {
-  const datadir = tempDir();
-  await importFiles('regtest', datadir, [MIXED_FILE]);
-  const node = await startNode({ datadir });
+  const node = await startNode({ datadir: await mixedDirectory() });
   for (const [height, txs, sha256] of CORE_FILES) {
     const file = `${height}.dat`;
     const result = await node.api.rpc<object>('dumptxoutset', { path: file, rollback: height } as never);

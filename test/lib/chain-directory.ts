@@ -1,20 +1,30 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Chain } from '../../src/chain/chain.ts';
+import type { ScriptVerifier } from '../../src/chain/script-verifier.ts';
+import { genesisBlock } from '../../src/params/genesis.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import { hostClock } from '../../src/util/clock.ts';
-import type { RegtestChain } from './chain-builder.ts';
-import { inlineVerifier, silentLog } from './chain-fixture.ts';
+import { inlineVerifier, mixedBlocks, silentLog, trustingVerifier } from './chain-fixture.ts';
 import { tempDir } from './node-process.ts';
 
 /** Chains stay in initial sync, where blocks are committed together: one by one they take ten times as long. */
 const PATIENT = { ...regtest, consensus: { ...regtest.consensus, minimumChainWork: 1n << 255n } };
 
+interface DirectoryOptions {
+  /** Size limit of block and undo files; `storage.fastPrune` has 64 KiB. */
+  readonly fileLimit?: number;
+  readonly verifier?: ScriptVerifier;
+}
+
 /**
  * Makes a data directory of a node whose chain has connected all blocks. The chain runs in this process, since an import
  * by the program takes a third of a second of processor time before its first block.
  */
-export async function directoryWith({ blocks }: RegtestChain): Promise<string> {
+export async function directoryWith(
+  { blocks }: { readonly blocks: readonly { readonly raw: Uint8Array }[] },
+  { fileLimit, verifier = inlineVerifier }: DirectoryOptions = {},
+): Promise<string> {
   const datadir = tempDir();
   const networkDir = join(datadir, regtest.name);
   mkdirSync(networkDir, { mode: 0o700 });
@@ -25,8 +35,9 @@ export async function directoryWith({ blocks }: RegtestChain): Promise<string> {
       coinsCacheBytes: 64 * 1024 * 1024,
       databaseCacheMiB: 16,
       filters: false,
+      fileLimit,
     },
-    { verifier: inlineVerifier, clock: hostClock, log: silentLog },
+    { verifier, clock: hostClock, log: silentLog },
   );
   try {
     // The first block is the genesis block, which every chain has.
@@ -39,4 +50,13 @@ export async function directoryWith({ blocks }: RegtestChain): Promise<string> {
     await chain.close();
   }
   return datadir;
+}
+
+/**
+ * Makes a data directory with the chain of regtest-mixed-160.dat. Its signatures are not verified: the test of the
+ * executable does that, and so does the test of the chain.
+ */
+export function mixedDirectory(): Promise<string> {
+  const genesis = { raw: genesisBlock(regtest) };
+  return directoryWith({ blocks: [genesis, ...mixedBlocks().map((raw) => ({ raw }))] }, { verifier: trustingVerifier });
 }

@@ -297,6 +297,7 @@ export class ModelChain {
       row = { received: 0n, sent: 0n, first: this.#height, last: this.#height, history: new Map() };
       this.scripts.set(hash, row);
     }
+    this.#circulating += received - sent;
     row.received += received;
     row.sent += sent;
     row.last = this.#height;
@@ -309,8 +310,6 @@ export class ModelChain {
     height: number,
     body: { inputs: number; outputs: number; valueOut: bigint; fees: bigint },
   ): string {
-    this.#circulating = 0n;
-    for (const { value } of this.coins.values()) this.#circulating += value;
     const reward = txs[0]!.tx.outputs.reduce((sum, { value }) => sum + value, 0n);
     const totals = `circulating ${this.#circulating} utxos ${this.coins.size} txs ${this.#txCount}`;
     const sizes = `size ${raw.length} stripped ${strippedSize} count ${txs.length}`;

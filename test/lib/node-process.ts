@@ -93,17 +93,20 @@ export async function freePort(): Promise<number> {
   }
 }
 
+const POLL_MS = { first: 20, last: 250 };
+
 /** Asks again until the answer is neither null nor false; `state` shows in the failure. Errors of `ask` are tried again. */
 export async function poll<T>(
   what: string,
   ask: () => Promise<T | null | false> | T | null | false,
   {
     timeoutMs = 60_000,
-    everyMs = 20,
+    everyMs,
     state = () => '',
   }: { timeoutMs?: number; everyMs?: number; state?: () => string } = {},
 ): Promise<T> {
-  const deadline = performance.now() + timeoutMs;
+  const from = performance.now();
+  const deadline = from + timeoutMs;
   let last: unknown = 'no';
   for (;;) {
     try {
@@ -113,8 +116,10 @@ export async function poll<T>(
       if (error instanceof GoneError) throw error;
       last = error;
     }
-    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms for ${what}: ${last}\n${state()}`);
-    await Bun.sleep(everyMs);
+    const now = performance.now();
+    if (now > deadline) throw new Error(`waited ${timeoutMs} ms for ${what}: ${last}\n${state()}`);
+    // The longer it has taken, the less often: requests to several nodes cost more than what they wait for.
+    await Bun.sleep(everyMs ?? Math.min(Math.max((now - from) / 8, POLL_MS.first), POLL_MS.last));
   }
 }
 

@@ -1,3 +1,4 @@
+import { expect } from 'bun:test';
 import { regtest } from '../../src/params/regtest.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { addressOf } from '../../src/script/address.ts';
@@ -90,6 +91,15 @@ export function generate(node: NodeProcess, count: number): Promise<string[]> {
 
 /** Where mined coins go: the first p2wpkh lock, whose key the tests have. */
 export const MINING_ADDRESS = addressOf(lockOf('p2wpkh', 0).scriptPubKey, regtest.address)!;
+
+/** Compares all coins of two nodes. */
+export async function sameCoins(one: NodeProcess, other: NodeProcess, height: number): Promise<void> {
+  const [ours, theirs] = await Promise.all(
+    [one, other].map((node) => node.api.rpc<object>('gettxoutsetinfo', ['muhash'])),
+  );
+  expect(ours).toMatchObject({ height });
+  expect(ours).toEqual(theirs!);
+}
 
 export const mempoolOf = (node: NodeProcess): Promise<string[]> => node.api.rpc<string[]>('getrawmempool');
 

@@ -65,6 +65,15 @@ describe('random forks', () => {
   });
   afterAll(() => base?.[Symbol.asyncDispose]());
 
+  // The tests of npm test have the first seeds.
+  for (let seed = 6; seed <= 12; seed++)
+    for (const poison of [false, true])
+      test(
+        `seed ${seed}${poison ? ', with invalid scripts' : ''}`,
+        () => feedRandomTree({ seed, trunk, from: base.dir, blocks: 22, poison }),
+        20_000,
+      );
+
   for (let seed = first; seed < first + 100; seed++)
     test(
       `seed ${seed}`,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { hashToHex } from '../../src/primitives/hash.ts';
+import { directoryWith } from '../lib/chain-directory.ts';
 import { cleanUpAfterTests, type NodeProcess, startNode } from '../lib/node-process.ts';
 import { rpcError } from '../lib/peer-node.ts';
 import { PAID, wideChain } from '../lib/wide-blocks.ts';
@@ -8,6 +9,8 @@ cleanUpAfterTests({ each: true });
 
 const TIP = 560;
 const PRUNE = ['--storage.prune=1', '--storage.fastPrune'];
+/** That of `storage.fastPrune`. */
+const FILE_LIMIT = 64 * 1024;
 /** Recent, so that the blocks are not older than the wallets. */
 const SPACING = 5;
 const chain = wideChain(TIP, { startTime: Math.floor(Date.now() / 1000) - TIP * SPACING, spacing: SPACING });
@@ -19,8 +22,8 @@ async function submitAll({ api }: NodeProcess): Promise<void> {
 }
 
 test('replies made while files are removed are whole or 410, never another error', async () => {
-  const node = await startNode({ args: ['--wallet.enabled=false', ...PRUNE] });
-  await submitAll(node);
+  const datadir = await directoryWith(chain, { fileLimit: FILE_LIMIT });
+  const node = await startNode({ datadir, args: ['--wallet.enabled=false', ...PRUNE] });
   const counts = new Map<number, number>();
   let pruning = true;
   const client = async (seed: number) => {
