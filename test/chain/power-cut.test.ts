@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RegtestChain } from '../lib/chain-builder.ts';
 import { TestNode } from '../lib/chain-fixture.ts';
-import { differences, ModelChain } from '../lib/chain-state.ts';
+import { type ChainState, differences, ModelChain } from '../lib/chain-state.ts';
 import { spend, sweep } from '../lib/tx-builder.ts';
 
 const chain = new RegtestChain({ to: 'anyone' });
@@ -26,6 +26,16 @@ function filterHashes(node: TestNode): string[] {
   });
 }
 
+/** Returns the states of a chain at its heights, each computed once. */
+function statesOf({ blocks }: RegtestChain): (height: number) => ChainState {
+  const states = new Map<number, ChainState>();
+  return (height) => {
+    const state = states.get(height) ?? new ModelChain(blocks.slice(1, height + 1)).state();
+    states.set(height, state);
+    return state;
+  };
+}
+
 // Commits of chain.db do not wait for the disk: after a power failure the WAL may end anywhere or in garbage, while the
 // files that were synced before each commit are complete, with bytes that no row refers to.
 test('a WAL that ends anywhere leaves the state of some block, and the chain continues from it', async () => {
@@ -44,6 +54,10 @@ test('a WAL that ends anywhere leaves the state of some block, and the chain con
     const log = readFileSync(join(whole, 'chain.db-wal'));
     const frames = Math.floor((log.length - LOG_HEADER) / FRAME);
     expect(frames).toBeGreaterThan(60);
+    const branches = [
+      [chain, statesOf(chain)],
+      [fork, statesOf(fork)],
+    ] as const;
     const heights = new Set<number>();
     for (let cut = 0; cut <= 14; cut++) {
       const from = mkdtempSync(join(tmpdir(), 'obverse-cut-'));
@@ -57,14 +71,14 @@ test('a WAL that ends anywhere leaves the state of some block, and the chain con
         writeFileSync(join(from, 'chain.db-wal'), Buffer.concat([log.subarray(0, at), rubbish]));
         await using node = new TestNode({ from, filters: true });
         const { height } = node.chain.tip;
-        const branch = [chain, fork].find((each) =>
+        const [, stateAt] = branches.find(([each]) =>
           each.at(height)?.hash.every((b, i) => b === node.chain.tip.hash[i]),
-        );
-        expect(differences(node.state(), new ModelChain(branch!.blocks.slice(1, height + 1)).state())).toEqual([]);
+        )!;
+        expect(differences(node.state(), stateAt(height))).toEqual([]);
         heights.add(height);
         await node.take(chain.blocks.slice(1));
         expect(node.chain.tip.height).toBe(chain.height);
-        expect(differences(node.state(), new ModelChain(chain.blocks.slice(1)).state())).toEqual([]);
+        expect(differences(node.state(), branches[0][1](chain.height))).toEqual([]);
         expect(filterHashes(node)).toEqual(last);
       } finally {
         rmSync(from, { recursive: true });
@@ -95,6 +109,7 @@ test('a WAL that ends anywhere names only runs that are there, and the start rem
     const runs = readdirSync(join(whole, 'runs'));
     expect(runs.length).toBeGreaterThan(9);
     const log = readFileSync(join(whole, 'chain.db-wal'));
+    const stateAt = statesOf(large);
     const heights = new Set<number>();
     for (let cut = 0; cut <= 10; cut++) {
       const from = mkdtempSync(join(tmpdir(), 'obverse-cut-'));
@@ -106,9 +121,9 @@ test('a WAL that ends anywhere names only runs that are there, and the start rem
         const { height } = node.chain.tip;
         heights.add(height);
         expect(readdirSync(join(node.dir, 'runs')).length).toBeLessThan(runs.length);
-        expect(differences(node.state(), new ModelChain(large.blocks.slice(1, height + 1)).state())).toEqual([]);
+        expect(differences(node.state(), stateAt(height))).toEqual([]);
         await node.take(large.blocks.slice(height + 1));
-        expect(differences(node.state(), new ModelChain(large.blocks.slice(1)).state())).toEqual([]);
+        expect(differences(node.state(), stateAt(large.height))).toEqual([]);
       } finally {
         rmSync(from, { recursive: true });
       }

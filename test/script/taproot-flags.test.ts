@@ -19,6 +19,8 @@ describe.skipIf(!hasVectors)('script assets under every legal set of consensus f
   const assets = scriptAssets();
 
   test('a valid spend stays valid with fewer flags, an invalid one invalid with more', () => {
+    // A matcher of the runner takes longer than a check.
+    const wrong: string[] = [];
     let checks = 0;
     for (const [number, asset] of assets.entries()) {
       const flags = flag(asset.flags);
@@ -27,7 +29,7 @@ describe.skipIf(!hasVectors)('script assets under every legal set of consensus f
         // A final success is valid with any flags.
         for (const others of LEGAL_SETS)
           if (asset.final || (others & flags) === others) {
-            expect([number, others, verify(others)]).toEqual([number, others, 'OK']);
+            if (verify(others) !== 'OK') wrong.push(`${number} fails with flags ${others}`);
             checks++;
           }
       }
@@ -35,11 +37,12 @@ describe.skipIf(!hasVectors)('script assets under every legal set of consensus f
         const verify = verifierOf(asset, asset.failure);
         for (const others of LEGAL_SETS)
           if ((others & flags) === flags) {
-            expect([number, others, verify(others)]).not.toEqual([number, others, 'OK']);
+            if (verify(others) === 'OK') wrong.push(`${number} succeeds with flags ${others}`);
             checks++;
           }
       }
     }
+    expect(wrong).toEqual([]);
     expect(LEGAL_SETS.length).toBe(64);
     expect(checks).toBe(89_086);
   }, 300_000);

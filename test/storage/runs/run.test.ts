@@ -105,25 +105,37 @@ function probes({ keySize }: RunFamily, entries: readonly EntryCopy[]): Uint8Arr
   return [...entries.flatMap(({ key }) => around(key)), new Uint8Array(keySize), new Uint8Array(keySize).fill(0xff)];
 }
 
-const below = (entries: readonly EntryCopy[], key: Uint8Array) =>
-  entries.filter((entry) => entry.key.toHex() < key.toHex());
+/** Returns the sums of the entries up to each of them, with those of none first. */
+function runningSums(family: RunFamily, entries: readonly EntryCopy[]): bigint[][] {
+  const all = [[0n, 0n, 0n]];
+  for (const entry of entries) {
+    const before = all.at(-1)!;
+    all.push(sumsOf(family, [entry]).map((sum, part) => sum + before[part]!));
+  }
+  return all;
+}
+
+const difference = (a: readonly bigint[], b: readonly bigint[]) => a.map((sum, part) => sum - b[part]!);
 
 /** Compares everything that a run answers with the plain list of its entries. */
 function expectEqual(run: Run, list: readonly EntryCopy[], keys: readonly Uint8Array[]): void {
   const { family } = run;
-  expect(entriesOf(run).map(lineOf)).toEqual(list.map(lineOf));
+  const lines = list.map(lineOf);
+  const hexes = list.map(({ key }) => key.toHex());
+  const sums = runningSums(family, list);
+  expect(entriesOf(run).map(lineOf)).toEqual(lines);
   expect(run.footer.entries).toBe(list.length);
-  expect(plain(run.footer.sums)).toEqual(sumsOf(family, list));
+  expect(plain(run.footer.sums)).toEqual(sums.at(-1)!);
   const current = ({ keys: bytes, keyAt, removed, bytes: page, from, to }: RunCursor) =>
     lineOf({ key: bytes.slice(keyAt, keyAt + family.keySize), removed, value: page.slice(from, to) });
   const cursor = new RunCursor(run, true);
   const ahead: string[] = [];
   for (cursor.seekFirst(); cursor.valid; cursor.next()) ahead.push(current(cursor));
-  expect(ahead).toEqual(list.map(lineOf));
+  expect(ahead).toEqual(lines);
   const backward: string[] = [];
   const back = new RunCursor(run);
   for (back.seekLast(); back.valid; back.previous()) backward.push(current(back));
-  expect(backward.reverse()).toEqual(list.map(lineOf));
+  expect(backward.reverse()).toEqual(lines);
 
   const firstKeys: string[] = [];
   for (let page = 0; page < run.pages; page++) {
@@ -139,30 +151,31 @@ function expectEqual(run: Run, list: readonly EntryCopy[], keys: readonly Uint8A
     const hex = key.toHex();
     expect(run.lastPageUpTo(key)).toBe(firstKeys.findLastIndex((first) => first <= hex));
     expect(run.lastPageBelow(key)).toBe(firstKeys.findLastIndex((first) => first < hex));
-    const expected = list.findLast((entry) => entry.key.toHex() === hex);
     const found = run.find(key);
+    const at = hexes.lastIndexOf(hex);
+    /** Number of entries below the key. */
+    const above = hexes.findIndex((one) => one >= hex);
+    const below = above < 0 ? list.length : above;
     expect(found && lineOf({ key, removed: found.removed, value: found.bytes.slice(found.from, found.to) })).toBe(
-      expected ? lineOf(expected) : null,
+      lines[at] ?? null,
     );
-    if (expected) expect(run.mayHold(key)).toBe(true);
-    expect(sumsIn(run, new Uint8Array(family.keySize), key)).toEqual(sumsOf(family, below(list, key)));
-    expect(sumsIn(run, key, null)).toEqual(sumsOf(family, list.slice(below(list, key).length)));
-    expect(run.hasEntries(key, null)).toBe(below(list, key).length < list.length);
-    expect(run.hasEntries(new Uint8Array(family.keySize), key)).toBe(below(list, key).length > 0);
+    if (at >= 0) expect(run.mayHold(key)).toBe(true);
+    expect(sumsIn(run, new Uint8Array(family.keySize), key)).toEqual(sums[below]!);
+    expect(sumsIn(run, key, null)).toEqual(difference(sums.at(-1)!, sums[below]!));
+    expect(run.hasEntries(key, null)).toBe(below < list.length);
+    expect(run.hasEntries(new Uint8Array(family.keySize), key)).toBe(below > 0);
     for (const size of [1, 6, family.keySize]) {
       const prefix = key.subarray(0, size);
       const visited: string[] = [];
       run.visitPrefix(prefix, (one) => visited.push(one.toHex()));
-      expect(visited).toEqual(list.map((entry) => entry.key.toHex()).filter((one) => one.startsWith(prefix.toHex())));
+      expect(visited).toEqual(hexes.filter((one) => one.startsWith(prefix.toHex())));
     }
     const from = new RunCursor(run);
     from.seekFrom(key);
-    const next = list.find((entry) => entry.key.toHex() >= hex);
-    expect(from.valid ? current(from) : null).toBe(next ? lineOf(next) : null);
+    expect(from.valid ? current(from) : null).toBe(lines[below] ?? null);
     const to = new RunCursor(run);
     to.seekBelow(key);
-    const last = below(list, key).at(-1);
-    expect(to.valid ? current(to) : null).toBe(last ? lineOf(last) : null);
+    expect(to.valid ? current(to) : null).toBe(lines[below - 1] ?? null);
   }
 }
 
@@ -217,17 +230,14 @@ describe.each(RUN_FAMILIES.map((family) => [family.name, family] as const))('a r
         key[family.keySize - 1]!--;
       }
       expect(wrong).toBe(0);
-      const sums = [0n, 0n, 0n];
-      for (const [i, entry] of inOrder.entries()) {
-        if (i % 97 === 0) expect(sumsIn(run, new Uint8Array(family.keySize), entry.key)).toEqual(sums);
-        const one = sumsOf(family, [entry]);
-        for (const part of [0, 1, 2]) sums[part]! += one[part]!;
-      }
-      expect(plain(run.footer.sums)).toEqual(sums);
+      const sums = runningSums(family, inOrder);
+      for (let i = 0; i < inOrder.length; i += 97)
+        expect(sumsIn(run, new Uint8Array(family.keySize), inOrder[i]!.key)).toEqual(sums[i]!);
+      expect(plain(run.footer.sums)).toEqual(sums.at(-1)!);
       for (let from = 0; from < list.length; from += 517)
         for (let to = from; to < list.length; to += 701) {
           const [low, high] = [inOrder[from]!.key, inOrder[to]!.key];
-          expect(sumsIn(run, low, high)).toEqual(sumsOf(family, inOrder.slice(from, to)));
+          expect(sumsIn(run, low, high)).toEqual(difference(sums[to]!, sums[from]!));
           expect(run.hasEntries(low, high)).toBe(from < to);
         }
     });
