@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import { paramsFor } from '../params/networks.ts';
+import { parseIp, parseIpSubnet, parsePrefix } from '../util/ip-address.ts';
 
 const MIB = 1024 * 1024;
 
@@ -13,10 +13,7 @@ export function originElement(text: string): string | null {
 
 /** Parses an address, or an address with the length of its subnet prefix. */
 export function subnetElement(text: string): string | null {
-  const [address = '', bits, more] = text.split('/');
-  const version = isIP(address);
-  const isBits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
-  return version > 0 && isBits && more === undefined && !address.includes('%') ? text : null;
+  return parseIpSubnet(text) === null || text.includes('%') ? null : text;
 }
 
 const PERMISSION_WORDS = /^(?:bloomfilter|bloom|noban|forcerelay|relay|mempool|download|addr|all|in|out)$/;
@@ -31,7 +28,9 @@ export function permissionElement(text: string): string | null {
   if (!words.every((word) => word === '' || PERMISSION_WORDS.test(word))) return null;
   const [address = '', prefix, more] = text.slice(separator + 1).split('/');
   if (separator < 0 && PERMISSION_WORDS.test(text)) return text;
-  const isSubnet = isIP(address) > 0 && (prefix === undefined || isIP(prefix) > 0 || /^\d{1,3}$/.test(prefix));
+  const bytes = parseIp(address);
+  const isSubnet =
+    bytes !== null && (prefix === undefined || parseIp(prefix) !== null || parsePrefix(prefix, bytes.length) !== null);
   return more === undefined && (isSubnet || (prefix === undefined && address.endsWith('.onion'))) ? text : null;
 }
 

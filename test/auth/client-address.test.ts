@@ -126,10 +126,17 @@ describe('a server behind a proxy', () => {
   });
 });
 
-test.each(['10.0.0.0/33', '10.0.0', 'proxy.example', '::/129', '10.0.0.1/8/8', 'fe80::1%eth0', '10.0.0.1/'])(
-  'http.trustedProxies refuses %j',
-  (text) =>
-    expect(() => loadConfig([`--http.trustedProxies=${text}`], { ...thisHost(), env: {} })).toThrow(
-      'http.trustedProxies',
-    ),
+test.each([
+  '10.0.0.0/33',
+  '10.0.0',
+  'proxy.example',
+  '::/129',
+  '10.0.0.1/8/8',
+  'fe80::1%eth0',
+  '10.0.0.1/',
+  '::ffff:10.0.0.0/104',
+])('http.trustedProxies refuses %j', (text) =>
+  expect(() => loadConfig([`--http.trustedProxies=${text}`], { ...thisHost(), env: {} })).toThrow(
+    'http.trustedProxies',
+  ),
 );
