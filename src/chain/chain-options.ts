@@ -18,8 +18,8 @@ export interface ChainOptions {
   readonly databaseCacheMiB: number;
   /** Maintains the BIP-158 filter index; off by default. */
   readonly filters?: boolean;
-  /** The other indexes; by default those of the configuration's defaults. */
-  readonly indexes?: IndexSwitches;
+  /** The other indexes. */
+  readonly indexes: IndexSwitches;
   /** Removes the rows of indexes that are switched off. */
   readonly removeDisabledIndexes?: boolean;
   /** Reserves event numbers outside the folder of the chain too. */

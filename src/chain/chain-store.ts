@@ -63,8 +63,8 @@ export interface ChainStoreOptions {
   readonly isStopping?: (() => boolean) | undefined;
   /** Maintains the BIP-158 filter index; off by default. */
   readonly filters?: boolean | undefined;
-  /** The other indexes; by default those of the configuration's defaults. */
-  readonly indexes?: IndexSwitches | undefined;
+  /** The other indexes. */
+  readonly indexes: IndexSwitches;
   /** Removes the rows of indexes that are switched off. */
   readonly removeDisabledIndexes?: boolean | undefined;
   /** Reserves event numbers outside the database too; null reserves them in the database alone. */
@@ -77,8 +77,6 @@ export interface ChainStoreOptions {
   /** Size limit of block and undo files, bytes. */
   readonly fileLimit?: number | undefined;
 }
-
-const DEFAULT_INDEXES: IndexSwitches = { tx: true, address: true, spender: false };
 
 /** A block, and the totals up to it. */
 export interface ChainAt {
@@ -150,7 +148,7 @@ export class ChainStore {
     this.#lastSeq = this.#eventWriter.last;
     this.indexes = new ChainIndexes(this.#db, this.runs, this, {
       dir,
-      switches: options.indexes ?? DEFAULT_INDEXES,
+      switches: options.indexes,
       removeDisabled: options.removeDisabledIndexes ?? false,
       scriptSalt: new MetaStore(this.#db).scriptSalt(),
       segwitHeight: consensus.segwitHeight,

@@ -220,6 +220,7 @@ export const SETTINGS = {
   'relay.dustFeeRate': number({ fallback: 3, max: 10_000, unit: 'sat/vB', help: 'fee rate that defines dust' }),
   'relay.dataCarrier': boolean({ fallback: true, help: 'relay transactions with OP_RETURN outputs' }),
   'relay.dataCarrierBytes': integer({
+    // As large as the largest standard transaction, so that the weight limit applies first.
     fallback: 100_000,
     max: 4_000_000,
     unit: 'bytes',

@@ -1,6 +1,5 @@
 import type { Config } from '../config/schema.ts';
-import type { RelayOptions } from '../policy/relay-options.ts';
-import { DEFAULT_RELAY_OPTIONS } from '../policy/relay-options.ts';
+import { FIXED_RELAY_OPTIONS, type RelayOptions } from '../policy/relay-options.ts';
 
 const MEGABYTE = 1_000_000;
 const HOUR = 3600;
@@ -8,7 +7,7 @@ const HOUR = 3600;
 /** Returns the relay policy that the configuration sets. */
 export function relayOptionsOf({ mempool, relay }: Config): RelayOptions {
   return {
-    ...DEFAULT_RELAY_OPTIONS,
+    ...FIXED_RELAY_OPTIONS,
     minRelayFeerate: perKvB(relay.minFeeRate),
     incrementalFeerate: perKvB(relay.incrementalFeeRate),
     dustFeerate: perKvB(relay.dustFeeRate),

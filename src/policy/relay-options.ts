@@ -29,21 +29,12 @@ export interface RelayOptions {
   readonly requireStandard: boolean;
 }
 
-/** Core's defaults. */
-export const DEFAULT_RELAY_OPTIONS: RelayOptions = {
-  minRelayFeerate: 100n,
-  incrementalFeerate: 100n,
-  dustFeerate: 3000n,
-  maxMempoolBytes: 300_000_000,
-  expirySeconds: 336 * 60 * 60,
-  // As large as the largest standard transaction, so that the weight limit applies first.
-  datacarrier: 100_000,
-  permitBareMultisig: true,
+/** Parts of the policy that no setting changes, as in Core. */
+export const FIXED_RELAY_OPTIONS = {
   clusterCount: 64,
   clusterVsize: 101_000,
   bytesPerSigop: 20,
-  requireStandard: true,
-};
+} as const satisfies Partial<RelayOptions>;
 
 /** Least feerate of mined transactions, satoshis per 1,000 vB. */
 export const BLOCK_MIN_FEERATE = 1n;

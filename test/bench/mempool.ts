@@ -2,12 +2,12 @@ import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import type { SignatureEngine } from '../../src/crypto/signature-engine.ts';
 import { Mempool } from '../../src/mempool/pool.ts';
 import { Acceptance } from '../../src/mempool/validation/acceptance.ts';
-import { DEFAULT_RELAY_OPTIONS } from '../../src/policy/relay-options.ts';
 import { parseTransaction } from '../../src/primitives/block.ts';
 import { transactionBytes } from '../../src/primitives/transaction.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
 import { TestNode, trustingVerifier } from '../lib/chain-fixture.ts';
+import { DEFAULT_RELAY_OPTIONS } from '../lib/default-options.ts';
 import { grouped, printTable } from './report.ts';
 import { COINS_PER_BLOCK, ordinarySpends } from './spends.ts';
 

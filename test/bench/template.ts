@@ -1,11 +1,11 @@
 import { Mempool } from '../../src/mempool/pool.ts';
 import { miningCalls } from '../../src/node/calls/mining-calls.ts';
-import { DEFAULT_RELAY_OPTIONS } from '../../src/policy/relay-options.ts';
 import { parseTransaction } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
 import { transactionBytes } from '../../src/primitives/transaction.ts';
 import { RegtestChain } from '../lib/chain-builder.ts';
 import { TestNode } from '../lib/chain-fixture.ts';
+import { DEFAULT_RELAY_OPTIONS } from '../lib/default-options.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 import { lockOf, type Payee, spend } from '../lib/tx-builder.ts';
 import { grouped, printTable } from './report.ts';

@@ -7,7 +7,7 @@ import { regtest } from '../../src/params/regtest.ts';
 import { type MergeJob, mergeRuns } from '../../src/storage/runs/merge-runs.ts';
 import type { BuiltRun } from '../../src/storage/runs/run-builder.ts';
 import { hostClock } from '../../src/util/clock.ts';
-import { silentLog, trustingVerifier } from '../lib/chain-fixture.ts';
+import { DEFAULT_INDEXES, silentLog, trustingVerifier } from '../lib/chain-fixture.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 
 let dir: string;
@@ -16,7 +16,7 @@ afterEach(() => rmSync(dir, { recursive: true }));
 
 function openChain(merge: (job: MergeJob) => Promise<BuiltRun>): Chain {
   return new Chain(
-    { dir, params: regtest, coinsCacheBytes: 16 * 1024 * 1024, databaseCacheMiB: 4 },
+    { dir, params: regtest, coinsCacheBytes: 16 * 1024 * 1024, databaseCacheMiB: 4, indexes: DEFAULT_INDEXES },
     { verifier: trustingVerifier, clock: hostClock, log: silentLog, mergeRuns: merge },
   );
 }

@@ -1,6 +1,6 @@
 import { Chain } from '../../src/chain/chain.ts';
 import { hostClock } from '../../src/util/clock.ts';
-import { inlineVerifier, silentLog } from '../lib/chain-fixture.ts';
+import { DEFAULT_INDEXES, inlineVerifier, silentLog } from '../lib/chain-fixture.ts';
 import { loadInto, setAt, setChain } from '../lib/loaded-set.ts';
 
 /**
@@ -15,7 +15,7 @@ export async function* loadSteps(
   const set = setAt(setChain(), 112);
   const { blocks } = setChain();
   const chain = new Chain(
-    { dir, params: set.params, coinsCacheBytes: 64 * 1024 * 1024, databaseCacheMiB: 16 },
+    { dir, params: set.params, coinsCacheBytes: 64 * 1024 * 1024, databaseCacheMiB: 16, indexes: DEFAULT_INDEXES },
     { verifier: inlineVerifier, clock: hostClock, log: silentLog },
   );
   onOpen(() => chain.close());

@@ -5,7 +5,7 @@ import type { ScriptVerifier } from '../../src/chain/script-verifier.ts';
 import { genesisBlock } from '../../src/params/genesis.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import { hostClock } from '../../src/util/clock.ts';
-import { inlineVerifier, mixedBlocks, silentLog, trustingVerifier } from './chain-fixture.ts';
+import { DEFAULT_INDEXES, inlineVerifier, mixedBlocks, silentLog, trustingVerifier } from './chain-fixture.ts';
 import { tempDir } from './node-process.ts';
 
 /** Chains stay in initial sync, where blocks are committed together: one by one they take ten times as long. */
@@ -34,7 +34,7 @@ export async function directoryWith(
       params: PATIENT,
       coinsCacheBytes: 64 * 1024 * 1024,
       databaseCacheMiB: 16,
-      filters: false,
+      indexes: DEFAULT_INDEXES,
       fileLimit,
     },
     { verifier, clock: hostClock, log: silentLog },

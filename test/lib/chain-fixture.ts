@@ -61,6 +61,8 @@ export function lateVerifier(turns: () => number, verifier: ScriptVerifier = inl
 }
 
 export const ALL_INDEXES: IndexSwitches = { tx: true, address: true, spender: true };
+/** The indexes that are on unless the configuration changes that. */
+export const DEFAULT_INDEXES: IndexSwitches = { tx: true, address: true, spender: false };
 export const NO_INDEXES: IndexSwitches = { tx: false, address: false, spender: false };
 
 export interface NodeOptions {
@@ -201,7 +203,7 @@ export class TestNode implements AsyncDisposable {
         databaseCacheMiB: 16,
         filters: filters ?? this.#options.filters ?? false,
         removeDisabledIndexes: removeDisabledIndexes ?? false,
-        indexes: indexes ?? this.#options.indexes ?? { tx: true, address: true, spender: false },
+        indexes: indexes ?? this.#options.indexes ?? DEFAULT_INDEXES,
         prune: prune === undefined ? this.#options.prune : (prune ?? undefined),
         fileLimit: this.#options.fileLimit,
       },

@@ -2,6 +2,7 @@ import { loadConfig, thisHost } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/schema.ts';
 import type { ApiOptions, ListenAddress } from '../../src/http/options.ts';
 import { apiOptionsOf, readSourcesOf } from '../../src/node/api-options.ts';
+import { relayOptionsOf } from '../../src/node/relay-settings.ts';
 import type { NetworkParams } from '../../src/params/network-params.ts';
 import type { ListingSettings, ReadSettings, ReadSources } from '../../src/queries/read-settings.ts';
 
@@ -18,6 +19,9 @@ type ReadOverrides = Partial<Omit<ReadSettings, 'listing'>> & { readonly listing
 function defaultConfig(network: string): Config {
   return loadConfig([`--network=${network}`], { ...thisHost(), env: {} }).config;
 }
+
+/** The relay policy that the defaults of the settings give. */
+export const DEFAULT_RELAY_OPTIONS = relayOptionsOf(defaultConfig('regtest'));
 
 /** Returns the options of the API that the defaults of the settings give, on any free port, with `overrides` applied. */
 export function defaultApiOptions(

@@ -5,12 +5,13 @@ import { followChain } from '../../src/mempool/follow-chain.ts';
 import { Mempool } from '../../src/mempool/pool.ts';
 import { Acceptance, type AcceptOptions } from '../../src/mempool/validation/acceptance.ts';
 import { PackageAcceptance } from '../../src/mempool/validation/package-acceptance.ts';
-import { DEFAULT_RELAY_OPTIONS, type RelayOptions } from '../../src/policy/relay-options.ts';
+import type { RelayOptions } from '../../src/policy/relay-options.ts';
 import { type ParsedTransaction, parseTransaction } from '../../src/primitives/block.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { type Transaction, transactionBytes, txidOf } from '../../src/primitives/transaction.ts';
 import type { RegtestChain } from './chain-builder.ts';
 import { TestNode } from './chain-fixture.ts';
+import { DEFAULT_RELAY_OPTIONS } from './default-options.ts';
 
 export const parsed = (tx: Transaction): ParsedTransaction => parseTransaction(transactionBytes(tx));
 

@@ -7,7 +7,7 @@ import type { NetworkParams } from '../../src/params/network-params.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import { beginReindex, finishReindex } from '../../src/storage/reindex-folder.ts';
 import { hostClock } from '../../src/util/clock.ts';
-import { inlineVerifier, silentLog } from './chain-fixture.ts';
+import { DEFAULT_INDEXES, inlineVerifier, silentLog } from './chain-fixture.ts';
 
 /** Finds the blocks in the block files of a folder. */
 export function storedBlocks(dir: string, params: NetworkParams = regtest): RecordedBlocks {
@@ -27,7 +27,15 @@ export async function reindexFolder(
   const continued = beginReindex(dir, restart);
   const genesis = findGenesis(join(dir, 'blocks'), regtest, stored);
   const chain = new Chain(
-    { dir, params: regtest, coinsCacheBytes: 16 << 20, databaseCacheMiB: 4, filters, reindex: { genesis } },
+    {
+      dir,
+      params: regtest,
+      coinsCacheBytes: 16 << 20,
+      databaseCacheMiB: 4,
+      filters,
+      indexes: DEFAULT_INDEXES,
+      reindex: { genesis },
+    },
     { verifier: inlineVerifier, clock: hostClock, log: silentLog },
   );
   const abort = new AbortController();

@@ -1,10 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import {
-  BLOCK_MIN_FEERATE,
-  DEFAULT_RELAY_OPTIONS,
-  MAX_CONFIRM_TARGET,
-  type RelayOptions,
-} from '../../src/policy/relay-options.ts';
+import { BLOCK_MIN_FEERATE, MAX_CONFIRM_TARGET, type RelayOptions } from '../../src/policy/relay-options.ts';
 import { checkStandardTx, standardScriptType } from '../../src/policy/standard-tx.ts';
 import { weightOf } from '../../src/primitives/block.ts';
 import type { Transaction } from '../../src/primitives/transaction.ts';
@@ -12,6 +7,7 @@ import { Op } from '../../src/script/opcodes.ts';
 import { pushData, scriptOf } from '../../src/script/script-builder.ts';
 import { multisig } from '../../src/script/templates.ts';
 import { concatBytes, hexToBytes } from '../../src/util/bytes.ts';
+import { DEFAULT_RELAY_OPTIONS } from '../lib/default-options.ts';
 import { ANCHOR, filled, input, KEY, output, P2PKH, parsedOf, someOutpoint, txOf } from './policy-fixture.ts';
 
 const DATA_80 = hexToBytes(

@@ -24,7 +24,7 @@ export class BanList {
   /** Number of bans by prefix length; a lookup checks each length once. */
   readonly #prefixes = new Map<number, number>();
 
-  constructor(store: BanStore, clock: Clock, defaultSeconds = 86_400) {
+  constructor(store: BanStore, clock: Clock, defaultSeconds: number) {
     this.#store = store;
     this.#clock = clock;
     this.#defaultSeconds = defaultSeconds;

@@ -16,7 +16,7 @@ const subnet = (text: string) => parseSubnet(text)!;
 function fixture() {
   const clock = new ManualClock(NOW * 1000);
   const store = new BanStore(emptyDatabase());
-  const reopen = () => new BanList(store, clock);
+  const reopen = () => new BanList(store, clock, 86_400);
   const pass = (seconds: number) => clock.advance(seconds * 1000);
   const shown = (bans: BanList) => bans.list().map(({ subnet, until }) => [printSubnet(subnet), until - NOW]);
   return { clock, store, reopen, bans: reopen(), pass, shown };

@@ -18,7 +18,6 @@ import { PeerManager } from '../../../src/p2p/peer-manager.ts';
 import { SERVICES } from '../../../src/p2p/services.ts';
 import type { NetMessage } from '../../../src/p2p/transport/transport.ts';
 import type { NetworkParams } from '../../../src/params/network-params.ts';
-import { DEFAULT_RELAY_OPTIONS } from '../../../src/policy/relay-options.ts';
 import { hashToHex } from '../../../src/primitives/hash.ts';
 import { FeeStore } from '../../../src/storage/fee-store.ts';
 import { MempoolStore } from '../../../src/storage/mempool-store.ts';
@@ -26,6 +25,7 @@ import { openNodeDatabase } from '../../../src/storage/node-database.ts';
 import { unixSeconds } from '../../../src/util/clock.ts';
 import { systemRandomBelow } from '../../../src/util/random.ts';
 import { type BlockBytes, type NodeOptions, silentLog, TestNode } from '../../lib/chain-fixture.ts';
+import { DEFAULT_RELAY_OPTIONS } from '../../lib/default-options.ts';
 
 /** A public address, different for each node. */
 function serviceOf(n: number): NetService {

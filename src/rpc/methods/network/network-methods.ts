@@ -257,7 +257,9 @@ const setban = nodeMethod({
     textParam('subnet', { note: 'Address, or subnet such as 192.0.2.0/24.' }),
     textParam('command', { note: 'add to ban, remove to lift the ban.' }),
     optional(
-      integerParam('bantime', { note: 'Seconds, or with absolute the Unix time of the end; 0 for 24 hours.' }),
+      integerParam('bantime', {
+        note: 'Seconds, or with absolute the Unix time of the end; 0 for the duration of p2p.banTime.',
+      }),
       0,
     ),
     optional(flagParam('absolute', { note: 'Whether bantime is a Unix time.' }), false),
