@@ -5,6 +5,7 @@ import { blockchainMethods } from './blockchain/blockchain-methods.ts';
 import { chainControlMethods } from './blockchain/chain-control-methods.ts';
 import { deploymentMethods } from './blockchain/deployment-methods.ts';
 import { scanMethods } from './blockchain/scan-methods.ts';
+import { utxoMethods } from './blockchain/utxo-methods.ts';
 import { utxoSnapshotMethods } from './blockchain/utxo-snapshot-methods.ts';
 import { verifyMethods } from './blockchain/verify-methods.ts';
 import { waitMethods } from './blockchain/wait-methods.ts';
@@ -18,6 +19,7 @@ import { miningMethods } from './mining/mining-methods.ts';
 import { nodeMethods } from './mining/node-methods.ts';
 import { prioritiseMethods } from './mining/prioritise-methods.ts';
 import { templateMethods } from './mining/template-methods.ts';
+import { banMethods } from './network/ban-methods.ts';
 import { networkMethods } from './network/network-methods.ts';
 import { broadcastMethods } from './rawtransactions/broadcast-methods.ts';
 import { decodeMethods } from './rawtransactions/decode-methods.ts';
@@ -45,6 +47,7 @@ const METHODS: readonly RpcMethod[] = [
   ...chainControlMethods,
   ...deploymentMethods,
   ...scanMethods,
+  ...utxoMethods,
   ...utxoSnapshotMethods,
   ...indexMethods,
   ...verifyMethods,
@@ -62,6 +65,7 @@ const METHODS: readonly RpcMethod[] = [
   ...prioritiseMethods,
   ...templateMethods,
   ...networkMethods,
+  ...banMethods,
   ...nodeMethods,
   ...controlMethods,
   ...keyMethods,
