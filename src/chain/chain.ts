@@ -46,8 +46,8 @@ export class Chain extends ReadableChain {
   }
 
   /**
-   * Makes a UTXO set that of the active chain. Resolves to the reason why it does not, or to null. `mayActivate` returns a
-   * reason of the caller.
+   * Makes a UTXO set the coins of the active chain. Resolves to the reason for a refusal, or to null. `mayActivate` returns
+   * a further reason of the caller, or null.
    */
   activateUtxoSet(set: SetToActivate, mayActivate: () => string | null): Promise<string | null> {
     return this.#parts.queue.run(async () => {
