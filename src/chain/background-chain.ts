@@ -39,7 +39,7 @@ export interface BackgroundFailure {
  */
 export class BackgroundChain {
   readonly base: ChainEntry;
-  /** Whether the loaded set was found to be that of this chain. */
+  /** Whether the loaded set equals the coins of this chain at the base. */
   validated: boolean;
   readonly #deps: BackgroundDeps;
   readonly #chain: ActiveChain;

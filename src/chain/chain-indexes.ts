@@ -208,7 +208,7 @@ export class ChainIndexes {
     if (stale !== undefined) return this.#plan(stale.covered, this.#staleBlocks(stale.covered!, tip, limit), true);
     const heightOf = ({ covered }: EnabledIndex) => covered?.height ?? -1;
     const from = lagging.reduce((low, index) => (heightOf(index) < heightOf(low) ? index : low)).covered;
-    // The next index that has come further joins there.
+    // The job ends where the next index that is further ahead can join it.
     const next = lagging.map(heightOf).filter((height) => height > (from?.height ?? -1));
     // Behind a loaded UTXO set, undo data beyond the validated chain lacks positions of transactions.
     const validated = this.#limit();

@@ -43,9 +43,10 @@ export interface LoadableBase {
 }
 
 /**
- * The UTXO set that an operator has loaded, and the validation behind it: `activate` makes it that of the active chain, and
- * the background chain then validates all blocks before it. When that has reached the base, its coins must be the set;
- * otherwise the set is removed and block processing stops. When it has reached the tip, it becomes the active chain.
+ * The UTXO set that an operator has loaded, and the validation behind it: `activate` makes it the coins of the active
+ * chain, and the background chain then validates all blocks up to its base. There the coins of the background chain
+ * must equal the set; otherwise the set is removed and block processing stops. When the background chain has reached
+ * the tip, its coins replace those of the active chain.
  */
 export class LoadedUtxoSet {
   readonly #deps: LoadedUtxoSetDeps;
@@ -96,8 +97,8 @@ export class LoadedUtxoSet {
   }
 
   /**
-   * Makes the set that of the active chain, in one durable transaction. Returns the reason why it does not, or null. Within
-   * a call of the chain's queue, when all blocks are committed.
+   * Makes the set the coins of the active chain, in one durable transaction. Returns the reason for a refusal, or null.
+   * Within a call of the chain's queue, when all blocks are committed.
    */
   activate({ baseHash, run, hash, value, coins }: SetToActivate): string | null {
     const { store, tree, active, committer, sync, warnings, log } = this.#deps;

@@ -21,8 +21,8 @@ export class IndexRows {
   readonly #spenders = new RunBatch(SPENDERS);
 
   /**
-   * Adds the rows of a block that joins the chain, or their removal. `undo` is its undo data, of which only the address
-   * index has need.
+   * Adds the rows of a block that joins the chain, or their removal. `undo` is its undo data, which only the address
+   * index needs.
    */
   addBlock(
     block: ParsedBlock,

@@ -24,7 +24,7 @@ import { openUndo, UNDO_CHECKSUM_SIZE } from './undo-record.ts';
 
 const READER_CACHE_MIB = 64;
 
-/** Snapshots that are begun until the files of one are all there. */
+/** Maximum number of snapshots that are begun until all files of one exist. */
 const SNAPSHOT_ATTEMPTS = 3;
 
 /** The body of a block was deleted by pruning. */

@@ -130,7 +130,7 @@ class Conversion {
     }
   }
 
-  /** Removes what an interrupted conversion left. */
+  /** Removes the files that an interrupted conversion left. */
   #removeFiles(): void {
     // A journal beside a new file of the same name would be rolled back into it.
     for (const part of ['', '-journal', '-wal', '-shm']) rmSync(this.#newPath + part, { force: true });

@@ -150,7 +150,7 @@ export class FilterWriter {
     this.#putEnd(this.#files.end);
   }
 
-  /** Forgets the appended filters, after the transaction of `insert` or to drop them. */
+  /** Forgets the appended filters: their rows are committed, or the filters are dropped. */
   clear(): void {
     this.#pending = [];
     this.#pendingBytes = 0;

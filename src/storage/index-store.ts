@@ -28,7 +28,7 @@ export function enabledIndexes({ tx, address, spender }: IndexSwitches): IndexNa
   return names;
 }
 
-/** The last block whose rows an index has, as it has those of all blocks before. */
+/** The last block whose rows an index has; it has the rows of all earlier blocks as well. */
 export interface CoveredBlock {
   readonly hash: BlockHash;
   readonly height: number;

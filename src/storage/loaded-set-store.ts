@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS loaded_set (
 export interface LoadedSet {
   readonly base: BlockHash;
   readonly tip: BlockHash;
-  /** Whether the set was found to be that of the validated chain, which still has to reach the tip. */
+  /** Whether the set equals the coins of the validated chain at its base; that chain still has to reach the tip. */
   readonly validated: boolean;
   /** Totals up to `tip`, which may have left the active chain. */
   readonly totals: ChainTotals;

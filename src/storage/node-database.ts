@@ -41,7 +41,7 @@ const NODE: DatabaseKind = {
 };
 
 /**
- * Opens or creates node.db, which holds what a node remembers besides the chain: nothing that it cannot do without.
+ * Opens or creates node.db, which holds the data of a node besides the chain; the node can work without any of it.
  * Throws OperatorError on a database of another network or of a newer version.
  */
 export function openNodeDatabase(path: string, identity: ChainDatabaseIdentity): Database {

@@ -20,7 +20,7 @@ import { runFolder } from './runs/run-manifest.ts';
  */
 const MARKER = 'reindex';
 
-/** `clearing`: the old derived data may still be there in part. `building`: all that is there is new. */
+/** `clearing`: the old derived data may still be there in part. `building`: all derived data is new. */
 type ReindexStage = 'clearing' | 'building';
 
 /** Returns how far a reindex of this folder has come; null if none is under way. */

@@ -24,8 +24,8 @@ CREATE TABLE IF NOT EXISTS event_ranges (first INTEGER PRIMARY KEY, tag TEXT NOT
 `;
 
 /**
- * The block up to which each index has its rows, from the genesis block on, and which they include. An index without a
- * row has none. `name` is that of `IndexName`.
+ * The last block whose rows each index has; it has the rows of all blocks from the genesis block up to this one. An
+ * index that is not listed has no rows. `name` is that of `IndexName`.
  */
 const INDEXES_SCHEMA = `
 CREATE TABLE indexes (name TEXT PRIMARY KEY, hash BLOB NOT NULL, height INTEGER NOT NULL);

@@ -179,7 +179,10 @@ function padded(key: ScriptKey, size: number): Uint8Array {
   return bytes;
 }
 
-/** Returns the least key of coins of a script from (position, output index) on; of all with a negative position. */
+/**
+ * Returns the least key of the coins of a script from (position, output index) on. A negative position stands for all
+ * coins.
+ */
 function coinKeyFrom(key: ScriptKey, position: TxPosition, vout: number): Uint8Array {
   const low = padded(key, SCRIPT_COINS.keySize);
   if (position < 0) return low;

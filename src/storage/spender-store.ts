@@ -7,7 +7,7 @@ import { keyAfterPrefix } from './runs/run-format.ts';
 import type { RunLists } from './runs/run-lists.ts';
 import { liveEntries, positionOf, putPosition } from './runs/run-range.ts';
 
-/** Bytes of the txid in the index; those of the spending transactions decide, of which there are few candidates. */
+/** Bytes of the txid in the index. They lead to a few candidates, whose inputs decide. */
 const TXID_PREFIX_SIZE = 6;
 /** A block has room for fewer than 2^19 outputs. */
 const VOUT_SIZE = 3;
@@ -58,7 +58,7 @@ export class SpenderStore {
 
   /** Returns the position of the transaction of the active chain that spends an output; null without one. */
   spenderOf(outpoint: Outpoint): TxPosition | null {
-    // A larger index belongs to no output, and its lower bytes to another one.
+    // No output has a larger index, but the lower bytes of a larger one would name another output.
     if (outpoint.vout >= 2 ** (8 * VOUT_SIZE)) return null;
     const prefix = new Uint8Array(OUTPOINT_SIZE);
     putOutpoint(prefix, 0, outpoint.txid, outpoint.vout);

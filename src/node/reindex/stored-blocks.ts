@@ -26,7 +26,7 @@ export interface UnreadableRange {
   readonly bytes: number;
 }
 
-/** The blocks that block files hold, by the order of the files: headers and positions, in packed arrays. */
+/** The blocks of the block files in the order of the files: headers and positions, in packed arrays. */
 export class RecordedBlocks {
   readonly unreadable: UnreadableRange[] = [];
   #headers = new Uint8Array(HEADER_SIZE * 1024);

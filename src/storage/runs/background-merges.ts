@@ -40,7 +40,9 @@ export class BackgroundMerges {
     return this.#store.mergesBehind;
   }
 
-  /** Resolves when commits need not wait. Rejects if merges have failed, since the runs must not become more. */
+  /**
+   * Resolves when commits need not wait. Rejects if merges have failed, since the number of runs must not grow further.
+   */
   async caughtUp(): Promise<void> {
     while (this.behind && this.#running !== null) await this.#running;
     if (this.behind && this.#failure !== null) throw this.#failure;

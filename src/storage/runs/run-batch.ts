@@ -92,7 +92,7 @@ export class RunBatch {
       visit(this.#removed[n] === 1, this.#keys, n * this.family.keySize, this.#values, this.#from(n), this.#ends[n]!);
   }
 
-  /** Adds the entries to a run in the order of their keys. What cancels within the batch is left out. */
+  /** Adds the entries to a run in the order of their keys. Entries that cancel within the batch are left out. */
   writeTo(builder: RunBuilder): void {
     const { keySize } = this.family;
     const order = this.#sorted();

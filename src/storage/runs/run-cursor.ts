@@ -124,7 +124,7 @@ class PageReader {
   readonly #run: Run;
   #first = 0;
   #pages: Uint8Array[] = [];
-  /** In turns, since the last entries of the pages before may still be in use. */
+  /** The two buffers alternate, since the last entries of the previous pages may still be in use. */
   readonly #buffers: Uint8Array[];
 
   constructor(run: Run) {

@@ -32,8 +32,9 @@ export const SCRIPT_COINS: RunFamily = { name: 'scriptcoins', code: 4, keySize: 
 export const SPENDERS: RunFamily = { name: 'spenders', code: 5, keySize: 15, filterSize: 0, sums: false };
 
 /**
- * Unspent outputs of the chain that is validated behind a loaded UTXO set. They become COINS when it has caught up, and
- * the coins of before become them when a set is loaded, so their files are the same.
+ * Unspent outputs of the chain that is validated behind a loaded UTXO set. When a set is loaded, the coins of the
+ * active chain become this family, and when the background chain has caught up, this family becomes COINS. The files of
+ * both are therefore the same.
  */
 export const BACKGROUND_COINS: RunFamily = { ...COINS, code: 6, fileCode: COINS.code };
 

@@ -16,7 +16,8 @@ const MULTIPLIERS = Uint32Array.of(
 
 /**
  * A split block Bloom filter, as Parquet specifies it: one bit in each of the eight words of one block, so that a
- * look-up touches one cache line. The keys are hashes already; the salt keeps others from making keys that collide.
+ * look-up touches one cache line. The keys are hashes already; the salt prevents an attacker from constructing keys
+ * that collide.
  */
 export class RunFilter {
   readonly words: Uint32Array;

@@ -101,7 +101,7 @@ export class EntrySums {
     this.second.add(Math.abs(second), second < 0);
   }
 
-  /** Adds the sums of what lies between two places of a run. */
+  /** Adds the sums of the entries between two places of a run. */
   addDifference(above: EntrySums, below: EntrySums): void {
     this.count.addDifference(above.count, below.count);
     this.first.addDifference(above.first, below.first);

@@ -6,7 +6,7 @@ import type { RunFamily } from './run-family.ts';
 import { RunManifest, type RunRecord, runFileName, runFolder } from './run-manifest.ts';
 import { FileSource, MemorySource } from './run-source.ts';
 
-/** Access to the runs of the state that the caller reads. */
+/** Access to the runs of the snapshot that the caller reads. */
 export interface RunLists {
   /** Returns the runs of a family, the youngest first. */
   runsOf(family: RunFamily): readonly Run[];

@@ -117,7 +117,7 @@ export class RunManifestWriter {
     this.#remove.run(id);
   }
 
-  /** Makes all runs of one family runs of another. */
+  /** Moves all runs of one family to another. */
   moveRuns(from: RunFamily, to: RunFamily): void {
     this.#move.run(to.code, from.code);
   }

@@ -52,7 +52,7 @@ function scanAll(runs: readonly Run[]): MergeScan {
 }
 
 /**
- * Yields all that remains when the entries of all runs are merged, in the order of keys. Intact runs leave one addition
+ * Yields the entries that remain when all runs are merged, in the order of their keys. Intact runs leave one addition
  * of each key of the state, and no removal.
  */
 export function* mergedEntries(runs: readonly Run[]): Generator<LiveEntry & { readonly removed: boolean }> {

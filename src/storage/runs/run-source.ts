@@ -76,7 +76,7 @@ export interface RunSink {
   write(bytes: Uint8Array): void;
   /** Keeps bytes for `drainAside`: the index, which follows the pages, of a large run does not fit memory. */
   writeAside(bytes: Uint8Array): void;
-  /** Yields what was kept, in order and in pieces. */
+  /** Yields the kept bytes in order, in pieces. */
   drainAside(): Iterable<Uint8Array>;
 }
 
@@ -122,7 +122,7 @@ export class FileSink implements RunSink {
   readonly #buffer = new Uint8Array(WRITE_BUFFER);
   #buffered = 0;
   #unsynced = 0;
-  /** File of what was written aside; it has no name any more. */
+  /** File of the bytes that were written aside; it has no name any more. */
   #aside: { readonly fd: number; length: number } | null = null;
 
   constructor(path: string) {

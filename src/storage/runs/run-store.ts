@@ -46,7 +46,7 @@ export interface UnlistedRun {
   readonly run: BuiltRun;
 }
 
-/** A change of whole families; `removed` must be `to` or empty, or be moved itself before. */
+/** A change of whole families. `to` must have no runs left: it is empty, or it is `removed`. */
 export interface FamilyChange {
   readonly removed: RunFamily;
   readonly from: RunFamily;
@@ -206,7 +206,7 @@ export class RunStore implements RunLists {
     this.#staged = [];
   }
 
-  /** Returns the next merge that is due and no other is running; null without one. It ends with `finishMerge`. */
+  /** Returns the next merge that is due; null if none is due, or while another one runs. It ends with `finishMerge`. */
   beginMerge(): MergeJob | null {
     if (this.#job !== null) return null;
     for (const family of RUN_FAMILIES) {
@@ -258,8 +258,8 @@ export class RunStore implements RunLists {
   }
 
   /**
-   * Removes the runs of one family, makes those of another runs of it, and lists a built one, in one durable transaction
-   * with `write`. No commit may be staged.
+   * Removes the runs of the family `removed`, moves those of `from` to `to`, and lists the run `added`, in one durable
+   * transaction with `write`. No commit may be staged.
    */
   changeFamilies({ removed, from, to, added }: FamilyChange, write: () => void): void {
     assert(this.#staged.length === 0, 'no commit is staged');
