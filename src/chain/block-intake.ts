@@ -7,7 +7,7 @@ import type { ParsedBlock } from '../primitives/block.ts';
 import type { BlockHash } from '../primitives/hash.ts';
 import { type BlockHeader, headerHash } from '../primitives/header.ts';
 import type { FilePosition } from '../storage/block-files.ts';
-import { HeaderStatus } from '../storage/schema.ts';
+import { HeaderStatus } from '../storage/chain-schema.ts';
 import { DecodeError } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';

@@ -2,8 +2,8 @@ import type { HeaderEntry } from '../consensus/header-entry.ts';
 import type { BlockHash, MerkleRoot } from '../primitives/hash.ts';
 import type { BlockHeader } from '../primitives/header.ts';
 import type { FilePosition } from '../storage/block-files.ts';
+import { HeaderStatus } from '../storage/chain-schema.ts';
 import { hasFailed } from '../storage/header-store.ts';
-import { HeaderStatus } from '../storage/schema.ts';
 import { HeaderTable } from './header-table.ts';
 
 /** Number of consecutive hashes at the beginning of a locator; after them every step doubles. */

@@ -18,6 +18,7 @@ import {
 } from '../storage/block-files.ts';
 import { openWriter } from '../storage/chain-database.ts';
 import { syncAgainAdvice } from '../storage/chain-folder.ts';
+import { HeaderStatus } from '../storage/chain-schema.ts';
 import { CoinStore } from '../storage/coin-store.ts';
 import { closeDatabase, durably } from '../storage/database.ts';
 import { EventWriter } from '../storage/event-store.ts';
@@ -31,7 +32,6 @@ import { BackgroundMerges, type RunMerger } from '../storage/runs/background-mer
 import type { Run } from '../storage/runs/run.ts';
 import { BACKGROUND_COINS, COINS, type RunFamily } from '../storage/runs/run-family.ts';
 import { RunStore, type UnlistedRun } from '../storage/runs/run-store.ts';
-import { HeaderStatus } from '../storage/schema.ts';
 import type { SeqFloor } from '../storage/seq-floor.ts';
 import { openUndo, sealUndo } from '../storage/undo-record.ts';
 import { DecodeError, equalBytes } from '../util/bytes.ts';

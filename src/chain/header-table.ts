@@ -1,7 +1,7 @@
 import type { BlockHash, MerkleRoot } from '../primitives/hash.ts';
 import type { BlockHeader } from '../primitives/header.ts';
 import type { FilePosition } from '../storage/block-files.ts';
-import { HeaderStatus } from '../storage/schema.ts';
+import { HeaderStatus } from '../storage/chain-schema.ts';
 import { assert } from '../util/assert.ts';
 import { grown, grownRows } from '../util/column.ts';
 import { SlotIndex } from '../util/slot-index.ts';

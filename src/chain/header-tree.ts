@@ -1,9 +1,9 @@
 import { workOf } from '../consensus/work.ts';
 import type { BlockHash } from '../primitives/hash.ts';
 import { type BlockHeader, headerFromBytes } from '../primitives/header.ts';
+import { HeaderStatus } from '../storage/chain-schema.ts';
 import type { BodyStats, HeaderRecord } from '../storage/header-store.ts';
 import type { PrunedKind } from '../storage/record-removal.ts';
-import { HeaderStatus } from '../storage/schema.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { ChainEntry, forkPoint } from './chain-entry.ts';
 import { HeaderTable } from './header-table.ts';

@@ -1,6 +1,6 @@
 import type { BlockRejection } from '../consensus/rejection.ts';
 import { hashToHex } from '../primitives/hash.ts';
-import { HeaderStatus } from '../storage/schema.ts';
+import { HeaderStatus } from '../storage/chain-schema.ts';
 import type { Log } from '../util/log.ts';
 import { Observers } from '../util/observers.ts';
 import type { ChainCommitter } from './chain-committer.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AuthStore } from '../auth/auth-store.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import { OperatorError } from '../util/operator-error.ts';
 
 /** Files that a node leaves in the directory of its network. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readApiKey } from '../config/api-key.ts';
 import { loadConfig } from '../config/load.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import { didYouMean } from '../util/suggest.ts';
 import { type Command, UsageError } from './command.ts';
 import { COMMON_OPTIONS } from './help-text.ts';

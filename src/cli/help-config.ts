@@ -1,5 +1,5 @@
-import { KEYS, SETTINGS } from '../config/schema.ts';
 import { type Address, hostPortText, type Setting } from '../config/setting.ts';
+import { KEYS, SETTINGS } from '../config/settings.ts';
 import { variableOf } from '../config/sources.ts';
 
 /** Returns the description and default of every setting, formatted for a terminal. */

@@ -1,4 +1,4 @@
-import { isKey, KEYS } from '../config/schema.ts';
+import { isKey, KEYS } from '../config/settings.ts';
 import { didYouMean } from '../util/suggest.ts';
 import { UsageError } from './command.ts';
 

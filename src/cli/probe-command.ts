@@ -1,6 +1,6 @@
 import { loadConfig } from '../config/load.ts';
-import type { Config } from '../config/schema.ts';
 import { hostPortText } from '../config/setting.ts';
+import type { Config } from '../config/settings.ts';
 import { type Command, UsageError } from './command.ts';
 import { COMMON_OPTIONS } from './help-text.ts';
 

@@ -24,7 +24,7 @@ A second signal makes it exit within five seconds.`,
     const { config, positionals } = loadConfig(args);
     if (positionals.length > 0) throw new UsageError(`start takes no argument: ${positionals[0]}`);
     for (const file of config.import.files) assertReadable(file);
-    const { runNode } = await import('../node/run.ts');
+    const { runNode } = await import('../node/run-node.ts');
     const screen = syncScreen({ out, err }, config.log.format);
     await runNode(config, { signal, display: screen && syncBar(screen) });
     return 0;

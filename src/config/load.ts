@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, homedir, totalmem } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { NetworkName } from '../params/network-params.ts';
-import { type Config, KEYS, type Key, SETTINGS } from './schema.ts';
 import type { ReadContext, Setting, Surroundings } from './setting.ts';
+import { type Config, KEYS, type Key, SETTINGS } from './settings.ts';
 import { type Env, type Given, readEnvironment, readFlags, readToml } from './sources.ts';
 
 /** The configuration cannot be used. The message has one line per reason, and no line holds the value of a secret. */

@@ -1,5 +1,5 @@
 import { didYouMean } from '../util/suggest.ts';
-import { isKey, KEYS, type Key, SETTINGS } from './schema.ts';
+import { isKey, KEYS, type Key, SETTINGS } from './settings.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 

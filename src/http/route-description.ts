@@ -1,7 +1,7 @@
 import type { DocumentDecoration, TSchema } from 'elysia';
 import { FAILURES, type FailureCode } from './errors.ts';
+import { ERROR } from './reply-schema.ts';
 import { type Access, access, type RouteAccess } from './route-access.ts';
-import { ERROR } from './schema.ts';
 
 /** One format of a body. */
 export interface Content {

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import type { ApiOptions } from '../http/options.ts';
 import type { Scope } from '../http/scopes.ts';
 import type { NetworkParams } from '../params/network-params.ts';

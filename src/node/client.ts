@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import { ApiError } from '../http/errors.ts';
 import type { CallArgs, CallResult, NodeCallName } from '../port/node-calls.ts';
 import type { NodeCounters, NodePort, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';

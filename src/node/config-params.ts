@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import { type AssumedUtxoSet, assumedUtxoSet } from '../params/assume-utxo.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { type NetworkOptions, paramsFor } from '../params/networks.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import { countRunFiles } from '../storage/runs/run-manifest.ts';
 import { raiseDescriptorLimit } from '../util/descriptors.ts';
 import type { Log } from '../util/log.ts';

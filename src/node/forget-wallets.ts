@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import { paramsFor } from '../params/networks.ts';
 import { closeDatabase } from '../storage/database.ts';
 import { stderrLog } from '../util/log.ts';

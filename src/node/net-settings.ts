@@ -1,5 +1,5 @@
-import type { Config } from '../config/schema.ts';
 import { hostPortText } from '../config/setting.ts';
+import type { Config } from '../config/settings.ts';
 import { parseService } from '../p2p/address/address-text.ts';
 import type { NetService } from '../p2p/address/net-address.ts';
 import type { NetOptions } from '../p2p/connections/net-options.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import type { NodeCallName } from '../port/node-calls.ts';
 import type { NodeCounters, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
 

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { openNodeDatabase } from '../storage/node-database.ts';

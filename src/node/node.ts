@@ -2,7 +2,7 @@ import type { Database } from 'bun:sqlite';
 import { Chain } from '../chain/chain.ts';
 import type { StoredGenesis } from '../chain/chain-options.ts';
 import { BACKGROUND_CACHE_SHARE } from '../chain/loaded-utxo-set.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import { signatureEngine } from '../crypto/secp256k1.ts';
 import type { IndexJob } from '../indexes/index-job.ts';
 import { indexThread } from '../indexes/index-thread.ts';

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import type { Chain } from '../chain/chain.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import { txRejectClass } from '../http/errors.ts';
 import type { MempoolService } from '../mempool/service.ts';
 import type { NetService } from '../p2p/address/net-address.ts';

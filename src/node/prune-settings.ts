@@ -1,6 +1,6 @@
 import type { PruneOptions } from '../chain/pruner.ts';
 import { MANUAL_PRUNE } from '../config/elements.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 
 const MEBIBYTE = 1024 * 1024;

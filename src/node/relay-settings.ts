@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import { FIXED_RELAY_OPTIONS, type RelayOptions } from '../policy/relay-options.ts';
 
 const MEGABYTE = 1_000_000;

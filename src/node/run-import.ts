@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import { readAddons } from '../crypto/addon-file.ts';
 import { stderrLog } from '../util/log.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import { readAddons } from '../crypto/addon-file.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { recordFileName, recordFileNumbers } from '../storage/block-files.ts';

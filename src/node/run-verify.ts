@@ -1,5 +1,5 @@
 import { type VerifyLevel, type VerifyReport, verifyFolder } from '../chain/integrity/verify-folder.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import { refuseUnfinishedReindex } from '../storage/reindex-folder.ts';
 import { paramsOfConfig } from './config-params.ts';
 import type { ImportProgress } from './import-types.ts';

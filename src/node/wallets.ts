@@ -2,7 +2,7 @@ import type { Database } from 'bun:sqlite';
 import { dirname, join } from 'node:path';
 import type { Chain } from '../chain/chain.ts';
 import type { ChainFollower } from '../chain/events.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import { bumpFees } from '../mempool/bump-fees.ts';
 import { fitsClusterLimits } from '../mempool/cluster-limits.ts';
 import type { MempoolService } from '../mempool/service.ts';

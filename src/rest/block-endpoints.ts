@@ -1,8 +1,8 @@
 import { t } from 'elysia';
 import { fail } from '../http/errors.ts';
 import { boundTo, heightInput, heightOption, nextPage, numberInput, type PageInput, pageInput } from '../http/input.ts';
+import { HEX } from '../http/reply-schema.ts';
 import { BYTES, json, plainText } from '../http/route-description.ts';
-import { HEX } from '../http/schema.ts';
 import { txPosition } from '../primitives/coin.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { bytesAnswer, jsonAnswer, textAnswer } from '../queries/answer.ts';

@@ -1,5 +1,5 @@
+import { HEX } from '../http/reply-schema.ts';
 import { BYTES, json, plainText } from '../http/route-description.ts';
-import { HEX } from '../http/schema.ts';
 import { checkNotSyncing } from '../queries/broadcast.ts';
 import { broadcastReply, packageReply, testReply } from '../queries/broadcast-reply.ts';
 import { readBroadcast, readTxs, TXS_BODY } from './broadcast-body.ts';

@@ -1,7 +1,7 @@
 import { type Static, t } from 'elysia';
 import type { ApiOptions } from '../http/options.ts';
+import type { ObjectSchema, Properties } from '../http/reply-schema.ts';
 import { describeRoute, type RouteDescription } from '../http/route-description.ts';
-import type { ObjectSchema, Properties } from '../http/schema.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { ReadEndpoint } from '../queries/answer.ts';
 import type { ReadService } from '../queries/read-service.ts';

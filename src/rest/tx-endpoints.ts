@@ -1,7 +1,7 @@
 import { t } from 'elysia';
 import { fail } from '../http/errors.ts';
+import { HEX, hash, TX_STATUS } from '../http/reply-schema.ts';
 import { BYTES, json, plainText } from '../http/route-description.ts';
-import { HEX, hash, TX_STATUS } from '../http/schema.ts';
 import { clusterOf } from '../mempool/relatives.ts';
 import { parseTransaction } from '../primitives/block.ts';
 import { positionHeight, positionIndex, txPosition } from '../primitives/coin.ts';

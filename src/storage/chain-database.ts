@@ -1,11 +1,11 @@
 import type { Database } from 'bun:sqlite';
 import { dirname } from 'node:path';
 import { syncAgainAdvice } from './chain-folder.ts';
+import { EVENT_RANGES_SCHEMA, FILTER_SCHEMA, SCHEMA, SCHEMA_VERSION, UPGRADE_TO_INDEXES } from './chain-schema.ts';
 import type { ConversionOptions } from './conversion-progress.ts';
 import { convertToRuns } from './convert-to-runs.ts';
 import { type ChainDatabaseIdentity, cacheSize, openDatabase, opened } from './database.ts';
 import { LOADED_SET_SCHEMA } from './loaded-set-store.ts';
-import { EVENT_RANGES_SCHEMA, FILTER_SCHEMA, SCHEMA, SCHEMA_VERSION, UPGRADE_TO_INDEXES } from './schema.ts';
 import { createScriptSalt } from './script-salt.ts';
 
 /**

@@ -15,6 +15,7 @@ import { withDescriptors } from '../util/descriptors.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { syncDirectory } from '../util/sync-directory.ts';
 import { syncAgainAdvice } from './chain-folder.ts';
+import { LIST_EARLIER_INDEXES, SCHEMA, SCHEMA_VERSION } from './chain-schema.ts';
 import { type ConversionOptions, ConversionProgress } from './conversion-progress.ts';
 import { convertRows } from './convert-rows.ts';
 import {
@@ -27,7 +28,6 @@ import {
   readMeta,
 } from './database.ts';
 import { RunManifestWriter, runFolder } from './runs/run-manifest.ts';
-import { LIST_EARLIER_INDEXES, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 import { createScriptSalt } from './script-salt.ts';
 
 /** The version that had coins, the transaction index and the address index in tables. */

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import type { BlockHash } from '../primitives/hash.ts';
 import type { FilePosition } from './block-files.ts';
-import { HeaderStatus } from './schema.ts';
+import { HeaderStatus } from './chain-schema.ts';
 
 /** Figures that follow from a block's body; present if the body is stored, or was stored and has been pruned. */
 export interface BodyStats {

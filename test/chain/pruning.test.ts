@@ -3,7 +3,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { HeaderTree } from '../../src/chain/header-tree.ts';
 import { BlockPruned } from '../../src/storage/chain-reads.ts';
-import { HeaderStatus } from '../../src/storage/schema.ts';
+import { HeaderStatus } from '../../src/storage/chain-schema.ts';
 import { OperatorError } from '../../src/util/operator-error.ts';
 import { RegtestChain } from '../lib/chain-builder.ts';
 import { TestNode } from '../lib/chain-fixture.ts';

@@ -23,9 +23,12 @@ test.each([
 test.each([
   ['src/main.ts', "import { dispatch } from './cli/dispatch.ts';\nprocess.exit(0);"],
   ['src/cli/start-command.ts', "import { loadConfig } from '../config/load.ts';"],
-  ['src/node/run.ts', "import type { Config } from '../config/schema.ts';\nimport { Chain } from '../chain/chain.ts';"],
   [
-    'src/config/schema.ts',
+    'src/node/run-node.ts',
+    "import type { Config } from '../config/settings.ts';\nimport { Chain } from '../chain/chain.ts';",
+  ],
+  [
+    'src/config/settings.ts',
     "import { paramsFor } from '../params/networks.ts';\nimport { suggest } from '../util/suggest.ts';",
   ],
   [
@@ -49,7 +52,7 @@ test.each([
   ['src/chain/chain.ts', "import type { X } from '../mempool/x.ts';", 'chain stands below mempool'],
   ['src/chain/chain.ts', "const x = await import('../p2p/x.ts');", 'chain stands below p2p'],
   ['src/chain/chain.ts', "export { x } from '../rest/x.ts';", 'chain stands below rest'],
-  ['src/rest/blocks.ts', "import { Config } from '../config/schema.ts';", 'rest may not import config'],
+  ['src/rest/blocks.ts', "import { Config } from '../config/settings.ts';", 'rest may not import config'],
   ['src/rest/blocks.ts', "import { x } from '../rpc/x.ts';", 'rest stands beside rpc'],
   ['src/rpc/engine/route.ts', "import type { X } from '../../rest/x.ts';", 'rpc stands beside rest'],
   [
@@ -63,14 +66,18 @@ test.each([
   ['src/chain/chain.ts', "import { x } from './x';", 'has no file extension'],
   ['src/chain/chain.ts', "import { x } from '../helpers/x.ts';", 'belongs to no room of src/'],
   ['src/helpers/x.ts', '', 'belongs to no room of src/'],
-  ['src/node/run.ts', 'process.exit(1);', 'only main.ts may exit the process'],
+  ['src/node/run-node.ts', 'process.exit(1);', 'only main.ts may exit the process'],
   ['src/consensus/header.ts', "import { clock } from '../util/clock.ts';", 'rules import nothing of the runtime'],
   ['src/consensus/header.ts', "import { Database } from 'bun:sqlite';", 'rules import nothing of the runtime'],
   ['src/script/verify.ts', "import { connect } from 'node:net';", 'rules import nothing of the runtime'],
   ['src/script/verify.ts', "import { dlopen } from 'bun';", 'rules import nothing of the runtime'],
   ['src/consensus/header.ts', 'const now = Date.now();', 'rules see no clock, chance, files or network'],
   ['src/script/verify.ts', 'const debug = process.env.DEBUG;', 'rules see no clock, chance, files or network'],
-  ['src/node/run.ts', "new Worker(new URL('../server/reader-worker.ts', import.meta.url))", 'NAME-worker.ts beside'],
+  [
+    'src/node/run-node.ts',
+    "new Worker(new URL('../server/reader-worker.ts', import.meta.url))",
+    'NAME-worker.ts beside',
+  ],
 ])('refuses %s %j', (path, text, reason) => {
   const lines = checkImports({ path, text });
   expect(lines).toHaveLength(1);

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkExportedNames } from './names.ts';
+import { checkExportedNames, checkFileNames } from './names.ts';
 
 const file = (path: string, text: string) => ({ path, text });
 
@@ -26,6 +26,12 @@ test('overloads, re-exports, and names of a file of its own are not reported', (
       file('src/cli/key-command.ts', 'export const command = {};'),
     ]),
   ).toEqual([]);
+});
+
+test('a name that files of two folders have is reported with both', () => {
+  expect(checkFileNames([file('src/a/run.ts', ''), file('src/b/run.ts', ''), file('src/b/walk.ts', '')])).toEqual([
+    'run.ts is the name of src/a/run.ts and src/b/run.ts',
+  ]);
 });
 
 test('every exported name of the program means one thing', () => {

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { SourceFile } from './imports.ts';
 
 const DECLARATION =
@@ -19,4 +20,11 @@ export function checkExportedNames(files: readonly SourceFile[]): string[] {
   return [...paths]
     .filter(([, at]) => at.size > 1)
     .map(([name, at]) => `${name} is exported by ${[...at].sort().join(' and ')}`);
+}
+
+/** Returns a line for each file name that several folders have: a reader searches files by their names. */
+export function checkFileNames(files: readonly SourceFile[]): string[] {
+  return [...Map.groupBy(files, ({ path }) => basename(path))]
+    .filter(([, same]) => same.length > 1)
+    .map(([name, same]) => `${name} is the name of ${same.map(({ path }) => path).join(' and ')}`);
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findCycles } from './cycles.ts';
 import { checkImports, type SourceFile } from './imports.ts';
-import { checkExportedNames } from './names.ts';
+import { checkExportedNames, checkFileNames } from './names.ts';
 import { checkTerminology } from './terminology.ts';
 
 const root = resolve(import.meta.dir, '../..');
@@ -51,6 +51,7 @@ const outcomes = await Promise.all([
   outcome('import directions', sources.flatMap(checkImports)),
   outcome('import cycles', findCycles(sources)),
   outcome('exported names', checkExportedNames(sources)),
+  outcome('file names', checkFileNames(sources)),
   outcome('terminology', texts.flatMap(checkTerminology)),
 ]);
 for (const { ok, name, output } of outcomes) {

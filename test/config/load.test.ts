@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { ConfigError, type Host, loadConfig } from '../../src/config/load.ts';
-import type { Config } from '../../src/config/schema.ts';
+import type { Config } from '../../src/config/settings.ts';
 
 interface Around {
   readonly env?: Record<string, string>;

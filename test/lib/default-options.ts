@@ -1,5 +1,5 @@
 import { loadConfig, thisHost } from '../../src/config/load.ts';
-import type { Config } from '../../src/config/schema.ts';
+import type { Config } from '../../src/config/settings.ts';
 import type { ApiOptions, ListenAddress } from '../../src/http/options.ts';
 import { apiOptionsOf, readSourcesOf } from '../../src/node/api-options.ts';
 import { relayOptionsOf } from '../../src/node/relay-settings.ts';

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
+import { SCHEMA } from '../../src/storage/chain-schema.ts';
 import { EventStore, EventWriter } from '../../src/storage/event-store.ts';
-import { SCHEMA } from '../../src/storage/schema.ts';
 
 function emptyLog(): Database {
   const db = new Database(':memory:');

@@ -14,7 +14,7 @@ import {
   TX_STATUS,
   time,
   wholeNumberSchema,
-} from '../../http/schema.ts';
+} from '../../http/reply-schema.ts';
 import { TX } from './tx-schemas.ts';
 
 const ADDRESS = t.String({ description: 'in canonical form' });

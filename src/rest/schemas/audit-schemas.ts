@@ -1,5 +1,5 @@
 import { t } from 'elysia';
-import { count, named, nullable, TIP, time } from '../../http/schema.ts';
+import { count, named, nullable, TIP, time } from '../../http/reply-schema.ts';
 
 const ENTRY = named('AuditEntry', {
   id: count(),

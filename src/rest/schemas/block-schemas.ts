@@ -1,5 +1,16 @@
 import { t } from 'elysia';
-import { count, HEX, hash, height, named, nullable, page, sats, time, wholeNumberSchema } from '../../http/schema.ts';
+import {
+  count,
+  HEX,
+  hash,
+  height,
+  named,
+  nullable,
+  page,
+  sats,
+  time,
+  wholeNumberSchema,
+} from '../../http/reply-schema.ts';
 import { TX } from './tx-schemas.ts';
 
 const HEX8 = t.String({ pattern: '^[0-9a-f]{8}$' });

@@ -1,5 +1,5 @@
 import { t } from 'elysia';
-import { count, feeRate, HEX, hash, named, nullable, sats, wholeNumberSchema, words } from '../../http/schema.ts';
+import { count, feeRate, HEX, hash, named, nullable, sats, wholeNumberSchema, words } from '../../http/reply-schema.ts';
 
 export const TX_BODY = t.Object(
   {

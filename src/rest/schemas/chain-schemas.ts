@@ -10,7 +10,7 @@ import {
   time,
   wholeNumberSchema,
   words,
-} from '../../http/schema.ts';
+} from '../../http/reply-schema.ts';
 
 const INDEX = named('IndexState', { enabled: t.Boolean(), height: nullable(height()), synced: t.Boolean() });
 const HEX8 = t.String({ pattern: '^[0-9a-f]{8}$' });

@@ -1,5 +1,5 @@
 import { t } from 'elysia';
-import { count, named, nullable, time, words } from '../../http/schema.ts';
+import { count, named, nullable, time, words } from '../../http/reply-schema.ts';
 
 const GAP = named('EventGap', {
   scope: words(['mempool', 'all']),

@@ -11,7 +11,7 @@ import {
   time,
   wholeNumberSchema,
   words,
-} from '../../http/schema.ts';
+} from '../../http/reply-schema.ts';
 
 export const MEMPOOL = named('Mempool', {
   count: count(),

@@ -13,7 +13,7 @@ import {
   TX_STATUS,
   time,
   wholeNumberSchema,
-} from '../../http/schema.ts';
+} from '../../http/reply-schema.ts';
 
 const INPUT = named('TxInput', {
   txid: nullable(hash('null in a coinbase')),

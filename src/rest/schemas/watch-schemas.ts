@@ -1,6 +1,6 @@
 import { t } from 'elysia';
 import { WATCH_KINDS } from '../../feed/watch-values.ts';
-import { count, named, nullable, page, time, wholeNumberSchema, words } from '../../http/schema.ts';
+import { count, named, nullable, page, time, wholeNumberSchema, words } from '../../http/reply-schema.ts';
 import { MAX_BULK } from '../watch-body.ts';
 
 const KIND = words(WATCH_KINDS);

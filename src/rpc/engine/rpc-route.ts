@@ -1,6 +1,6 @@
 import { t } from 'elysia';
+import { named, nullable, wholeNumberSchema } from '../../http/reply-schema.ts';
 import { type Content, json, type RouteDescription } from '../../http/route-description.ts';
-import { named, nullable, wholeNumberSchema } from '../../http/schema.ts';
 
 const ID = t.Union([t.String(), t.Number(), t.Null()]);
 

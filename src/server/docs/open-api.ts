@@ -1,8 +1,8 @@
 import { toOpenAPISchema } from '@elysiajs/openapi/openapi';
 import type { AnyElysia } from 'elysia';
 import { FAILURES, type FailureCode } from '../../http/errors.ts';
+import { ERROR } from '../../http/reply-schema.ts';
 import { json } from '../../http/route-description.ts';
-import { ERROR } from '../../http/schema.ts';
 
 type Json = Record<string, unknown>;
 

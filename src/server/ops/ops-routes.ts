@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia';
 import type { Call } from '../../http/call.ts';
+import { count, named, time, words } from '../../http/reply-schema.ts';
 import { describeRoute, json, plainText } from '../../http/route-description.ts';
-import { count, named, time, words } from '../../http/schema.ts';
 import { systemClock, unixSeconds } from '../../util/clock.ts';
 import type { ServerContext } from '../context.ts';
 import type { Readiness, ReadinessReport } from './readiness.ts';

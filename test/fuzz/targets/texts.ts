@@ -15,8 +15,8 @@ import { bytesToGroups, decodeBech32, encodeBech32, groupsToBytes } from '../../
 import { locateBech32Errors } from '../../../src/script/bech32-errors.ts';
 import { decodeWif, encodeWif } from '../../../src/script/wif.ts';
 import type { ChainReads } from '../../../src/storage/chain-reads.ts';
+import { SCHEMA } from '../../../src/storage/chain-schema.ts';
 import { EventStore } from '../../../src/storage/event-store.ts';
-import { SCHEMA } from '../../../src/storage/schema.ts';
 import { bytesToHex, equalBytes, hexToBytes, isHex } from '../../../src/util/bytes.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { answerMessage } from '../../../src/ws/answer-message.ts';

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig, thisHost } from '../../src/config/load.ts';
-import { KEYS, SETTINGS } from '../../src/config/schema.ts';
 import type { Setting } from '../../src/config/setting.ts';
+import { KEYS, SETTINGS } from '../../src/config/settings.ts';
 import { variableOf } from '../../src/config/sources.ts';
 
 const NAMED = `network datadir http.listen http.publicUrl http.allowedHosts http.corsOrigins http.tls.cert http.tls.key

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ApiKey, readApiKey } from '../config/api-key.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings.ts';
 import { readAddons } from '../crypto/addon-file.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { restRoutes } from '../rest/rest-routes.ts';
