@@ -1,4 +1,5 @@
 import { benchBlock } from './block.ts';
+import { benchCold } from './cold.ts';
 import { benchHttp } from './http.ts';
 import { benchImport } from './import.ts';
 import { benchLatency } from './latency.ts';
@@ -27,6 +28,10 @@ const BENCHES: Readonly<
   rows: {
     help: 'look-ups and commits over so many rows made directly in the storage: --millions 1,10; --dir DIR keeps them',
     run: (_, args) => benchRows(args),
+  },
+  cold: {
+    help: 'GET /healthz of a process that has just started, beside a bare Bun.serve; --starts N, --base DIR',
+    run: (_, args) => benchCold(args),
   },
   latency: { help: 'how fast requests are answered while a chain is imported', run: benchLatency },
   mempool: {
