@@ -4,7 +4,6 @@ import type { BlockRejection } from '../consensus/rejection.ts';
 import { AddressRows } from '../indexes/address-rows.ts';
 import { addAddressRows } from '../indexes/index-rows.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
-import type { Outpoint } from '../primitives/outpoint.ts';
 import { scriptErrorMessage } from '../script/script-error.ts';
 import type { BodyStats, ChainTotals } from '../storage/header-store.ts';
 import { spenderKeys } from '../storage/spender-store.ts';
@@ -154,7 +153,7 @@ export class ActiveChain {
     const effects = connected.value;
     this.#circulating += effects.valueChange;
     this.#utxos += effects.utxoChange;
-    this.#txs += block.txs.length;
+    this.#txs += block.columns.txCount;
     const staged: StagedBlock = {
       entry,
       effects,
@@ -164,7 +163,7 @@ export class ActiveChain {
       utxos: this.#utxos,
       txs: this.#txs,
       filter: this.#store.filters?.filterForCommit(entry, block, effects.undo) ?? null,
-      spends: this.#store.indexes.isLive('spender') ? spenderKeys(block.txs, entry.height) : null,
+      spends: this.#store.indexes.isLive('spender') ? spenderKeys(block, entry.height) : null,
       scriptFailure: effects.scripts === null ? null : undefined,
     };
     if (effects.scripts !== null) this.#trackScripts(staged, effects.scripts);
@@ -214,7 +213,7 @@ export class ActiveChain {
       this.#utxos -= utxoChange;
       this.#disconnected.push(entry);
     }
-    this.#txs -= block.txs.length;
+    this.#txs -= block.columns.txCount;
     this.#tip = entry.parent;
   }
 
@@ -307,7 +306,8 @@ export class ActiveChain {
     verifier: ScriptVerifier | null,
   ): Result<BlockEffects, BlockRejection> {
     assert(entry.parent === this.#tip, 'a block connects to the tip');
-    this.coins.prefetchCoins(spentOutpoints(block));
+    const { prevoutAt, firstInput } = block.columns;
+    this.coins.prefetchCoins(block.raw, prevoutAt.subarray(firstInput[1]));
     return connectBlock(block, entry, {
       coins: this.coins,
       rows,
@@ -362,10 +362,6 @@ export class ActiveChain {
       };
     });
   }
-}
-
-function* spentOutpoints({ txs }: ParsedBlock): Generator<Outpoint> {
-  for (let i = 1; i < txs.length; i++) for (const { prevout } of txs[i]!.tx.inputs) yield prevout;
 }
 
 function areVerified(blocks: readonly StagedBlock[]): boolean {

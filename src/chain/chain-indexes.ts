@@ -144,7 +144,7 @@ export class ChainIndexes {
       const block = this.#blocks.readBlock(entry);
       const { height } = entry;
       if (live.has('tx')) rows.addTxids(block.txids, height, true);
-      if (live.has('spender')) rows.addSpends(spenderKeys(block.txs, height), true);
+      if (live.has('spender')) rows.addSpends(spenderKeys(block, height), true);
       if (live.has('address') && chain.rows === null)
         addAddressRows(rows.address, block, this.#blocks.readUndo(entry), { height, removed: true });
     }
@@ -157,7 +157,7 @@ export class ChainIndexes {
       const needsAddress = live.has('address') && chain.rows === null;
       if (!needsSpends && !needsAddress) continue;
       const block = this.#blocks.readBlock(entry);
-      if (needsSpends) rows.addSpends(spenderKeys(block.txs, height), false);
+      if (needsSpends) rows.addSpends(spenderKeys(block, height), false);
       if (needsAddress) addAddressRows(rows.address, block, effects.undo, { height, removed: false });
     }
     return rows.batches(this.#scriptKeys, (live.has('address') ? chain.rows : null) ?? rows.address);

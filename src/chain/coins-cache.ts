@@ -1,9 +1,12 @@
+import { u32At } from '../primitives/block-columns.ts';
 import type { Coin } from '../primitives/coin.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
+import { writeUndoRecordAt } from '../primitives/undo.ts';
 import { batchCoin, batchRemovedCoin, type CoinRow, type CoinStore } from '../storage/coin-store.ts';
 import { RunBatch } from '../storage/runs/run-batch.ts';
 import { COINS } from '../storage/runs/run-family.ts';
 import { assert } from '../util/assert.ts';
+import type { ByteWriter } from '../util/bytes.ts';
 import { CoinKey, type CoinSource, CoinTable, OCCUPIED, STORED, UNSPENT } from './coin-table.ts';
 import { LookUpTimes } from './look-up-times.ts';
 
@@ -47,7 +50,12 @@ export class CoinsCache {
    * call.
    */
   findSlot(txid: Uint8Array, vout: number): number {
-    this.#key.load(txid, vout);
+    return this.findSlotAt(txid, 0, vout);
+  }
+
+  /** As `findSlot`, for the txid that begins at `offset`. */
+  findSlotAt(bytes: Uint8Array, offset: number, vout: number): number {
+    this.#key.load(bytes, offset, vout);
     const slot = this.#young.findSlot(this.#key);
     if (this.#young.state[slot] !== 0) return this.#young.state[slot]! & UNSPENT ? slot : -1;
     const old = this.#old;
@@ -66,12 +74,13 @@ export class CoinsCache {
 
   /**
    * Announces look-ups of coins, so that the disk reads them at the same time. Does nothing while look-ups are fast,
-   * since then they are read from memory and the announcement costs as much as the look-up.
+   * since then they are read from memory and the announcement costs as much as the look-up. The encoded outpoints begin at
+   * `outpointsAt`.
    */
-  prefetchCoins(outpoints: Iterable<Outpoint>): void {
+  prefetchCoins(bytes: Uint8Array, outpointsAt: Uint32Array): void {
     if (!this.#lookUps.areSlow()) return;
-    for (const { txid, vout } of outpoints) {
-      this.#key.load(txid, vout);
+    for (const at of outpointsAt) {
+      this.#key.load(bytes, at, u32At(bytes, at + 32));
       if (this.#young.state[this.#young.findSlot(this.#key)] !== 0) continue;
       if (this.#old !== null && this.#old.state[this.#old.findSlot(this.#key)] !== 0) continue;
       this.#store.prefetch(this.#key.putDatabaseKey(this.#databaseKey));
@@ -81,6 +90,29 @@ export class CoinsCache {
   getCoin({ txid, vout }: Outpoint): Coin | null {
     const slot = this.findSlot(txid, vout);
     return slot < 0 ? null : this.coinAt(slot);
+  }
+
+  /** Slots keep their numbers until this changes. */
+  get slotGeneration(): number {
+    return this.#young.generation;
+  }
+
+  positionAt(slot: number): number {
+    return this.#young.position[slot]!;
+  }
+
+  valueAt(slot: number): number {
+    return this.#young.value[slot]!;
+  }
+
+  scriptLengthAt(slot: number): number {
+    return this.#young.scriptEnd(slot) - this.#young.scriptAt(slot);
+  }
+
+  /** Writes the undo record of a coin. */
+  writeUndo(slot: number, w: ByteWriter): void {
+    const { position, value, arena } = this.#young;
+    writeUndoRecordAt(w, position[slot]!, value[slot]!, arena, this.#young.scriptAt(slot), this.#young.scriptEnd(slot));
   }
 
   /** Returns the coin of a slot, with a copy of its script. */
@@ -93,7 +125,7 @@ export class CoinsCache {
   /** Whether any output of a transaction is unspent (BIP-30). */
   hasAnyOf(txid: Uint8Array, outputs: number): boolean {
     for (let vout = 0; vout < outputs; vout++) {
-      this.#key.load(txid, vout);
+      this.#key.load(txid, 0, vout);
       if (this.#young.state[this.#young.findSlot(this.#key)]! & UNSPENT) return true;
       if (this.#old !== null && this.#old.state[this.#old.findSlot(this.#key)]! & UNSPENT) return true;
     }
@@ -108,17 +140,22 @@ export class CoinsCache {
 
   /** Adds a coin, or replaces one with the same outpoint (the two exceptions of BIP-30). */
   addCoin(txid: Uint8Array, vout: number, position: number, value: number, script: Uint8Array): void {
-    this.#key.load(txid, vout);
+    this.addCoinAt(txid, 0, vout, { position, value, bytes: script, from: 0, to: script.length });
+  }
+
+  /** As `addCoin`, for the txid that begins at `offset`. */
+  addCoinAt(bytes: Uint8Array, offset: number, vout: number, coin: CoinSource): void {
+    this.#key.load(bytes, offset, vout);
     const young = this.#young;
     const slot = young.findSlot(this.#key);
     const state = young.state[slot]!;
     if (state === 0) {
-      const added = young.insertCoin(this.#key, sourceOf({ position, value, script }), OCCUPIED, -1, this.#kept);
+      const added = young.insertCoin(this.#key, coin, OCCUPIED, -1, this.#kept);
       young.changeState(added, OCCUPIED | UNSPENT);
       return;
     }
     // The same outpoint has the same value and script; only the position can differ.
-    young.position[slot] = position;
+    young.position[slot] = coin.position;
     young.changeState(slot, state | UNSPENT);
   }
 

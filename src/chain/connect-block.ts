@@ -1,28 +1,28 @@
 import { mustCheckBip30 } from '../consensus/bip30.ts';
-import { checkSpentCoins, missingInputs } from '../consensus/check-tx-inputs.ts';
+import { blockSigops, inputSigopCost } from '../consensus/block-sigops.ts';
+import { missingInputs } from '../consensus/check-tx-inputs.ts';
 import type { ConsensusParams } from '../consensus/consensus-params.ts';
 import { medianTimePast } from '../consensus/header-entry.ts';
-import { MAX_BLOCK_SIGOPS_COST } from '../consensus/limits.ts';
+import { MAX_BLOCK_SIGOPS_COST, MAX_MONEY_NUMBER, WITNESS_SCALE_FACTOR } from '../consensus/limits.ts';
 import { calculateSequenceLocks, evaluateSequenceLocks } from '../consensus/locktime.ts';
 import { type BlockRejection, reject, type TxRejection } from '../consensus/rejection.ts';
-import { txSigopCost } from '../consensus/sigops.ts';
 import { blockSubsidy } from '../consensus/subsidy.ts';
 import type { AddressRows, RowsMark } from '../indexes/address-rows.ts';
-import { isMoneyRange } from '../primitives/amount.ts';
-import type { ParsedBlock, ParsedTransaction } from '../primitives/block.ts';
-import { type Coin, txPosition } from '../primitives/coin.ts';
+import { type ParsedBlock, type ParsedTransaction, transactionOf } from '../primitives/block.ts';
+import { u32At } from '../primitives/block-columns.ts';
+import { txPosition } from '../primitives/coin.ts';
 import { hashToHex } from '../primitives/hash.ts';
-import { sumOutputs, type TxOutput } from '../primitives/transaction.ts';
-import { readTxUndo, writeUndoRecord } from '../primitives/undo.ts';
-import { isUnspendable } from '../script/templates.ts';
+import { readTxUndo } from '../primitives/undo.ts';
+import { isUnspendable, isUnspendableAt } from '../script/templates.ts';
 import type { BodyStats } from '../storage/header-store.ts';
 import type { RunBatch } from '../storage/runs/run-batch.ts';
-import { ByteReader, ByteWriter } from '../util/bytes.ts';
+import { ByteReader } from '../util/bytes.ts';
 import { noteProgress } from '../util/progress.ts';
 import type { Result } from '../util/result.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { CoinsCache } from './coins-cache.ts';
 import type { ScriptFailure, ScriptVerifier } from './script-verifier.ts';
+import { hasSequenceLock, SpentCoins } from './spent-coins.ts';
 
 /** Effects of connecting a block, in memory until the next commit. */
 export interface BlockEffects {
@@ -83,7 +83,9 @@ export interface ConnectContext {
   readonly verifier: ScriptVerifier | null;
 }
 
-const undoWriter = new ByteWriter(1 << 20);
+/** The coins of the transaction that is being connected, and the undo records of the block. */
+const spent = new SpentCoins();
+const undoWriter = spent.undo;
 
 /**
  * Spends and creates the block's coins in the cache and stages the rows of its addresses, with the checks in the order
@@ -96,24 +98,25 @@ export function connectBlock(
   context: ConnectContext,
 ): Result<BlockEffects, BlockRejection> {
   const { coins, rows, params, flags, verifier } = context;
+  const { raw, columns, txids } = block;
+  const { txCount, txAt, firstInput, firstOutput, prevoutAt, scriptAt, scriptEnd, value: values } = columns;
   const { height } = entry;
   const parent = entry.parent!;
 
   const mayRepeat = mustCheckBip30(entry.hash, parent, params);
   if (mayRepeat)
-    for (const { txid, tx } of block.txs)
-      if (coins.hasAnyOf(txid, tx.outputs.length))
+    for (let i = 0; i < txCount; i++)
+      if (coins.hasAnyOf(txids.subarray(i * 32, i * 32 + 32), firstOutput[i + 1]! - firstOutput[i]!))
         return reject('consensus', 'bad-txns-BIP30', 'tried to overwrite transaction');
 
   // BIP-68, BIP-112 and BIP-113 activated together at `csvHeight`.
   const lockParent = height >= params.csvHeight ? { entry: parent, medianTime: medianTimePast(parent) } : null;
   const mark = rows?.mark ?? null;
   const checks = verifier?.begin(flags) ?? null;
-  const count = block.txs.length;
-  const offsets = new Uint32Array(count);
-  const undoOffsets = new Uint32Array(count);
+  const ownSigops = blockSigops(block);
+  const undoOffsets = new Uint32Array(txCount);
   undoWriter.reset();
-  let fees = 0n;
+  let fees = 0;
   let sigops = 0;
   let valueChange = 0;
   let utxoChange = 0;
@@ -126,28 +129,26 @@ export function connectBlock(
     return { ok: false, ...rejection };
   };
 
-  for (let i = 0; i < count; i++) {
+  for (let i = 0; i < txCount; i++) {
     noteProgress();
-    const parsed = block.txs[i]!;
-    const { tx, txid } = parsed;
     const position = txPosition(height, i);
-    offsets[i] = parsed.offset;
+    const input = firstInput[i]!;
+    const inputCount = i === 0 ? 0 : firstInput[i + 1]! - input;
     undoOffsets[i] = undoWriter.length;
-    let spent: Coin[] = [];
     if (i > 0) {
-      const found = findCoins(parsed, coins);
-      if (found === null) return rejectBlock(i, inTransaction(missingInputs(), parsed));
-      spent = found;
-      const fee = checkSpentCoins(tx, spent, height);
-      if (!fee.ok) return rejectBlock(i, inTransaction(fee, parsed));
-      fees += fee.value;
-      if (!isMoneyRange(fees))
+      if (!spent.findCoins(coins, raw, prevoutAt, input, inputCount))
+        return rejectBlock(i, inTransaction(missingInputs(), transactionOf(block, i)));
+      const fee = spent.feeOf(block, i, height);
+      if (typeof fee !== 'number') return rejectBlock(i, inTransaction(fee, transactionOf(block, i)));
+      fees += fee;
+      if (fees > MAX_MONEY_NUMBER)
         return rejectBlock(
           i,
           reject('consensus', 'bad-txns-accumulated-fee-outofrange', 'accumulated fee in the block out of range'),
         );
-      if (lockParent !== null) {
-        const locks = calculateSequenceLocks(tx, spent, lockParent.entry);
+      if (lockParent !== null && hasSequenceLock(block, i)) {
+        const { tx, txid } = transactionOf(block, i);
+        const locks = calculateSequenceLocks(tx, spent.coins(), lockParent.entry);
         if (!evaluateSequenceLocks(locks, height, lockParent.medianTime))
           return rejectBlock(
             i,
@@ -155,52 +156,62 @@ export function connectBlock(
           );
       }
     }
-    sigops += txSigopCost(tx, spent.map(outputOf), flags);
+    const undo = undoWriter.buffer;
+    sigops += ownSigops[i]! * WITNESS_SCALE_FACTOR;
+    for (let n = 0; n < inputCount; n++)
+      sigops += inputSigopCost(block, input + n, {
+        spent: undo,
+        from: spent.scriptAt[n]!,
+        to: spent.scriptEnd[n]!,
+        flags,
+      });
     if (sigops > MAX_BLOCK_SIGOPS_COST) return rejectBlock(i, reject('consensus', 'bad-blk-sigops', 'too many sigops'));
 
-    for (let n = 0; n < spent.length; n++) {
-      const { prevout } = tx.inputs[n]!;
-      const coin = spent[n]!;
-      const value = Number(coin.output.value);
-      coins.spendCoin(coins.findSlot(prevout.txid, prevout.vout));
-      rows?.spend(coin.output.scriptPubKey, position, { position: coin.position, vout: prevout.vout }, value);
-      writeUndoRecord(undoWriter, coin.position, coin.output.value, coin.output.scriptPubKey);
+    for (let n = 0; n < inputCount; n++) {
+      const at = prevoutAt[input + n]!;
+      const vout = u32At(raw, at + 32);
+      const value = spent.value[n]!;
+      // Looking a coin up may make the table grow.
+      coins.spendCoin(spent.generation === coins.slotGeneration ? spent.slot[n]! : coins.findSlotAt(raw, at, vout));
+      rows?.spendAt(undo, spent.scriptAt[n]!, spent.scriptEnd[n]!, position, spent.position[n]!, vout, value);
       valueChange -= value;
       utxoChange--;
     }
-    for (let vout = 0; vout < tx.outputs.length; vout++) {
-      const { value, scriptPubKey } = tx.outputs[vout]!;
-      if (isUnspendable(scriptPubKey)) continue;
-      const amount = Number(value);
+    for (let output = firstOutput[i]!; output < firstOutput[i + 1]!; output++) {
+      const from = scriptAt[output]!;
+      const to = scriptEnd[output]!;
+      if (isUnspendableAt(raw, from, to)) continue;
+      const vout = output - firstOutput[i]!;
+      const value = values[output]!;
       if (i === 0 && !mayRepeat) {
-        const overwritten = overwriteCoin(coins, txid, vout, position, rows);
+        const overwritten = overwriteCoin(coins, txids.subarray(0, 32), vout, position, rows);
         valueChange -= overwritten.value;
         utxoChange -= overwritten.coins;
       }
-      coins.addCoin(txid, vout, position, amount, scriptPubKey);
-      rows?.receive(scriptPubKey, position, vout, amount);
-      valueChange += amount;
+      coins.addCoinAt(txids, i * 32, vout, { position, value, bytes: raw, from, to });
+      rows?.receiveAt(raw, from, to, position, vout, value);
+      valueChange += value;
       utxoChange++;
     }
-    if (checks !== null && i > 0)
-      checks.add(parsed.wtxid, parsed.raw, undoWriter.finish().subarray(undoOffsets[i]!), tx.inputs.length);
+    if (i > 0) checks?.add(block, i, undo, undoOffsets[i]!, undoWriter.length);
   }
 
-  const allowed = fees + blockSubsidy(height, params.subsidyHalvingInterval);
-  const reward = sumOutputs(block.txs[0]!.tx);
+  const allowed = fees + Number(blockSubsidy(height, params.subsidyHalvingInterval));
+  let reward = 0;
+  for (let output = 0; output < firstOutput[1]!; output++) reward += values[output]!;
   if (reward > allowed)
     return rejectBlock(
-      count,
+      txCount,
       reject('consensus', 'bad-cb-amount', `coinbase pays too much (actual=${reward} vs limit=${allowed})`),
     );
   return {
     ok: true,
     value: {
       undo: undoWriter.finish().slice(),
-      offsets,
+      offsets: txAt.slice(0, txCount),
       undoOffsets,
-      txids: block.txids,
-      fees: Number(fees),
+      txids,
+      fees,
       valueChange,
       utxoChange,
       scripts: checks?.finish() ?? null,
@@ -210,7 +221,7 @@ export function connectBlock(
 
 /** Returns the rejection of a block whose script check failed. */
 export function scriptRejection(block: ParsedBlock, failure: ScriptFailure, text: string): BlockRejection {
-  const { tx, txid, wtxid } = block.txs[failure.tx + 1]!;
+  const { tx, txid, wtxid } = transactionOf(block, failure.tx + 1);
   const { prevout } = tx.inputs[failure.input]!;
   return {
     kind: 'consensus',
@@ -244,18 +255,6 @@ export function utxoGrowth(block: ParsedBlock, undo: Uint8Array): { valueChange:
     }
   }
   return { valueChange, utxoChange };
-}
-
-const outputOf = (coin: Coin): TxOutput => coin.output;
-
-function findCoins({ tx }: ParsedTransaction, coins: CoinsCache): Coin[] | null {
-  const spent: Coin[] = [];
-  for (const { prevout } of tx.inputs) {
-    const slot = coins.findSlot(prevout.txid, prevout.vout);
-    if (slot < 0) return null;
-    spent.push(coins.coinAt(slot));
-  }
-  return spent;
 }
 
 /**
@@ -312,25 +311,30 @@ function inTransaction({ reason, debug }: TxRejection, { txid }: ParsedTransacti
 }
 
 /** Returns the figures that follow from a block's body alone. */
-export function bodyStats({ raw, txs, strippedSize }: ParsedBlock): BodyStats {
-  let inputs = 0;
-  let outputs = 0;
+export function bodyStats({ raw, columns, strippedSize }: ParsedBlock): BodyStats {
+  const { txCount, firstInput, firstOutput, value } = columns;
   let valueOut = 0n;
-  for (let i = 0; i < txs.length; i++) {
-    const { tx } = txs[i]!;
-    outputs += tx.outputs.length;
-    if (i === 0) continue;
-    inputs += tx.inputs.length;
-    valueOut += sumOutputs(tx);
+  let sum = 0;
+  let reward = 0;
+  for (let output = 0; output < value.length; output++) {
+    if (output < firstOutput[1]!) {
+      reward += value[output]!;
+      continue;
+    }
+    // Values are in MoneyRange, so that the sum of two is exact.
+    sum += value[output]!;
+    if (sum < MAX_MONEY_NUMBER) continue;
+    valueOut += BigInt(sum);
+    sum = 0;
   }
   // For display only: value can move many times within one block, so that the sum exceeds 2^53 and is rounded.
   return {
-    txCount: txs.length,
+    txCount,
     size: raw.length,
     strippedSize,
-    inputs,
-    outputs,
-    valueOut: Number(valueOut),
-    reward: Number(sumOutputs(txs[0]!.tx)),
+    inputs: firstInput[txCount]! - firstInput[1]!,
+    outputs: firstOutput[txCount]!,
+    valueOut: Number(valueOut + BigInt(sum)),
+    reward,
   };
 }

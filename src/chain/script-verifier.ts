@@ -1,3 +1,4 @@
+import type { ParsedBlock } from '../primitives/block.ts';
 import type { ScriptError } from '../script/script-error.ts';
 
 /** The first input of a block, in block order, whose scripts fail. */
@@ -11,10 +12,10 @@ export interface ScriptFailure {
 /** The script checks of one block. They start while transactions are still being added. */
 export interface ScriptChecks {
   /**
-   * Adds a transaction. `raw`: its encoding with witness. `spent`: one undo record for each input. Both are copied;
-   * `wtxid` is not kept.
+   * Adds the transaction with this index in the block. `spent` holds one undo record for each input, from `from` up to
+   * before `to`. All is copied.
    */
-  add(wtxid: Uint8Array, raw: Uint8Array, spent: Uint8Array, inputs: number): void;
+  add(block: ParsedBlock, tx: number, spent: Uint8Array, from: number, to: number): void;
   /** Resolves to the first failure, or to null if all inputs are valid. Rejects when they cannot be checked. */
   finish(): Promise<ScriptFailure | null>;
   /** Drops the checks that have not run: the block is rejected for another reason. */

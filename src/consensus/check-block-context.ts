@@ -1,11 +1,11 @@
-import { type ParsedBlock, weightOf } from '../primitives/block.ts';
-import { isCoinbase } from '../primitives/transaction.ts';
+import { type ParsedBlock, transactionOf, weightOf } from '../primitives/block.ts';
 import { pushNumber } from '../script/script-builder.ts';
 import type { ConsensusParams } from './consensus-params.ts';
 import { type HeaderEntry, medianTimePast } from './header-entry.ts';
 import { MAX_BLOCK_WEIGHT } from './limits.ts';
-import { isFinalTx } from './locktime.ts';
+import { isFinalTxAt } from './locktime.ts';
 import { checkMerkleRoot } from './merkle-check.ts';
+import { isCoinbaseAt } from './plain-transaction.ts';
 import { type BlockRejection, reject } from './rejection.ts';
 import { checkWitnessMalleation } from './witness-commitment.ts';
 
@@ -22,13 +22,14 @@ export function checkBlockContext(
 
   // BIP-113: a miner can choose the time of its own block, but not the median time of the blocks before it.
   const lockTime = height >= params.csvHeight ? medianTimePast(parent) : block.header.time;
-  for (const { tx } of block.txs)
-    if (!isFinalTx(tx, height, lockTime)) return reject('consensus', 'bad-txns-nonfinal', 'non-final transaction');
+  for (let i = 0; i < block.columns.txCount; i++)
+    if (!isFinalTxAt(block, i, height, lockTime))
+      return reject('consensus', 'bad-txns-nonfinal', 'non-final transaction');
 
   if (height >= params.bip34Height) {
     // BIP-34, the only rule that makes coinbases unique.
     const expected = pushNumber(height);
-    const { scriptSig } = block.txs[0]!.tx.inputs[0]!;
+    const { scriptSig } = transactionOf(block, 0).tx.inputs[0]!;
     if (scriptSig.length < expected.length || expected.some((byte, i) => scriptSig[i] !== byte))
       return reject('consensus', 'bad-cb-height', 'block height mismatch in coinbase');
   }
@@ -48,9 +49,9 @@ export function checkBlockContext(
  */
 export function isBlockMutated(block: ParsedBlock, checkWitnessRoot: boolean): boolean {
   if (checkMerkleRoot(block)) return true;
-  const first = block.txs[0];
   // A transaction of 64 bytes can pass for an inner node of the merkle tree. A coinbase of that kind would cost 2^224
   // hashes.
-  if (!first || !isCoinbase(first.tx)) return block.txs.some(({ strippedSize }) => strippedSize === 64);
+  if (block.columns.txCount === 0 || !isCoinbaseAt(block, 0))
+    return block.txs.some(({ strippedSize }) => strippedSize === 64);
   return checkWitnessMalleation(block, checkWitnessRoot) !== null;
 }

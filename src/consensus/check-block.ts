@@ -1,14 +1,14 @@
-import type { ParsedBlock } from '../primitives/block.ts';
+import { type ParsedBlock, transactionOf } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
-import { isCoinbase } from '../primitives/transaction.ts';
+import { blockSigops } from './block-sigops.ts';
 import { checkHeader } from './check-header.ts';
 import { checkTransaction } from './check-transaction.ts';
 import type { ConsensusParams } from './consensus-params.ts';
 import { MAX_BLOCK_SIGOPS_COST, MAX_BLOCK_WEIGHT, WITNESS_SCALE_FACTOR } from './limits.ts';
 import { checkMerkleRoot } from './merkle-check.ts';
+import { isCoinbaseAt, isPlainTransaction } from './plain-transaction.ts';
 import { type BlockRejection, reject } from './rejection.ts';
 import { checkSignetSolution } from './signet-solution.ts';
-import { legacySigops } from './sigops.ts';
 
 /** Checks that a block template cannot pass before it is mined. */
 export interface CheckBlockOptions {
@@ -27,7 +27,8 @@ export function checkBlock(
   params: ConsensusParams,
   { proofOfWork = true, merkleRoot = true }: CheckBlockOptions = {},
 ): BlockRejection | null {
-  const { txs } = block;
+  const { columns } = block;
+  const { txCount } = columns;
   if (proofOfWork) {
     const badHeader = checkHeader({ hash: block.hash, bits: block.header.bits }, params);
     if (badHeader) return badHeader;
@@ -41,17 +42,19 @@ export function checkBlock(
     if (mutated) return mutated;
   }
   if (
-    txs.length === 0 ||
-    txs.length * WITNESS_SCALE_FACTOR > MAX_BLOCK_WEIGHT ||
+    txCount === 0 ||
+    txCount * WITNESS_SCALE_FACTOR > MAX_BLOCK_WEIGHT ||
     block.strippedSize * WITNESS_SCALE_FACTOR > MAX_BLOCK_WEIGHT
   )
     return reject('consensus', 'bad-blk-length', 'size limits failed');
 
-  if (!isCoinbase(txs[0]!.tx)) return reject('consensus', 'bad-cb-missing', 'first tx is not coinbase');
-  for (let i = 1; i < txs.length; i++)
-    if (isCoinbase(txs[i]!.tx)) return reject('consensus', 'bad-cb-multiple', 'more than one coinbase');
+  if (!isCoinbaseAt(block, 0)) return reject('consensus', 'bad-cb-missing', 'first tx is not coinbase');
+  for (let i = 1; i < txCount; i++)
+    if (isCoinbaseAt(block, i)) return reject('consensus', 'bad-cb-multiple', 'more than one coinbase');
 
-  for (const { tx, txid, strippedSize } of txs) {
+  for (let i = 0; i < txCount; i++) {
+    if (isPlainTransaction(block, i)) continue;
+    const { tx, txid, strippedSize } = transactionOf(block, i);
     const rejection = checkTransaction(tx, strippedSize);
     if (rejection) {
       const text = `Transaction check failed (tx hash ${hashToHex(txid)}) ${rejection.debug ?? ''}`;
@@ -61,7 +64,7 @@ export function checkBlock(
 
   // A lower bound: signature operations in redeem scripts and witnesses are counted when the coins are known.
   let sigops = 0;
-  for (const { tx } of txs) sigops += legacySigops(tx);
+  for (const count of blockSigops(block)) sigops += count;
   if (sigops * WITNESS_SCALE_FACTOR > MAX_BLOCK_SIGOPS_COST)
     return reject('consensus', 'bad-blk-sigops', 'out-of-bounds SigOpCount');
   return null;

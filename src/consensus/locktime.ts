@@ -1,3 +1,5 @@
+import type { ParsedBlock } from '../primitives/block.ts';
+import { u32At } from '../primitives/block-columns.ts';
 import { type Coin, coinHeight } from '../primitives/coin.ts';
 import type { Transaction } from '../primitives/transaction.ts';
 import { type HeaderEntry, medianTimePast } from './header-entry.ts';
@@ -17,6 +19,15 @@ import {
 export function isFinalTx({ locktime, inputs }: Transaction, height: number, time: number): boolean {
   if (isFinalAtAnySequence(locktime, height, time)) return true;
   for (const { sequence } of inputs) if (sequence !== SEQUENCE_FINAL) return false;
+  return true;
+}
+
+/** As `isFinalTx`, for a transaction of a block. */
+export function isFinalTxAt({ raw, columns }: ParsedBlock, i: number, height: number, time: number): boolean {
+  const { txAt, firstInput, sequenceAt } = columns;
+  if (isFinalAtAnySequence(u32At(raw, txAt[i + 1]! - 4), height, time)) return true;
+  for (let n = firstInput[i]!; n < firstInput[i + 1]!; n++)
+    if (u32At(raw, sequenceAt[n]!) !== SEQUENCE_FINAL) return false;
   return true;
 }
 

@@ -1,5 +1,5 @@
 import { hash256 } from '../crypto/hash-functions.ts';
-import type { ParsedBlock, ParsedTransaction } from '../primitives/block.ts';
+import { type ParsedBlock, transactionOf } from '../primitives/block.ts';
 import type { MerkleRoot, Wtxid } from '../primitives/hash.ts';
 import { merkleRoot } from '../primitives/merkle.ts';
 import type { Transaction } from '../primitives/transaction.ts';
@@ -44,11 +44,8 @@ export function witnessCommitmentScript(commitment: Uint8Array): Uint8Array {
  * Checks the witnesses against the commitment of the block. Without a commitment no transaction may have a witness,
  * since nothing would tie it to the block hash. A block with a commitment has a coinbase.
  */
-export function checkWitnessMalleation(
-  { txs }: Pick<ParsedBlock, 'txs'>,
-  expectCommitment: boolean,
-): BlockRejection | null {
-  const coinbase = txs[0]?.tx;
+export function checkWitnessMalleation(block: ParsedBlock, expectCommitment: boolean): BlockRejection | null {
+  const coinbase = block.columns.txCount > 0 ? transactionOf(block, 0).tx : null;
   const index = expectCommitment && coinbase ? witnessCommitmentIndex(coinbase) : -1;
   if (index >= 0) {
     const witness = coinbase!.inputs[0]!.witness;
@@ -59,7 +56,7 @@ export function checkWitnessMalleation(
         'bad-witness-nonce-size',
         'CheckWitnessMalleation : invalid witness reserved value size',
       );
-    const root = witnessMerkleRoot(txs.map(({ wtxid }) => wtxid));
+    const { root } = merkleRoot(block.wtxids);
     const committed = coinbase!.outputs[index]!.scriptPubKey.subarray(PREFIX.length, COMMITMENT_SCRIPT_SIZE);
     if (!equalBytes(witnessCommitment(root, reservedValue), committed))
       return reject(
@@ -69,12 +66,7 @@ export function checkWitnessMalleation(
       );
     return null;
   }
-  if (txs.some(carriesWitness))
+  if (block.strippedSize !== block.raw.length)
     return reject('mutated', 'unexpected-witness', 'CheckWitnessMalleation : unexpected witness data found');
   return null;
-}
-
-/** The encoding is longer than the one without witness exactly if an input has a witness. */
-function carriesWitness({ raw, strippedSize }: ParsedTransaction): boolean {
-  return raw.length !== strippedSize;
 }

@@ -18,6 +18,39 @@ export function hash256(data: Uint8Array, out: Uint8Array = new Uint8Array(32)):
   return out;
 }
 
+/** Up to this many bytes are copied rather than seen through a view of their own, which takes longer to create. */
+const SHORT_RANGE = 512;
+const rangeBytes = new Uint8Array(SHORT_RANGE);
+/** Views of the beginning of `rangeBytes`, by their length. */
+const rangeViews: Uint8Array[] = [];
+const digest = new Uint8Array(32);
+
+/** Returns a view of the first `length` bytes of a buffer for short input of hash functions; null if it is not short. */
+function shortInput(length: number): Uint8Array | null {
+  if (length > SHORT_RANGE) return null;
+  rangeViews[length] ??= rangeBytes.subarray(0, length);
+  return rangeViews[length];
+}
+
+function rangeOf(bytes: Uint8Array, from: number, to: number): Uint8Array {
+  const view = shortInput(to - from);
+  if (view === null) return bytes.subarray(from, to);
+  for (let i = from, j = 0; i < to; i++, j++) view[j] = bytes[i]!;
+  return view;
+}
+
+/** Writes SHA-256 of the bytes from `from` up to before `to` to `out`, 32 bytes. */
+export function sha256Range(bytes: Uint8Array, from: number, to: number, out: Uint8Array): Uint8Array {
+  Bun.SHA256.hash(rangeOf(bytes, from, to), out);
+  return out;
+}
+
+/** Writes `hash256` of the bytes from `from` up to before `to` to `out` at `at`. */
+export function hash256Range(bytes: Uint8Array, from: number, to: number, out: Uint8Array, at: number): void {
+  hash256(rangeOf(bytes, from, to), digest);
+  for (let i = 0; i < 32; i++) out[at + i] = digest[i]!;
+}
+
 export function ripemd160(data: Uint8Array): Uint8Array {
   const out = new Uint8Array(20);
   Bun.CryptoHasher.hash('ripemd160', data, out);

@@ -1,4 +1,4 @@
-import { sha256 } from '../crypto/hash-functions.ts';
+import { sha256Range } from '../crypto/hash-functions.ts';
 import type { TxPosition } from '../primitives/coin.ts';
 import { MAX_PAIR_SIZE, putPair } from '../storage/runs/pair-codec.ts';
 import type { RunBatch } from '../storage/runs/run-batch.ts';
@@ -45,16 +45,34 @@ export class AddressRows {
 
   /** Adds an output of the transaction at `position`. */
   receive(script: Uint8Array, position: TxPosition, vout: number, value: number): void {
-    const local = this.#local(script);
+    this.receiveAt(script, 0, script.length, position, vout, value);
+  }
+
+  /** As `receive`, for the script that is `bytes` from `from` up to before `to`. */
+  receiveAt(bytes: Uint8Array, from: number, to: number, position: TxPosition, vout: number, value: number): void {
+    const local = this.#localAt(bytes, from, to);
     this.#added.add(local, position, value, 0);
     this.#coins.addRow(local, position, vout, value, false);
   }
 
   /** Adds an input of the transaction at `position`, which spends `coin`. */
   spend(script: Uint8Array, position: TxPosition, coin: RowCoin, value: number): void {
-    const local = this.#local(script);
+    this.spendAt(script, 0, script.length, position, coin.position, coin.vout, value);
+  }
+
+  /** As `spend`, for the script that is `bytes` from `from` up to before `to`. */
+  spendAt(
+    bytes: Uint8Array,
+    from: number,
+    to: number,
+    position: TxPosition,
+    coinPosition: TxPosition,
+    vout: number,
+    value: number,
+  ): void {
+    const local = this.#localAt(bytes, from, to);
     this.#added.add(local, position, 0, value);
-    this.#coins.addRow(local, coin.position, coin.vout, value, true);
+    this.#coins.addRow(local, coinPosition, vout, value, true);
   }
 
   /** Drops the rows of blocks that were connected since `mark` and disconnected before a commit. */
@@ -65,13 +83,13 @@ export class AddressRows {
 
   /** Stages the removal of what a committed block received or spent. */
   unreceive(script: Uint8Array, position: TxPosition, vout: number, value: number): void {
-    const local = this.#local(script);
+    const local = this.#localAt(script, 0, script.length);
     this.#removed.add(local, position, value, 0);
     this.#coins.addRow(local, position, vout, value, true);
   }
 
   unspend(script: Uint8Array, position: TxPosition, coin: RowCoin, value: number): void {
-    const local = this.#local(script);
+    const local = this.#localAt(script, 0, script.length);
     this.#removed.add(local, position, 0, value);
     this.#coins.addRow(local, coin.position, coin.vout, value, false);
   }
@@ -116,8 +134,8 @@ export class AddressRows {
   }
 
   /** Returns the number of a script within this commit. Called for every input and output, so it allocates nothing. */
-  #local(script: Uint8Array): number {
-    return this.#scripts.intern(sha256(script, hashOut));
+  #localAt(bytes: Uint8Array, from: number, to: number): number {
+    return this.#scripts.intern(sha256Range(bytes, from, to, hashOut));
   }
 }
 

@@ -30,7 +30,7 @@ export class IndexRows {
     { height, indexes, removed }: { height: number; indexes: ReadonlySet<IndexName>; removed: boolean },
   ): void {
     if (indexes.has('tx')) this.addTxids(block.txids, height, removed);
-    if (indexes.has('spender')) this.addSpends(spenderKeys(block.txs, height), removed);
+    if (indexes.has('spender')) this.addSpends(spenderKeys(block, height), removed);
     if (indexes.has('address')) addAddressRows(this.address, block, undo!, { height, removed });
   }
 

@@ -107,6 +107,7 @@ export class Node {
     let mempool: MempoolService | null = null;
     this.#pool = new VerifyPool(config.workers.verify, {
       isKnownValid: (wtxid, flags) => mempool?.hasChecked(wtxid, flags) ?? false,
+      knowsAny: () => mempool !== null && !mempool.mempool.isEmpty,
       onError: (error) => {
         this.#workerFailure ??= error;
         log.error('script verification stopped', { error });

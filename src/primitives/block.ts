@@ -1,5 +1,6 @@
-import { hash256 } from '../crypto/hash-functions.ts';
+import { hash256, hash256Range } from '../crypto/hash-functions.ts';
 import { ByteReader, type ByteWriter, DecodeError } from '../util/bytes.ts';
+import { type BlockColumns, blockColumns } from './block-columns.ts';
 import { compactSizeLength, readCompactSize, writeVector } from './compact-size.ts';
 import type { BlockHash, Txid, Wtxid } from './hash.ts';
 import { type BlockHeader, decodeHeader, encodeHeader, HEADER_SIZE } from './header.ts';
@@ -28,9 +29,14 @@ export interface ParsedBlock {
   readonly hash: BlockHash;
   readonly header: BlockHeader;
   readonly raw: Uint8Array;
+  /** Where the parts of the block lie in `raw`. */
+  readonly columns: BlockColumns;
+  /** Decoded when first read. */
   readonly txs: readonly ParsedTransaction[];
   /** The concatenated txids in block order, 32 bytes each. */
   readonly txids: Uint8Array;
+  /** Likewise the wtxids; that of the coinbase is zero, as in the witness merkle tree. */
+  readonly wtxids: Uint8Array;
   readonly strippedSize: number;
 }
 
@@ -48,22 +54,89 @@ export function parseBlock(raw: Uint8Array): ParsedBlock {
 
 /** Parses the block at the beginning of the bytes and ignores the rest. Throws DecodeError. */
 export function parseLeadingBlock(bytes: Uint8Array): ParsedBlock {
-  const r = new ByteReader(bytes);
-  const header = decodeHeader(r);
-  const hash = hash256(bytes.subarray(0, HEADER_SIZE)) as BlockHash;
-  const count = readCompactSize(r);
-  // A transaction has at least 10 bytes, so a greater count cannot be valid.
-  if (count > r.remaining / 10) throw new DecodeError('unexpected end of data');
-  const txids = new Uint8Array(count * 32);
-  const txs: ParsedTransaction[] = [];
-  let strippedSize = HEADER_SIZE + compactSizeLength(count);
-  for (let i = 0; i < count; i++) {
-    const { tx, layout } = decodeTransactionWithLayout(r);
-    const parsed = parsedTransaction(bytes, tx, layout, txids.subarray(i * 32, i * 32 + 32));
-    strippedSize += parsed.strippedSize;
-    txs.push(parsed);
+  const header = decodeHeader(new ByteReader(bytes));
+  const columns = blockColumns(bytes);
+  if (columns === null) throw decodeErrorOf(bytes);
+  const raw = bytes.subarray(0, columns.txAt[columns.txCount]!);
+  return new ColumnBlock(header, raw, columns, hashTransactions(raw, columns));
+}
+
+/** Returns the error of a block that cannot be decoded. */
+function decodeErrorOf(bytes: Uint8Array): DecodeError {
+  const r = new ByteReader(bytes, HEADER_SIZE);
+  try {
+    const count = readCompactSize(r);
+    // A transaction has at least 10 bytes, so a greater count cannot be valid.
+    for (let i = 0; i < count && count <= r.remaining / 10; i++) decodeTransactionWithLayout(r);
+  } catch (error) {
+    if (error instanceof DecodeError) return error;
+    throw error;
   }
-  return { hash, header, raw: bytes.subarray(0, r.pos), txs, txids, strippedSize };
+  return new DecodeError('unexpected end of data');
+}
+
+/** Ids and sizes of the transactions of a block. */
+interface TransactionHashes {
+  readonly txids: Uint8Array;
+  readonly wtxids: Uint8Array;
+  readonly strippedSize: number;
+}
+
+function hashTransactions(raw: Uint8Array, { txCount, txAt, bodyAt, witnessAt }: BlockColumns): TransactionHashes {
+  const txids = new Uint8Array(txCount * 32);
+  const wtxids = new Uint8Array(txCount * 32);
+  let strippedSize = HEADER_SIZE + compactSizeLength(txCount);
+  for (let i = 0; i < txCount; i++) {
+    const layout = { start: txAt[i]!, body: bodyAt[i]!, witness: witnessAt[i]!, end: txAt[i + 1]! };
+    const size = strippedSizeOf(layout);
+    strippedSize += size;
+    if (size === layout.end - layout.start) hash256Range(raw, layout.start, layout.end, txids, i * 32);
+    else hash256Range(strippedBytes(raw, layout, size), 0, size, txids, i * 32);
+    if (i === 0) continue;
+    if (size === layout.end - layout.start) for (let k = i * 32; k < i * 32 + 32; k++) wtxids[k] = txids[k]!;
+    else hash256Range(raw, layout.start, layout.end, wtxids, i * 32);
+  }
+  return { txids, wtxids, strippedSize };
+}
+
+/** A block whose transactions become objects when they are first read. */
+class ColumnBlock implements ParsedBlock {
+  readonly hash: BlockHash;
+  readonly header: BlockHeader;
+  readonly raw: Uint8Array;
+  readonly columns: BlockColumns;
+  readonly txids: Uint8Array;
+  readonly wtxids: Uint8Array;
+  readonly strippedSize: number;
+  #txs: readonly ParsedTransaction[] | null = null;
+
+  constructor(header: BlockHeader, raw: Uint8Array, columns: BlockColumns, hashes: TransactionHashes) {
+    this.hash = hash256(raw.subarray(0, HEADER_SIZE)) as BlockHash;
+    this.header = header;
+    this.raw = raw;
+    this.columns = columns;
+    this.txids = hashes.txids;
+    this.wtxids = hashes.wtxids;
+    this.strippedSize = hashes.strippedSize;
+  }
+
+  get txs(): readonly ParsedTransaction[] {
+    this.#txs ??= Array.from({ length: this.columns.txCount }, (_, i) => transactionOf(this, i));
+    return this.#txs;
+  }
+}
+
+/** Decodes one transaction of a block. */
+export function transactionOf({ raw, columns, txids, wtxids }: Omit<ParsedBlock, 'txs'>, i: number): ParsedTransaction {
+  const { tx, layout } = decodeTransactionWithLayout(new ByteReader(raw, columns.txAt[i]!));
+  const bytes = raw.subarray(layout.start, layout.end);
+  const strippedSize = strippedSizeOf(layout);
+  const txid = txids.subarray(i * 32, i * 32 + 32) as Txid;
+  const wtxid =
+    strippedSize === bytes.length
+      ? (txid as Uint8Array as Wtxid)
+      : ((i === 0 ? hash256(bytes) : wtxids.subarray(i * 32, i * 32 + 32)) as Wtxid);
+  return { tx, txid, wtxid, raw: bytes, offset: layout.start, strippedSize };
 }
 
 /** Parses bytes that hold exactly one transaction. Throws DecodeError. */
@@ -84,21 +157,35 @@ export function readTransaction(r: ByteReader): ParsedTransaction {
 }
 
 let scratch: Uint8Array = new Uint8Array(4096);
+/** Up to this many bytes are copied in a loop, since a view costs more. */
+const SHORT_COPY = 1024;
+
+function strippedSizeOf({ start, body, witness, end }: TxLayout): number {
+  return body === start + 4 ? end - start : 4 + (witness - body) + 4;
+}
+
+/** Returns a buffer that begins with the encoding without witness, of `size` bytes; valid until the next call. */
+function strippedBytes(bytes: Uint8Array, { start, body, witness, end }: TxLayout, size: number): Uint8Array {
+  if (scratch.length < size) scratch = new Uint8Array(size * 2);
+  let at = 0;
+  for (let i = start; i < start + 4; i++) scratch[at++] = bytes[i]!;
+  if (size > SHORT_COPY) {
+    scratch.set(bytes.subarray(body, witness), at);
+    at += witness - body;
+  } else for (let i = body; i < witness; i++) scratch[at++] = bytes[i]!;
+  for (let i = end - 4; i < end; i++) scratch[at++] = bytes[i]!;
+  return scratch;
+}
 
 function parsedTransaction(bytes: Uint8Array, tx: Transaction, layout: TxLayout, idOut: Uint8Array): ParsedTransaction {
-  const { start, body, witness, end } = layout;
+  const { start, end } = layout;
   const raw = bytes.subarray(start, end);
-  if (body === start + 4) {
-    const txid = hash256(raw, idOut) as Txid;
-    return { tx, txid, wtxid: txid as Uint8Array as Wtxid, raw, offset: start, strippedSize: end - start };
-  }
-  const strippedSize = 4 + (witness - body) + 4;
-  if (scratch.length < strippedSize) scratch = new Uint8Array(strippedSize * 2);
-  scratch.set(bytes.subarray(start, start + 4));
-  scratch.set(bytes.subarray(body, witness), 4);
-  scratch.set(bytes.subarray(end - 4, end), strippedSize - 4);
-  const txid = hash256(scratch.subarray(0, strippedSize), idOut) as Txid;
-  return { tx, txid, wtxid: hash256(raw) as Wtxid, raw, offset: start, strippedSize };
+  const strippedSize = strippedSizeOf(layout);
+  const stripped =
+    strippedSize === raw.length ? raw : strippedBytes(bytes, layout, strippedSize).subarray(0, strippedSize);
+  const txid = hash256(stripped, idOut) as Txid;
+  const wtxid = strippedSize === raw.length ? (txid as Uint8Array as Wtxid) : (hash256(raw) as Wtxid);
+  return { tx, txid, wtxid, raw, offset: start, strippedSize };
 }
 
 export function encodeBlock(w: ByteWriter, { header, transactions }: Block): void {

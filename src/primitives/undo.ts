@@ -1,6 +1,6 @@
 import { ByteReader, type ByteWriter } from '../util/bytes.ts';
 import type { Coin } from './coin.ts';
-import { readVarBytes, writeVarBytes } from './compact-size.ts';
+import { readVarBytes, writeCompactSize, writeVarBytes } from './compact-size.ts';
 
 const POSITION_AND_VALUE = 16;
 
@@ -13,6 +13,27 @@ export function writeUndoRecord(w: ByteWriter, position: number, value: bigint, 
   w.u64(BigInt(position));
   w.i64(value);
   writeVarBytes(w, script);
+}
+
+/** As `writeUndoRecord`, for a value that is not negative and a script that is `bytes` from `from` up to before `to`. */
+export function writeUndoRecordAt(
+  w: ByteWriter,
+  position: number,
+  value: number,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): void {
+  writeNumber(w, position);
+  writeNumber(w, value);
+  writeCompactSize(w, to - from);
+  w.slice(bytes, from, to);
+}
+
+/** Writes a non-negative integer below 2^53 as 64 bits; a bigint would cost several times more. */
+function writeNumber(w: ByteWriter, value: number): void {
+  w.u32(value >>> 0);
+  w.u32(Math.floor(value / 0x1_0000_0000));
 }
 
 function readUndoRecord(r: ByteReader): Coin {

@@ -115,6 +115,11 @@ export function isUnspendable(script: Uint8Array): boolean {
   return script[0] === Op.OP_RETURN || script.length > MAX_SCRIPT_SIZE;
 }
 
+/** As `isUnspendable`, for the script from `from` up to before `to`. */
+export function isUnspendableAt(bytes: Uint8Array, from: number, to: number): boolean {
+  return (from < to && bytes[from] === Op.OP_RETURN) || to - from > MAX_SCRIPT_SIZE;
+}
+
 /** Whether a push has the length of a public key (Core's CPubKey::ValidSize). */
 function hasKeyLength(script: Uint8Array, start: number, end: number): boolean {
   const prefix = script[start];
@@ -228,7 +233,8 @@ export function countSigops(script: Uint8Array, accurate: boolean): number {
   return countSigopsIn(script, 0, script.length, accurate);
 }
 
-function countSigopsIn(script: Uint8Array, start: number, end: number, accurate: boolean): number {
+/** Counts those of the script from `start` up to before `end`, as `countSigops` does. */
+export function countSigopsIn(script: Uint8Array, start: number, end: number, accurate: boolean): number {
   let count = 0;
   let last: number = Op.OP_INVALIDOPCODE;
   for (let pos = start; pos < end; ) {

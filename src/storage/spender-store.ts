@@ -1,6 +1,7 @@
+import type { ParsedBlock } from '../primitives/block.ts';
+import { u32At } from '../primitives/block-columns.ts';
 import { type TxPosition, txPosition } from '../primitives/coin.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
-import type { Transaction } from '../primitives/transaction.ts';
 import type { RunBatch } from './runs/run-batch.ts';
 import { SPENDERS } from './runs/run-family.ts';
 import { keyAfterPrefix } from './runs/run-format.ts';
@@ -9,22 +10,25 @@ import { liveEntries, positionOf, putPosition } from './runs/run-range.ts';
 
 /** Bytes of the txid in the index. They lead to a few candidates, whose inputs decide. */
 const TXID_PREFIX_SIZE = 6;
+const TXID_SIZE = 32;
 /** A block has room for fewer than 2^19 outputs. */
 const VOUT_SIZE = 3;
 const OUTPOINT_SIZE = TXID_PREFIX_SIZE + VOUT_SIZE;
 
 /** Returns the keys of the inputs of a block in the spender index, one behind the other. */
-export function spenderKeys(txs: readonly { readonly tx: Transaction }[], height: number): Uint8Array {
-  let inputs = 0;
-  for (let i = 1; i < txs.length; i++) inputs += txs[i]!.tx.inputs.length;
-  const keys = new Uint8Array(inputs * SPENDERS.keySize);
+export function spenderKeys({ raw, columns }: ParsedBlock, height: number): Uint8Array {
+  const { txCount, firstInput, prevoutAt } = columns;
+  const keys = new Uint8Array((prevoutAt.length - firstInput[1]!) * SPENDERS.keySize);
   let at = 0;
-  for (let i = 1; i < txs.length; i++)
-    for (const { prevout } of txs[i]!.tx.inputs) {
-      putOutpoint(keys, at, prevout.txid, prevout.vout);
-      putPosition(keys, at + OUTPOINT_SIZE, txPosition(height, i));
+  for (let i = 1; i < txCount; i++) {
+    const position = txPosition(height, i);
+    for (let n = firstInput[i]!; n < firstInput[i + 1]!; n++) {
+      const from = prevoutAt[n]!;
+      putOutpoint(keys, at, raw, from, u32At(raw, from + TXID_SIZE));
+      putPosition(keys, at + OUTPOINT_SIZE, position);
       at += SPENDERS.keySize;
     }
+  }
   return keys;
 }
 
@@ -38,8 +42,9 @@ export function indexSpenders(batch: RunBatch, spends: Uint8Array, removed: bool
   }
 }
 
-function putOutpoint(keys: Uint8Array, at: number, txid: Uint8Array, vout: number): void {
-  for (let i = 0; i < TXID_PREFIX_SIZE; i++) keys[at + i] = txid[i]!;
+/** The txid begins at `from`. */
+function putOutpoint(keys: Uint8Array, at: number, bytes: Uint8Array, from: number, vout: number): void {
+  for (let i = 0; i < TXID_PREFIX_SIZE; i++) keys[at + i] = bytes[from + i]!;
   keys[at + TXID_PREFIX_SIZE] = vout >>> 16;
   keys[at + TXID_PREFIX_SIZE + 1] = vout >>> 8;
   keys[at + TXID_PREFIX_SIZE + 2] = vout;
@@ -61,7 +66,7 @@ export class SpenderStore {
     // No output has a larger index, but the lower bytes of a larger one would name another output.
     if (outpoint.vout >= 2 ** (8 * VOUT_SIZE)) return null;
     const prefix = new Uint8Array(OUTPOINT_SIZE);
-    putOutpoint(prefix, 0, outpoint.txid, outpoint.vout);
+    putOutpoint(prefix, 0, outpoint.txid, 0, outpoint.vout);
     const low = new Uint8Array(SPENDERS.keySize);
     low.set(prefix);
     const high = keyAfterPrefix(prefix, SPENDERS.keySize);

@@ -75,6 +75,9 @@ export class ByteReader {
   }
 }
 
+/** Up to this many bytes are copied in a loop. */
+const SHORT_COPY = 64;
+
 /** A byte buffer that grows as it is written to; `finish` returns the bytes. */
 export class ByteWriter {
   #buf: Uint8Array;
@@ -119,6 +122,19 @@ export class ByteWriter {
   bytes(value: Uint8Array): void {
     const at = this.#grow(value.length);
     this.#buf.set(value, at);
+  }
+
+  /** Writes the bytes from `from` up to before `to`. A loop, since a view costs more than copying a few bytes. */
+  slice(from: Uint8Array, start: number, end: number): void {
+    let at = this.#grow(end - start);
+    const buf = this.#buf;
+    if (end - start > SHORT_COPY) buf.set(from.subarray(start, end), at);
+    else for (let i = start; i < end; i++) buf[at++] = from[i]!;
+  }
+
+  /** The buffer, of which the first `length` bytes are written. Later writes may leave it behind. */
+  get buffer(): Uint8Array {
+    return this.#buf;
   }
 
   /** Returns the written bytes as a view, which later writes may leave behind. */

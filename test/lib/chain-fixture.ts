@@ -28,9 +28,11 @@ export const inlineVerifier: ScriptVerifier = {
   begin(flags) {
     const batch = new VerifyBatchWriter();
     batch.begin(flags);
-    let txs = 0;
     return {
-      add: (_, raw, spent, inputs) => batch.add(txs++, inputs, raw, spent),
+      add: ({ raw, columns: { txAt, firstInput } }, i, spent, from, to) => {
+        const inputs = firstInput[i + 1]! - firstInput[i]!;
+        batch.add(i - 1, inputs, { bytes: raw, from: txAt[i]!, to: txAt[i + 1]! }, { bytes: spent, from, to });
+      },
       finish: async () => verifyBatch(batch.finish(), signatureEngine()),
       cancel: () => {},
     };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ChainEntry } from '../../src/chain/chain-entry.ts';
 import { regtest } from '../../src/params/regtest.ts';
-import { type ParsedBlock, type ParsedTransaction, parseTransaction } from '../../src/primitives/block.ts';
+import { type ParsedBlock, type ParsedTransaction, parseBlock, parseTransaction } from '../../src/primitives/block.ts';
 import type { BlockHash, MerkleRoot } from '../../src/primitives/hash.ts';
 import { type Transaction, transactionBytes } from '../../src/primitives/transaction.ts';
 import { parseAddress } from '../../src/script/address.ts';
@@ -29,14 +29,8 @@ export class PlainChain {
   /** A block on top of another, which need not be the tip. */
   make(parent: ChainEntry, txs: readonly ParsedTransaction[]): ChainEntry {
     const entry = this.#entry(parent, TIME_0 + (parent.height + 1) * 600);
-    this.bodies.set(entry, {
-      hash: entry.hash,
-      header: entry.header,
-      raw: new Uint8Array(0),
-      txs,
-      txids: new Uint8Array(0),
-      strippedSize: 0,
-    });
+    const empty = parseBlock(new Uint8Array(81));
+    this.bodies.set(entry, { ...empty, hash: entry.hash, header: entry.header, txs });
     return entry;
   }
 

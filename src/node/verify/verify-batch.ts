@@ -29,9 +29,13 @@ export class VerifyBatchWriter {
     this.#inputs = 0;
   }
 
-  add(tx: number, inputs: number, raw: Uint8Array, spent: Uint8Array): void {
+  /** `raw`: the encoding of a transaction with witness. `spent`: one undo record for each input. */
+  add(tx: number, inputs: number, raw: ByteRange, spent: ByteRange): void {
     this.#w.u32(tx);
-    writeParts(this.#w, raw, spent);
+    for (const { bytes, from, to } of [raw, spent]) {
+      this.#w.u32(to - from);
+      this.#w.slice(bytes, from, to);
+    }
     this.#inputs += inputs;
   }
 
@@ -39,6 +43,13 @@ export class VerifyBatchWriter {
   finish(): Uint8Array<ArrayBuffer> {
     return this.#w.finish().slice();
   }
+}
+
+/** The bytes from `from` up to before `to`. */
+export interface ByteRange {
+  readonly bytes: Uint8Array;
+  readonly from: number;
+  readonly to: number;
 }
 
 export interface VerifyItem {

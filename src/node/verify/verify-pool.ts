@@ -1,4 +1,5 @@
 import type { ScriptChecks, ScriptFailure, ScriptVerifier } from '../../chain/script-verifier.ts';
+import type { ParsedBlock } from '../../primitives/block.ts';
 import { startWorker } from '../../util/worker.ts';
 import { READY, shareTransaction, VerifyBatchWriter } from './verify-batch.ts';
 import type { SharedPart, VerifyReply, VerifyRequest } from './verify-worker.ts';
@@ -24,6 +25,8 @@ interface PendingBatch {
 export interface VerifyPoolDeps {
   /** Whether the scripts of a transaction are already known to be valid under these flags. */
   isKnownValid?(wtxid: Uint8Array, flags: number): boolean;
+  /** Returns false while `isKnownValid` is false for all transactions; true if it is not given. */
+  knowsAny?(): boolean;
   onError(error: Error): void;
 }
 
@@ -51,8 +54,11 @@ export class VerifyPool implements ScriptVerifier {
     return new BlockChecks(this, this.#writer, flags);
   }
 
-  isKnownValid(wtxid: Uint8Array, flags: number): boolean {
-    return this.#deps.isKnownValid?.(wtxid, flags) ?? false;
+  /** The wtxid begins at `at`. */
+  isKnownValid(wtxids: Uint8Array, at: number, flags: number): boolean {
+    const { isKnownValid } = this.#deps;
+    if (isKnownValid === undefined || !(this.#deps.knowsAny?.() ?? true)) return false;
+    return isKnownValid(wtxids.subarray(at, at + 32), flags);
   }
 
   /**
@@ -139,7 +145,6 @@ class BlockChecks implements ScriptChecks {
   readonly #pool: VerifyPool;
   readonly #writer: VerifyBatchWriter;
   readonly #flags: number;
-  #tx = 0;
   #sent = 0;
   #answered = 0;
   #failure: ScriptFailure | null = null;
@@ -153,12 +158,14 @@ class BlockChecks implements ScriptChecks {
     writer.begin(flags);
   }
 
-  add(wtxid: Uint8Array, raw: Uint8Array, spent: Uint8Array, inputs: number): void {
-    const tx = this.#tx++;
-    if (this.#pool.isKnownValid(wtxid, this.#flags)) return;
-    if (inputs > BATCH_INPUTS) this.#share(tx, raw, spent, inputs);
+  add({ raw, columns, wtxids }: ParsedBlock, i: number, spent: Uint8Array, from: number, to: number): void {
+    const tx = i - 1;
+    if (this.#pool.isKnownValid(wtxids, i * 32, this.#flags)) return;
+    const { txAt, firstInput } = columns;
+    const inputs = firstInput[i + 1]! - firstInput[i]!;
+    if (inputs > BATCH_INPUTS) this.#share(tx, raw.subarray(txAt[i], txAt[i + 1]), spent.subarray(from, to), inputs);
     else {
-      this.#writer.add(tx, inputs, raw, spent);
+      this.#writer.add(tx, inputs, { bytes: raw, from: txAt[i]!, to: txAt[i + 1]! }, { bytes: spent, from, to });
       if (this.#writer.inputs >= BATCH_INPUTS || this.#writer.bytes >= BATCH_BYTES) this.#flush();
     }
   }
