@@ -3,7 +3,8 @@ import { transferredBuffers } from '../util/ascii-text.ts';
 import { systemClock } from '../util/clock.ts';
 import { refillReserve, reserveDescriptors } from '../util/descriptors.ts';
 import { stderrLog } from '../util/log.ts';
-import { lowerCompilerThreads, lowerThreadPriority } from '../util/nice.ts';
+import { lowerCompilerThreads } from '../util/nice.ts';
+import { beginServing, isServing, yieldToReplies } from '../util/serving.ts';
 import { announceStart } from '../util/worker.ts';
 import { Backlog } from './backlog.ts';
 import { GarbageCollector } from './garbage.ts';
@@ -19,7 +20,7 @@ announceStart();
 const STATUS_INTERVAL_MS = 1000;
 
 // Below the main thread, which answers clients. Compiler threads come next, and script verification last.
-lowerThreadPriority(10);
+const NODE_NICE = 10;
 const COMPILER_NICE = 15;
 
 // Enough for a new pair of block files, a wallet with its WAL and its index, and a thread. When even these are used, the
@@ -37,6 +38,13 @@ const calls = new Map<number, AbortController>();
 let background: Promise<unknown> = Promise.resolve();
 
 const send = (message: FromNode, transfer: ArrayBuffer[] = []): void => self.postMessage(message, transfer);
+
+/** Lowers the priority of this thread and of the compiler once the initial sync is over or clients are served. */
+function yieldInSync(opened: Node): void {
+  if (!opened.chain.initialSync) beginServing();
+  yieldToReplies(NODE_NICE);
+  if (isServing()) lowerCompilerThreads(COMPILER_NICE);
+}
 
 function fail(error: unknown): void {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
@@ -74,6 +82,7 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
         await opened.prepared();
         // Peers start before the node is reported as opened, since their port may be in use.
         if (config.import.files.length === 0) opened.startPeers();
+        yieldInSync(opened);
         send({ type: 'opened', status: opened.status() });
         opened.onUpdate((update) => {
           backlog.addSent(update.changes.reduce((sum, change) => sum + changeBytes(change), 0));
@@ -84,7 +93,7 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
         GarbageCollector.startPeriodicChecks(systemClock, () => !opened.chain.initialSync);
         const timer = setInterval(() => {
           send({ type: 'status', status: opened.status(), counters: opened.counters() });
-          lowerCompilerThreads(COMPILER_NICE);
+          yieldInSync(opened);
           refillReserve();
         }, STATUS_INTERVAL_MS);
         abort.signal.addEventListener('abort', () => clearInterval(timer), { once: true });

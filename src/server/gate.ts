@@ -4,6 +4,7 @@ import type { Call } from '../http/call.ts';
 import { ApiError } from '../http/errors.ts';
 import { rejectWhileStarting } from '../rpc/engine/warm-up.ts';
 import { type MaybePromise, whenReady } from '../util/maybe-promise.ts';
+import { beginServing } from '../util/serving.ts';
 import { Admission, type AdmissionDependencies } from './admission.ts';
 import type { Visitors } from './connections/visitors.ts';
 import { preflight } from './cors.ts';
@@ -130,6 +131,7 @@ export class Gate {
     if (visit.shape === 'rpc' && this.#deps.phase() === 'starting')
       return rejectWhileStarting(inner).then((reply) => this.#reject(visit, reply));
     if (visit.request.method === 'OPTIONS') return undefined;
+    if (isClient(visit)) beginServing();
     if (visit.isSocket) {
       visit.call = this.#auth.callOf(visit);
       return undefined;
@@ -151,6 +153,11 @@ export class Gate {
     if (!visit.route?.unlimitedTime) return withDeadline(visit, reply, requestTimeoutMs);
     return this.#deps.phase() === 'live' ? keptOpen(visit, reply, idleTimeout) : reply;
   }
+}
+
+/** Whether a request is one of a client rather than of a health check or a collector of metrics. */
+function isClient({ route, isRehearsal }: Visit): boolean {
+  return !isRehearsal && route?.access !== 'open' && route?.access !== 'metrics';
 }
 
 /** The runtime closes a connection that is idle while its reply is prepared, so the idle timeout is off until then. */

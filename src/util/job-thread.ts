@@ -1,5 +1,5 @@
-import { lowerThreadPriority } from './nice.ts';
 import { noteProgress } from './progress.ts';
+import { yieldToReplies } from './serving.ts';
 import { announceStart } from './worker.ts';
 
 /** The result of a job, or the message of its error. */
@@ -56,14 +56,18 @@ export class JobThread<J, R> {
 
 declare const self: Worker;
 
-/** Carries out the jobs of a JobThread at a lower priority. A worker calls it once, before everything else. */
+/** Carries out the jobs of a JobThread, at a lower priority once clients are served. A worker calls it once, before everything else. */
 export function serveJobs<J, R>(nice: number, run: (job: J, onProgress: () => void) => R): void {
   announceStart();
-  lowerThreadPriority(nice);
+  const onProgress = () => {
+    noteProgress();
+    yieldToReplies(nice);
+  };
   self.onmessage = ({ data: job }: MessageEvent<J>) => {
+    yieldToReplies(nice);
     let reply: JobReply<R>;
     try {
-      reply = { result: run(job, noteProgress) };
+      reply = { result: run(job, onProgress) };
     } catch (error) {
       reply = { error: error instanceof Error ? error.message : String(error) };
     }

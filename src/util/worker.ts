@@ -11,6 +11,7 @@ const START_MS = 1000;
 interface StartData {
   readonly started: Int32Array;
   readonly threads: SharedArrayBuffer;
+  readonly serving: Int32Array;
   readonly slot: number;
 }
 
@@ -22,6 +23,9 @@ export class NoRoomForThread extends Error {
 /** The threads of this process; the main thread is not among them. */
 export const threads = new ThreadTable(startData()?.threads);
 
+/** One item: 1 once clients are served. All threads of the process share it; see `serving.ts`. */
+export const serving = startData()?.serving ?? new Int32Array(new SharedArrayBuffer(4));
+
 /**
  * Starts a thread and adds it to the watchdog's table, unless its kind is null: for one that runs a single task. Throws
  * NoRoomForThread if there are not enough descriptors, since the runtime ends the process when a new thread finds none.
@@ -30,7 +34,7 @@ export function startWorker(url: URL, kind: ThreadKind | null): Worker {
   if (!hasDescriptors(DESCRIPTORS)) throw new NoRoomForThread('not enough descriptors for another thread');
   const started = new Int32Array(new SharedArrayBuffer(4));
   const slot = kind === null ? -1 : threads.claim(kind);
-  const workerData: StartData = { started, threads: threads.shared, slot };
+  const workerData: StartData = { started, threads: threads.shared, serving, slot };
   const worker = new Worker(url.href, { workerData } as WorkerOptions);
   worker.addEventListener('close', () => threads.release(slot), { once: true });
   // When descriptors are scarce, this thread waits for the new one: its event loop would use them for the next

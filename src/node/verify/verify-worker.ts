@@ -3,8 +3,8 @@ import { signatureEngine } from '../../crypto/secp256k1.ts';
 import type { SignatureEngine } from '../../crypto/signature-engine.ts';
 import { checkInput } from '../../script/tx-checker.ts';
 import { TxContext } from '../../script/tx-context.ts';
-import { lowerThreadPriority } from '../../util/nice.ts';
 import { noteProgress } from '../../util/progress.ts';
+import { yieldToReplies } from '../../util/serving.ts';
 import { announceStart } from '../../util/worker.ts';
 import { READY, readSharedTransaction, readVerifyBatch } from './verify-batch.ts';
 
@@ -69,12 +69,14 @@ export function verifyPart(part: SharedPart, engine: SignatureEngine): ScriptFai
 
 declare const self: Worker;
 
+const VERIFY_NICE = 19;
+
 if (!Bun.isMainThread) {
   announceStart();
-  // Script verification has the lowest priority, so that replies to clients are never delayed by it.
-  lowerThreadPriority(19);
   const engine = signatureEngine();
   self.onmessage = ({ data }: MessageEvent<VerifyRequest>) => {
+    // Script verification has the lowest priority, so that replies to clients are never delayed by it.
+    yieldToReplies(VERIFY_NICE);
     const failure = 'batch' in data ? verifyBatch(data.batch, engine) : verifyPart(data.part, engine);
     self.postMessage({ id: data.id, failure } satisfies VerifyReply);
   };
