@@ -60,7 +60,7 @@ export class BestChain {
   async activateBestChain(arrived: ChainEntry | null = null, block: ParsedBlock | null = null): Promise<void> {
     const { active, tree, store, committer, invalid, sync, timings, params, verifier } = this.#deps;
     for (;;) {
-      this.#leaveFailedBranch();
+      await this.#leaveFailedBranch();
       const best = tree.bestCandidate(active.tip);
       if (best === active.tip) break;
       const fork = forkPoint(active.tip, best);
@@ -87,10 +87,11 @@ export class BestChain {
         await this.waitForScripts(active.belowPendingLimit());
         if (store.merges.behind) await this.waitForScripts(store.merges.caughtUp(), false);
         if (active.failedBlock()) break;
-        if (active.sealed && active.isSealedVerified) committer.commitSealed();
+        if (active.sealed && committer.isBehind) await timings.waited(committer.whenSealedBuilt());
+        if (active.sealed && active.isSealedVerified && committer.isSealedBuilt) committer.commitSealed();
         // Readers see the old tip until the new branch has as much work.
         const ahead = active.tip.chainwork >= active.committedTip.chainwork;
-        if (!active.sealed && ahead && committer.isDue) committer.sealChanges();
+        if (!active.sealed && ahead && committer.isDue) committer.sealAhead();
       }
     }
     tree.pruneCandidates(active.tip);
@@ -106,6 +107,7 @@ export class BestChain {
       if (!active.failedBlock()) break;
       await this.activateBestChain();
     }
+    await committer.whenSealedBuilt();
     if (active.sealed) committer.commitSealed();
     if (committer.hasChanges) {
       committer.sealChanges();
@@ -117,7 +119,10 @@ export class BestChain {
   async commitVerified(): Promise<void> {
     const { active, committer } = this.#deps;
     if (active.isVerified) await this.verifyAndCommit();
-    else if (active.sealed && active.isSealedVerified && !active.failedBlock()) committer.commitSealed();
+    else if (active.sealed && active.isSealedVerified && !active.failedBlock()) {
+      await committer.whenSealedBuilt();
+      committer.commitSealed();
+    }
   }
 
   /**
@@ -130,11 +135,12 @@ export class BestChain {
   }
 
   /** Leaves the branch of a block whose script checks failed, and marks that block invalid. */
-  #leaveFailedBranch(): void {
+  async #leaveFailedBranch(): Promise<void> {
     const { active, committer, invalid } = this.#deps;
     const failed = active.failedBlock();
     if (!failed) return;
     if (active.sealed?.connected.some(({ entry }) => entry === failed.entry)) {
+      await committer.whenSealedBuilt();
       // The sealed commit holds the failed block, so none of it is committed. This is rare, so the valid blocks before
       // it are simply connected again.
       active.resetToCommitted();
@@ -148,6 +154,7 @@ export class BestChain {
     const { active, committer } = this.#deps;
     if (!active.sealed) return;
     await this.waitForScripts(active.allVerified());
+    await committer.whenSealedBuilt();
     if (!active.failedBlock()) committer.commitSealed();
   }
 }

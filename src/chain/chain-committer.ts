@@ -104,8 +104,30 @@ export class ChainCommitter {
     this.#treeChange = emptyTreeChange();
   }
 
+  /** Seals the changes and begins to build their runs, so that more blocks can be connected meanwhile. */
+  sealAhead(): void {
+    this.sealChanges();
+    this.#deps.store.rows.buildAhead(this.#deps.active.sealed!);
+  }
+
+  /** Whether the sealed changes can be committed without waiting for their runs. */
+  get isSealedBuilt(): boolean {
+    return this.#deps.store.rows.isIdle;
+  }
+
+  /** Resolves when the runs of the sealed changes are built. */
+  whenSealedBuilt(): Promise<void> {
+    return this.#deps.store.rows.whenIdle();
+  }
+
+  /** Whether so many changes are staged behind the sealed ones that no block should be connected before their commit. */
+  get isBehind(): boolean {
+    return this.#deps.active.rowCount >= ROWS_PER_COMMIT;
+  }
+
   /** Returns sealed changes of the tree to the unsealed ones, when the active chain returns to the committed tip. */
   restageSealed(): void {
+    this.#deps.store.rows.discardAhead();
     this.#treeChange = mergeTreeChanges(this.#sealedTreeChange, this.#treeChange);
     this.#sealedTreeChange = emptyTreeChange();
   }

@@ -115,6 +115,13 @@ export class ChainIndexes {
     return this.#live().some((index) => index.name === name);
   }
 
+  /** Names of the live indexes. */
+  get liveNames(): string {
+    return this.#live()
+      .map(({ name }) => name)
+      .join();
+  }
+
   /** Progress of the indexes that are switched on. */
   progress(): IndexProgress[] {
     return this.#enabled.map(({ name, covered }) => ({

@@ -2,6 +2,7 @@ import type { NetworkParams } from '../params/network-params.ts';
 import type { FilePosition } from '../storage/block-files.ts';
 import type { IndexSwitches } from '../storage/index-store.ts';
 import type { RunMerger } from '../storage/runs/background-merges.ts';
+import type { RunsBuilder } from '../storage/runs/build-runs.ts';
 import type { SeqFloor } from '../storage/seq-floor.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
@@ -43,6 +44,8 @@ export interface ChainDeps {
   readonly log: Log;
   /** Merges runs of the storage, by default in this thread. */
   readonly mergeRuns?: RunMerger;
+  /** Builds the runs of large commits on another thread; by default within the commit. */
+  readonly buildRuns?: RunsBuilder | undefined;
   /** Whether the program is to stop, which interrupts the conversion of an earlier database. */
   readonly isStopping?: (() => boolean) | undefined;
 }

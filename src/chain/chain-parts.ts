@@ -73,6 +73,7 @@ export function openChainParts(options: ChainOptions, deps: ChainDeps): ChainPar
     clock,
     log,
     mergeRuns: deps.mergeRuns ?? (async (job) => mergeRuns(job)),
+    buildRuns: deps.buildRuns,
     isStopping: deps.isStopping,
   });
   try {

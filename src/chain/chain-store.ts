@@ -29,6 +29,7 @@ import { MetaStore, MetaWriter } from '../storage/meta-store.ts';
 import { RecordRemoval } from '../storage/record-removal.ts';
 import { refuseUnfinishedReindex } from '../storage/reindex-folder.ts';
 import { BackgroundMerges, type RunMerger } from '../storage/runs/background-merges.ts';
+import type { RunsBuilder } from '../storage/runs/build-runs.ts';
 import type { Run } from '../storage/runs/run.ts';
 import { BACKGROUND_COINS, COINS, type RunFamily } from '../storage/runs/run-family.ts';
 import { RunStore, type UnlistedRun } from '../storage/runs/run-store.ts';
@@ -40,6 +41,7 @@ import type { Log } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { type ChainEntry, forkPoint } from './chain-entry.ts';
 import { ChainIndexes } from './chain-indexes.ts';
+import { CommitRows } from './commit-rows.ts';
 import type { SealedChange } from './connect-block.ts';
 import { FilterIndex } from './filter-index.ts';
 import type { TreeChange } from './header-tree.ts';
@@ -59,6 +61,8 @@ export interface ChainStoreOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly mergeRuns: RunMerger;
+  /** Builds the runs of large commits on another thread; by default within the commit. */
+  readonly buildRuns?: RunsBuilder | undefined;
   /** Whether the program is to stop, which interrupts the conversion of an earlier database. */
   readonly isStopping?: (() => boolean) | undefined;
   /** Maintains the BIP-158 filter index; off by default. */
@@ -98,6 +102,8 @@ export class ChainStore {
   /** Null if the filter index is switched off. */
   readonly filters: FilterIndex | null;
   readonly indexes: ChainIndexes;
+  /** Runs of commits. */
+  readonly rows: CommitRows;
   /** Size limit of block and undo files, bytes. */
   readonly fileLimit: number;
   /** Removes block and undo files. */
@@ -152,6 +158,13 @@ export class ChainStore {
       removeDisabled: options.removeDisabledIndexes ?? false,
       scriptSalt: new MetaStore(this.#db).scriptSalt(),
       segwitHeight: consensus.segwitHeight,
+    });
+    this.rows = new CommitRows({
+      dir,
+      runs: this.runs,
+      indexes: this.indexes,
+      build: options.buildRuns ?? null,
+      log: options.log,
     });
     this.filters = filters ? new FilterIndex(this.#db, dir, magic, this) : null;
   }
@@ -239,7 +252,7 @@ export class ChainStore {
     );
     this.#undo.sync();
     this.filters?.stageFilters(connected);
-    this.runs.stageBatches([batch.chain.coins, ...this.indexes.batches(batch.chain)]);
+    this.rows.stageRuns(batch.chain);
     this.#db.run('BEGIN IMMEDIATE');
     try {
       this.#writeHeaders(batch.tree);

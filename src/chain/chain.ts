@@ -289,6 +289,7 @@ export class Chain extends ReadableChain {
     } finally {
       this.#idle.disarm();
       this.#parts.queue.close();
+      await this.#parts.store.rows.whenIdle();
       this.#parts.store.close();
     }
   }

@@ -21,6 +21,7 @@ import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
 import { closeDatabase } from '../storage/database.ts';
 import { FeeStore } from '../storage/fee-store.ts';
 import { MempoolStore } from '../storage/mempool-store.ts';
+import { buildThread } from '../storage/runs/build-thread.ts';
 import { mergeThread } from '../storage/runs/merge-thread.ts';
 import { SeqFloor } from '../storage/seq-floor.ts';
 import { type Clock, systemClock, unixSeconds } from '../util/clock.ts';
@@ -75,6 +76,7 @@ export class Node {
   readonly #clock: Clock;
   readonly #pool: VerifyPool;
   readonly #merges = mergeThread();
+  readonly #builds = buildThread();
   readonly #indexJobs = indexThread();
   readonly #database: Database;
   /** Null where the configuration disables the peer network. */
@@ -131,7 +133,14 @@ export class Node {
           seqFloor: new SeqFloor(this.#database),
           reindex,
         },
-        { verifier: this.#pool, clock, log, mergeRuns: (job) => this.#merges.runJob(job), isStopping },
+        {
+          verifier: this.#pool,
+          clock,
+          log,
+          mergeRuns: (job) => this.#merges.runJob(job),
+          buildRuns: (job) => this.#builds.runJob(job),
+          isStopping,
+        },
       );
     } catch (error) {
       this.#merges.close();
@@ -383,6 +392,7 @@ export class Node {
       await this.chain.close();
     } finally {
       this.#merges.close();
+      this.#builds.close();
       this.#wallets?.close();
       this.mempool.close();
       closeDatabase(this.#database);

@@ -14,6 +14,7 @@ import { hashToHex } from '../../src/primitives/hash.ts';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
 import type { EventRecord } from '../../src/storage/event-store.ts';
 import type { IndexSwitches } from '../../src/storage/index-store.ts';
+import type { RunsBuilder } from '../../src/storage/runs/build-runs.ts';
 import { ByteReader } from '../../src/util/bytes.ts';
 import { createLog, type Log } from '../../src/util/log.ts';
 import { type ChainState, dumpState } from './chain-state.ts';
@@ -85,6 +86,8 @@ export interface NodeOptions {
   readonly prune?: PruneOptions;
   /** Size limit of block and undo files. */
   readonly fileLimit?: number;
+  /** Builds the runs of large commits while blocks are connected. */
+  readonly buildRuns?: RunsBuilder;
 }
 
 /** Options that may change with a restart. */
@@ -213,6 +216,7 @@ export class TestNode implements AsyncDisposable {
         verifier: verifier ?? this.#options.verifier ?? inlineVerifier,
         clock: this.clock,
         log: this.#options.log ?? silentLog,
+        buildRuns: this.#options.buildRuns,
       },
     );
   }

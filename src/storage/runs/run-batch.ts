@@ -10,20 +10,59 @@ const INSERTION_LIMIT = 16;
 
 const INITIAL_ENTRIES = 256;
 
-/** Entries of one family in no order, in packed arrays, which `writeTo` sorts. */
+/** A batch whose arrays another thread reads. */
+export interface SharedBatch {
+  readonly family: RunFamily;
+  readonly count: number;
+  readonly used: number;
+  readonly keys: Uint8Array;
+  readonly removed: Uint8Array;
+  readonly ends: Float64Array;
+  readonly values: Uint8Array;
+}
+
+/** Entries of one family in no order, in packed arrays, which `writeTo` sorts. The arrays are in shared memory. */
 export class RunBatch {
   readonly family: RunFamily;
   #keys: Uint8Array;
-  #removed = new Uint8Array(INITIAL_ENTRIES);
+  #removed: Uint8Array;
   /** Offset of the end of each value; it begins where the value before ends. */
-  #ends = new Float64Array(INITIAL_ENTRIES);
-  #values = new Uint8Array(4096);
+  #ends: Float64Array;
+  #values: Uint8Array;
   #count = 0;
   #used = 0;
 
   constructor(family: RunFamily) {
     this.family = family;
-    this.#keys = new Uint8Array(INITIAL_ENTRIES * family.keySize);
+    this.#keys = sharedBytes(INITIAL_ENTRIES * family.keySize);
+    this.#removed = sharedBytes(INITIAL_ENTRIES);
+    this.#ends = sharedNumbers(INITIAL_ENTRIES);
+    this.#values = sharedBytes(4096);
+  }
+
+  /** Returns the batch of another thread, which must not change it meanwhile. */
+  static fromShared({ family, count, used, keys, removed, ends, values }: SharedBatch): RunBatch {
+    const batch = new RunBatch(family);
+    batch.#keys = keys;
+    batch.#removed = removed;
+    batch.#ends = ends;
+    batch.#values = values;
+    batch.#count = count;
+    batch.#used = used;
+    return batch;
+  }
+
+  /** Returns the arrays for another thread, without a copy. */
+  get shared(): SharedBatch {
+    return {
+      family: this.family,
+      count: this.#count,
+      used: this.#used,
+      keys: this.#keys,
+      removed: this.#removed,
+      ends: this.#ends,
+      values: this.#values,
+    };
   }
 
   get count(): number {
@@ -39,10 +78,10 @@ export class RunBatch {
   clear(): void {
     if (this.#count * 8 < this.#removed.length) {
       const size = Math.max(INITIAL_ENTRIES, this.#count * 2);
-      this.#keys = new Uint8Array(size * this.family.keySize);
-      this.#removed = new Uint8Array(size);
-      this.#ends = new Float64Array(size);
-      this.#values = new Uint8Array(Math.max(4096, this.#used * 2));
+      this.#keys = sharedBytes(size * this.family.keySize);
+      this.#removed = sharedBytes(size);
+      this.#ends = sharedNumbers(size);
+      this.#values = sharedBytes(Math.max(4096, this.#used * 2));
     }
     this.#count = 0;
     this.#used = 0;
@@ -56,7 +95,7 @@ export class RunBatch {
     if (this.#count === this.#removed.length) this.#grow();
     this.#removed[this.#count] = removed ? 1 : 0;
     if (this.#used + size > this.#values.length) {
-      const larger = new Uint8Array(Math.max(this.#values.length * 2, this.#used + size));
+      const larger = sharedBytes(Math.max(this.#values.length * 2, this.#used + size));
       larger.set(this.#values.subarray(0, this.#used));
       this.#values = larger;
     }
@@ -167,16 +206,24 @@ export class RunBatch {
 
   #grow(): void {
     const size = this.#count * 2;
-    const keys = new Uint8Array(size * this.family.keySize);
+    const keys = sharedBytes(size * this.family.keySize);
     keys.set(this.#keys);
     this.#keys = keys;
-    const removed = new Uint8Array(size);
+    const removed = sharedBytes(size);
     removed.set(this.#removed);
     this.#removed = removed;
-    const ends = new Float64Array(size);
+    const ends = sharedNumbers(size);
     ends.set(this.#ends);
     this.#ends = ends;
   }
+}
+
+function sharedBytes(size: number): Uint8Array {
+  return new Uint8Array(new SharedArrayBuffer(size));
+}
+
+function sharedNumbers(size: number): Float64Array {
+  return new Float64Array(new SharedArrayBuffer(size * 8));
 }
 
 /** Returns by how much `sortedOrder` divides its keys. */
