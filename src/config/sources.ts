@@ -20,7 +20,13 @@ export interface Gathered {
 
 const SHORT_FORMS: Readonly<Record<string, Key>> = { dev: 'dev.enabled', import: 'import.files' };
 
-const NO_KEYS = ['OBVERSE_API_KEY', 'OBVERSE_API_KEY_FILE', 'OBVERSE_VECTORS', 'OBVERSE_DUMPABLE'];
+const NO_KEYS = [
+  'OBVERSE_API_KEY',
+  'OBVERSE_API_KEY_FILE',
+  'OBVERSE_VECTORS',
+  'OBVERSE_DUMPABLE',
+  'OBVERSE_SIGNATURE_LIBRARY',
+];
 const PREFIX = 'OBVERSE_';
 const KEY_BY_VARIABLE = new Map(KEYS.map((key) => [variableOf(key), key]));
 

@@ -3,7 +3,7 @@ import { assert } from '../util/assert.ts';
 import { secretCopy } from '../util/secret-bytes.ts';
 import { bigIntToBytes32, bytesToBigInt, CURVE_ORDER, isSecretInRange } from './curve.ts';
 import { randomSecretBytes } from './random-secret.ts';
-import { nativeSecp256k1 } from './secp256k1-native.ts';
+import { keyOperations } from './secp256k1.ts';
 import { tweakAddPublicKey, tweakAddSecret } from './tweak.ts';
 
 export interface TweakedKey {
@@ -27,10 +27,10 @@ export function randomSecret(): Uint8Array {
 
 /** Returns the public key of a secret: 33 bytes, or 65 uncompressed. Throws on an invalid secret. */
 export function publicKeyOf(secret: Uint8Array, compressed = true): Uint8Array {
-  const addon = nativeSecp256k1();
-  if (addon === null) return getPublicKey(secret, compressed);
+  const keys = keyOperations();
+  if (keys === null) return getPublicKey(secret, compressed);
   const out = new Uint8Array(compressed ? 33 : 65);
-  assert(addon.publicKeyCreate(out, secret) === 0, 'valid secret key');
+  assert(keys.publicKeyCreate(out, secret) === 0, 'valid secret key');
   return out;
 }
 
@@ -39,13 +39,13 @@ export function publicKeyOf(secret: Uint8Array, compressed = true): Uint8Array {
  * secret.
  */
 export function signEcdsaCompact(msg32: Uint8Array, secret: Uint8Array): { signature: Uint8Array; recoveryId: number } {
-  const addon = nativeSecp256k1();
-  if (addon === null) {
+  const keys = keyOperations();
+  if (keys === null) {
     const recovered = sign(msg32, secret, { prehash: false, lowS: true, format: 'recovered' });
     return { signature: recovered.slice(1), recoveryId: recovered[0]! };
   }
   const out = { signature: new Uint8Array(64), recid: 0 };
-  assert(addon.ecdsaSign(out, msg32, secret) === 0, 'valid secret key');
+  assert(keys.ecdsaSign(out, msg32, secret) === 0, 'valid secret key');
   return { signature: out.signature, recoveryId: out.recid };
 }
 
@@ -72,9 +72,9 @@ export function tapTweakPublicKey(internalKey32: Uint8Array, tweak32: Uint8Array
  */
 export function evenSecretOf(secret: Uint8Array): Uint8Array {
   const odd = publicKeyOf(secret)[0] === 3;
-  const addon = nativeSecp256k1();
-  const even = addon || !odd ? secretCopy(secret) : bigIntToBytes32(CURVE_ORDER - bytesToBigInt(secret));
-  if (addon && odd) addon.privateKeyNegate(even);
+  const keys = keyOperations();
+  const even = keys || !odd ? secretCopy(secret) : bigIntToBytes32(CURVE_ORDER - bytesToBigInt(secret));
+  if (keys && odd) keys.privateKeyNegate(even);
   return even;
 }
 
@@ -94,9 +94,9 @@ export function recoverPublicKey(
   recoveryId: number,
   compressed = true,
 ): Uint8Array | null {
-  const addon = nativeSecp256k1();
+  const keys = keyOperations();
   const out = new Uint8Array(compressed ? 33 : 65);
-  if (addon !== null) return addon.ecdsaRecover(out, signature64, recoveryId, msg32) === 0 ? out : null;
+  if (keys !== null) return keys.ecdsaRecover(out, signature64, recoveryId, msg32) === 0 ? out : null;
   try {
     const signature = new Uint8Array(65);
     signature[0] = recoveryId;

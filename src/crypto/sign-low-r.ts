@@ -1,7 +1,7 @@
 import { sign } from '@noble/secp256k1';
 import { assert } from '../util/assert.ts';
 import { derOfCompact } from './der.ts';
-import { nativeSecp256k1 } from './secp256k1-native.ts';
+import { keyOperations } from './secp256k1.ts';
 // Sets the hash functions of the library.
 import './secp256k1-noble.ts';
 
@@ -22,11 +22,11 @@ export function signEcdsaLowR(msg32: Uint8Array, secret: Uint8Array): Uint8Array
 }
 
 function signCompact(msg32: Uint8Array, secret: Uint8Array, entropy: Uint8Array | null): Uint8Array {
-  const addon = nativeSecp256k1();
-  if (addon === null)
+  const keys = keyOperations();
+  if (keys === null)
     return sign(msg32, secret, { prehash: false, lowS: true, ...(entropy && { extraEntropy: entropy }) });
   const out = { signature: new Uint8Array(64), recid: 0 };
-  const failed = entropy === null ? addon.ecdsaSign(out, msg32, secret) : addon.ecdsaSign(out, msg32, secret, entropy);
+  const failed = entropy === null ? keys.ecdsaSign(out, msg32, secret) : keys.ecdsaSign(out, msg32, secret, entropy);
   assert(failed === 0, 'valid secret key');
   return out.signature;
 }

@@ -3,8 +3,7 @@ import { assert } from '../util/assert.ts';
 import { reduceModOrder } from './curve.ts';
 import { secretTaggedHasher, taggedHasher } from './hash-functions.ts';
 import { evenSecretOf, isValidSecret, publicKeyOf } from './keys.ts';
-import { signatureEngine } from './secp256k1.ts';
-import { nativeSecp256k1 } from './secp256k1-native.ts';
+import { keyOperations, signatureEngine } from './secp256k1.ts';
 import { tweakAddSecret, tweakMulSecret } from './tweak.ts';
 
 const auxiliaryHash = secretTaggedHasher('BIP0340/aux');
@@ -20,7 +19,7 @@ export function signSchnorr(
   secret: Uint8Array,
   aux: Uint8Array = crypto.getRandomValues(new Uint8Array(32)),
 ): Uint8Array {
-  if (nativeSecp256k1() === null) return schnorr.sign(msg32, secret, aux);
+  if (keyOperations() === null) return schnorr.sign(msg32, secret, aux);
   // d = d' if has_even_y(P), else n - d', where P = d'*G
   const d = evenSecretOf(secret);
   const P = publicKeyOf(d).subarray(1);

@@ -1,6 +1,7 @@
 /** Signature verification exactly as consensus needs it. Never throws on untrusted bytes. */
 export interface SignatureEngine {
-  readonly name: 'native' | 'noble';
+  /** The library: that of the system, the npm addon, or the one in TypeScript. */
+  readonly name: 'system' | 'addon' | 'noble';
   /**
    * Verifies an ECDSA signature: DER without the hash type byte, parsed leniently; high S and hybrid keys (0x06, 0x07)
    * are accepted.

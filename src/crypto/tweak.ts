@@ -1,17 +1,18 @@
 import { Point } from '@noble/secp256k1';
 import { secretCopy } from '../util/secret-bytes.ts';
 import { bigIntToBytes32, bytesToBigInt, CURVE_ORDER } from './curve.ts';
-import { type NativeSecp256k1, nativeSecp256k1 } from './secp256k1-native.ts';
+import type { KeyOperations } from './key-operations.ts';
+import { keyOperations } from './secp256k1.ts';
 
 /** Returns `publicKey33 + tweak*G`, compressed; null for a key off the curve, a tweak of n or more, or infinity. */
 export function tweakAddPublicKey(
   publicKey33: Uint8Array,
   tweak32: Uint8Array,
-  addon: NativeSecp256k1 | null = nativeSecp256k1(),
+  keys: KeyOperations | null = keyOperations(),
 ): Uint8Array | null {
-  if (addon === null) return tweakWithNoble(publicKey33, tweak32);
+  if (keys === null) return tweakWithNoble(publicKey33, tweak32);
   const out = new Uint8Array(33);
-  return addon.publicKeyTweakAdd(out, publicKey33, tweak32) === 0 ? out : null;
+  return keys.publicKeyTweakAdd(out, publicKey33, tweak32) === 0 ? out : null;
 }
 
 function tweakWithNoble(publicKey33: Uint8Array, tweak32: Uint8Array): Uint8Array | null {
@@ -33,11 +34,11 @@ function tweakWithNoble(publicKey33: Uint8Array, tweak32: Uint8Array): Uint8Arra
 export function tweakAddSecret(
   secret32: Uint8Array,
   tweak32: Uint8Array,
-  addon: NativeSecp256k1 | null = nativeSecp256k1(),
+  keys: KeyOperations | null = keyOperations(),
 ): Uint8Array | null {
-  if (addon !== null) {
+  if (keys !== null) {
     const out = secretCopy(secret32);
-    if (addon.privateKeyTweakAdd(out, tweak32) === 0) return out;
+    if (keys.privateKeyTweakAdd(out, tweak32) === 0) return out;
     out.fill(0);
     return null;
   }
@@ -51,11 +52,11 @@ export function tweakAddSecret(
 export function tweakMulSecret(
   secret32: Uint8Array,
   factor32: Uint8Array,
-  addon: NativeSecp256k1 | null = nativeSecp256k1(),
+  keys: KeyOperations | null = keyOperations(),
 ): Uint8Array | null {
-  if (addon !== null) {
+  if (keys !== null) {
     const out = secretCopy(secret32);
-    if (addon.privateKeyTweakMul(out, factor32) === 0) return out;
+    if (keys.privateKeyTweakMul(out, factor32) === 0) return out;
     out.fill(0);
     return null;
   }

@@ -3,7 +3,7 @@ import { Chain } from '../chain/chain.ts';
 import type { StoredGenesis } from '../chain/chain-options.ts';
 import { BACKGROUND_CACHE_SHARE } from '../chain/loaded-utxo-set.ts';
 import type { Config } from '../config/settings.ts';
-import { signatureEngine } from '../crypto/secp256k1.ts';
+import { signatureEngine, signatureLibrary } from '../crypto/secp256k1.ts';
 import type { IndexJob } from '../indexes/index-job.ts';
 import { indexThread } from '../indexes/index-thread.ts';
 import { MempoolService } from '../mempool/service.ts';
@@ -45,6 +45,7 @@ import { openNodeStorage } from './node-storage.ts';
 import { PeerNetwork } from './peer-network.ts';
 import { blockFileOptionsOf } from './prune-settings.ts';
 import { relayOptionsOf } from './relay-settings.ts';
+import { reportSignatureLibrary } from './signature-report.ts';
 import { storageProblem } from './storage-problem.ts';
 import { syncState } from './sync-state.ts';
 import { verificationProgress } from './verification-progress.ts';
@@ -102,10 +103,7 @@ export class Node {
     this.#updates = new Observers('updates', log);
     this.#peerChanges = new Observers('peers', log);
     this.params = paramsOfConfig(config);
-    if (signatureEngine().name !== 'native')
-      log.warn('the native signature library cannot be loaded: script verification is about ten times slower', {
-        needs: 'a supported platform, and files in memory (memfd_create) or a TMPDIR that may be executed from',
-      });
+    reportSignatureLibrary(log);
     let mempool: MempoolService | null = null;
     this.#pool = new VerifyPool(config.workers.verify, {
       isKnownValid: (wtxid, flags) => mempool?.hasChecked(wtxid, flags) ?? false,
@@ -293,7 +291,9 @@ export class Node {
   /** Returns the counters since the start. */
   counters(): NodeCounters {
     const { commit, ...stages } = this.chain.durations();
+    const { engine, source } = signatureLibrary();
     return {
+      signatures: { kind: engine.name, library: source },
       stages,
       commits: commit,
       eventRows: this.chain.eventRows,

@@ -86,6 +86,8 @@ export interface NodeStatus {
 
 /** Counters of the node thread since the start. */
 export interface NodeCounters {
+  /** The library that verifies signatures. */
+  readonly signatures: { readonly kind: 'system' | 'addon' | 'noble'; readonly library: string };
   /** By stage: parse, check, connect, wait. */
   readonly stages: Readonly<Record<string, DurationTotals>>;
   /** Commits of chain.db. */

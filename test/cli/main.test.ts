@@ -9,6 +9,7 @@ test.each(['--version', '-v', 'version'])('%s', async (arg) => {
   const { status, stdout, stderr } = await runCli([arg]);
   expect([status, stderr]).toEqual([0, '']);
   expect(stdout).toStartWith(`obverse ${version} (`);
+  expect(stdout).toMatch(/^signature library: .+ \((system|addon|noble)\)$/m);
 });
 
 describe('help', () => {

@@ -12,28 +12,25 @@ import {
   tapTweakSecret,
   xOnlyOf,
 } from '../../src/crypto/keys.ts';
-import { signatureEngine } from '../../src/crypto/secp256k1.ts';
-import { nativeEngine } from '../../src/crypto/secp256k1-native.ts';
-import { nobleEngine } from '../../src/crypto/secp256k1-noble.ts';
 import { signSchnorr } from '../../src/crypto/sign-schnorr.ts';
 import type { SignatureEngine } from '../../src/crypto/signature-engine.ts';
 import { bytesToHex, concatBytes, hexToBytes } from '../../src/util/bytes.ts';
 import { signEcdsa } from '../lib/sign-ecdsa.ts';
 import { hasVectors, vectorPath } from '../lib/vectors.ts';
+import { presentEngines, signatures } from '../proof/signatures.ts';
 
 const ORDER = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141';
 const N = BigInt(`0x${ORDER}`);
 const P_HEX = 'fffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2f';
 const G_X = '79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798';
 
-const native = nativeEngine();
-const engines: SignatureEngine[] = native === null ? [nobleEngine()] : [native, nobleEngine()];
+const engines = presentEngines().map(({ engine }) => engine);
 
 const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 });
 const secrets = bytes32.map((bytes) => sha256(bytes));
 const to32 = (value: bigint): Uint8Array => hexToBytes(value.toString(16).padStart(64, '0'));
 
-/** The result of both engines, which must be equal. */
+/** The result of all engines, which must be equal. */
 function agreed(ask: (engine: SignatureEngine) => boolean): boolean {
   const [first, ...others] = engines.map(ask);
   for (const other of others) expect(other).toBe(first!);
@@ -45,11 +42,6 @@ function flip(bytes: Uint8Array, bit: number): Uint8Array {
   changed[(bit >> 3) % bytes.length]! ^= 1 << (bit & 7);
   return changed;
 }
-
-test('the native engine is used on the platforms of its addon', () => {
-  const prebuilt = ['linux-x64', 'darwin-arm64'].includes(`${process.platform}-${process.arch}`);
-  expect(signatureEngine().name).toBe(prebuilt ? 'native' : 'noble');
-});
 
 test.skipIf(!hasVectors)('bip340-schnorr.csv', () => {
   const rows = readFileSync(vectorPath('bips/bip340-schnorr.csv'), 'utf8').trim().split(/\r?\n/).slice(1);
@@ -68,6 +60,12 @@ test.skipIf(!hasVectors)('bip340-schnorr.csv', () => {
   }
   expect(seen).toBe(15);
 });
+
+// `npm run proof -- signatures` runs more of them.
+test('all libraries of this machine give the same results for 2,000 random and extreme cases', async () => {
+  const { violations } = await signatures.run(2000, 1, new AbortController().signal);
+  expect(violations).toEqual([]);
+}, 60_000);
 
 describe('engines agree', () => {
   test('on ECDSA', () =>

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { signatureLibrary } from '../../src/crypto/secp256k1.ts';
 import type { Info, Readiness } from '../lib/node-client.ts';
 import {
   cleanUpAfterTests,
@@ -69,6 +70,9 @@ describe('the executable', () => {
     const { status, stdout, stderr } = await run('--version');
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toStartWith(`obverse ${version} (`);
+    // The executable uses the same library as the sources.
+    const { source, engine } = signatureLibrary();
+    expect(stdout).toEndWith(`\nsignature library: ${source} (${engine.name})\n`);
   });
 
   test('prints help, with modules that are loaded when needed', async () => {
@@ -105,18 +109,26 @@ describe('the executable', () => {
     }
   });
 
-  // It is loaded from memory, so that what lies in a directory for temporary files, or cannot be written there, is nothing to it.
-  test('loads its signature library wherever TMPDIR points, and leaves no file', async () => {
+  // The addon is loaded from memory, so that the directory for temporary files does not matter.
+  test('loads its addon for signatures wherever TMPDIR points, and leaves no file', async () => {
     const shut = join(folder, 'shut');
     mkdirSync(shut, { mode: 0o500 });
     for (const TMPDIR of [surroundings.env.TMPDIR, shut, join(folder, 'missing')]) {
-      const node = await startNode({ ...surroundings, env: { ...surroundings.env, TMPDIR }, testKey: false });
+      const env = { ...surroundings.env, TMPDIR, OBVERSE_SIGNATURE_LIBRARY: 'addon' };
+      const node = await startNode({ ...surroundings, env, testKey: false });
       await generate(node, 1);
-      expect(node.stderr).not.toContain('signature library');
+      expect(node.stderr).toMatch(/signature library kind=addon /);
       await node.stop('SIGKILL');
     }
     expect(readdirSync(surroundings.env.TMPDIR)).toEqual([]);
     expect(readdirSync(shut)).toEqual([]);
+  });
+
+  test.skipIf(signatureLibrary().engine.name !== 'system')('uses the signature library of the system', async () => {
+    const node = await startNode({ ...surroundings, testKey: false });
+    await generate(node, 1);
+    expect(node.stderr).toContain(`signature library kind=system library=${signatureLibrary().source}`);
+    await node.stop();
   });
 
   test('does not start when one byte of its signature library is another', async () => {

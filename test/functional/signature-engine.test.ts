@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
-import { cleanUpAfterTests } from '../lib/node-process.ts';
+import { cleanUpAfterTests, runProgram, tempDir } from '../lib/node-process.ts';
 
 cleanUpAfterTests();
 
@@ -16,4 +16,19 @@ test('workers that load the signature engine at the same time all get the same o
     return exitCode === 0 ? stdout.toString().trim() : stderr.toString();
   });
   expect(got).toEqual(Array(RUNS).fill(wanted));
+});
+
+test('all workers use the library that the environment names', () => {
+  for (const name of ['addon', 'noble']) {
+    const env = { ...process.env, OBVERSE_SIGNATURE_LIBRARY: name };
+    const { stdout, stderr } = Bun.spawnSync([process.execPath, program], { env });
+    expect([stdout.toString(), stderr.toString()]).toEqual([`${Array(4).fill(name).join(' ')}\n`, '']);
+  }
+});
+
+test('a start with a wrong library ends with the allowed names', async () => {
+  const args = ['start', '--network', 'regtest', '--http.listen', '127.0.0.1:0', '--datadir', tempDir('wrong')];
+  const { status, stderr } = await runProgram(args, { env: { OBVERSE_SIGNATURE_LIBRARY: 'openssl' } });
+  expect(status).toBe(1);
+  expect(stderr).toContain('OBVERSE_SIGNATURE_LIBRARY: openssl is not allowed: must be system, addon or noble');
 });

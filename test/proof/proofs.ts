@@ -4,6 +4,7 @@ import { importKills } from './import-kills.ts';
 import { nodeKills } from './node-kills.ts';
 import { passwordGuesses } from './password-guesses.ts';
 import type { Proofs } from './proof.ts';
+import { signatures } from './signatures.ts';
 
 /** All proofs by name, in alphabetical order. */
 export const PROOFS: Proofs = {
@@ -12,4 +13,5 @@ export const PROOFS: Proofs = {
   'import-kills': importKills,
   'node-kills': nodeKills,
   'password-guesses': passwordGuesses,
+  signatures,
 };

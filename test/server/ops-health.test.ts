@@ -325,11 +325,19 @@ describe('metrics', () => {
     await using it = startTestApi();
     const page = async () => (await it.get('/metrics', { headers: BEARER })).text();
     const before = await page();
-    for (const name of ['peers', 'bans', 'p2p_bytes_total', 'event_log_rows', 'block_connect_seconds'])
+    for (const name of [
+      'peers',
+      'bans',
+      'p2p_bytes_total',
+      'event_log_rows',
+      'block_connect_seconds',
+      'signature_library_info',
+    ])
       expect(before).not.toMatch(new RegExp(`^obverse_${name}[_ {]`, 'm'));
     const durations = new DurationCounts();
     for (const seconds of [0.002, 0.3, 60]) durations.observe(seconds);
     it.node.counted = {
+      signatures: { kind: 'system', library: '/usr/lib/libsecp256k1.so.6' },
       stages: { parse: durations.totals(), connect: durations.totals() },
       commits: durations.totals(),
       eventRows: 17,
@@ -364,6 +372,7 @@ describe('metrics', () => {
       'obverse_mempool_rejected_total{reason="fee"} 7',
       'obverse_mempool_rejected_total{reason="policy"} 1',
       'obverse_event_log_rows 17',
+      'obverse_signature_library_info{kind="system",library="/usr/lib/libsecp256k1.so.6"} 1',
       'obverse_storage_runs{family="coins"} 3',
       'obverse_storage_run_bytes{family="coins"} 900',
       'obverse_block_connect_seconds_bucket{le="0.5",stage="connect"} 2',

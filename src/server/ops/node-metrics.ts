@@ -61,6 +61,17 @@ export class NodeMetrics {
         else this.set(rows);
       },
     });
+    new Gauge({
+      name: 'obverse_signature_library_info',
+      help: 'Always 1; the labels name the library that verifies signatures.',
+      labelNames: ['kind', 'library'],
+      registers,
+      collect() {
+        this.reset();
+        const signatures = counters()?.signatures;
+        if (signatures) this.set({ ...signatures }, 1);
+      },
+    });
     const byFamily = (name: string, help: string, part: 'runs' | 'bytes') =>
       new Gauge({
         name,

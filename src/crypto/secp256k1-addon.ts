@@ -3,37 +3,21 @@ import { readAddons } from './addon-file.ts';
 import { hasPublicKeyShape, isHighS, isOrderOrMore } from './curve.ts';
 import { parseDerLax } from './der.ts';
 import { sha256 } from './hash-functions.ts';
+import type { KeyOperations } from './key-operations.ts';
 import { withMemoryFile, withPrivateDirectory } from './private-load.ts';
 import { nobleEngine } from './secp256k1-noble.ts';
 import type { SignatureEngine } from './signature-engine.ts';
 
-/**
- * The functions of the addon that are used. Zero is success everywhere; wrong lengths throw, so they are checked
- * before.
- */
-export interface NativeSecp256k1 {
+/** The functions of the addon that are used. Zero is success everywhere; wrong lengths throw, so they are checked before. */
+interface AddonFunctions extends KeyOperations {
   contextRandomize(seed32: Uint8Array): number;
-  privateKeyNegate(secret32: Uint8Array): number;
-  /** Multiplies in place; fails if the factor is zero or n or more. */
-  privateKeyTweakMul(secret32: Uint8Array, tweak32: Uint8Array): number;
-  privateKeyTweakAdd(secret32: Uint8Array, tweak32: Uint8Array): number;
-  publicKeyCreate(out: Uint8Array, secret32: Uint8Array): number;
   publicKeyVerify(publicKey: Uint8Array): number;
-  publicKeyTweakAdd(out: Uint8Array, publicKey: Uint8Array, tweak32: Uint8Array): number;
   signatureNormalize(signature64: Uint8Array): number;
-  /** `entropy32`: extra data for the nonce of RFC 6979. */
-  ecdsaSign(
-    out: { signature: Uint8Array; recid: number },
-    msg32: Uint8Array,
-    secret32: Uint8Array,
-    entropy32?: Uint8Array,
-  ): number;
   ecdsaVerify(signature64: Uint8Array, msg32: Uint8Array, publicKey: Uint8Array): number;
-  ecdsaRecover(out: Uint8Array, signature64: Uint8Array, recoveryId: number, msg32: Uint8Array): number;
 }
 
 interface Addon {
-  readonly Secp256k1: new () => NativeSecp256k1;
+  readonly Secp256k1: new () => AddonFunctions;
 }
 
 /** Number of attempts to load, and pause between them in milliseconds. */
@@ -76,10 +60,10 @@ function tryToLoad(load: () => Addon | null): Addon | null {
   }
 }
 
-let loaded: NativeSecp256k1 | null | undefined;
+let loaded: AddonFunctions | null | undefined;
 
-/** Returns the addon of this thread; null if there is none for this platform. */
-export function nativeSecp256k1(): NativeSecp256k1 | null {
+/** Returns the functions of the addon, loaded once in a thread. */
+function addonFunctions(): AddonFunctions | null {
   if (loaded === undefined) {
     const addon = loadAddon();
     loaded = addon === null ? null : new addon.Secp256k1();
@@ -89,17 +73,17 @@ export function nativeSecp256k1(): NativeSecp256k1 | null {
   return loaded;
 }
 
-/** Returns the engine on libsecp256k1; null if the addon cannot be loaded. */
-export function nativeEngine(): SignatureEngine | null {
-  const addon = nativeSecp256k1();
-  return addon === null ? null : new NativeEngine(addon);
+/** Returns the engine of the addon and its key operations; null if there is none for this platform or it cannot be loaded. */
+export function openAddon(): { readonly engine: SignatureEngine; readonly keys: KeyOperations } | null {
+  const functions = addonFunctions();
+  return functions && { engine: new AddonEngine(functions), keys: functions };
 }
 
 const tagHash = sha256(new TextEncoder().encode('BIP0340/challenge'));
 
-class NativeEngine implements SignatureEngine {
-  readonly name = 'native';
-  readonly #addon: NativeSecp256k1;
+class AddonEngine implements SignatureEngine {
+  readonly name = 'addon';
+  readonly #addon: AddonFunctions;
   readonly #fallback = nobleEngine();
   readonly #compact = new Uint8Array(64);
   readonly #product = new Uint8Array(32);
@@ -109,7 +93,7 @@ class NativeEngine implements SignatureEngine {
   /** tag || tag || R.x || P.x || message */
   readonly #challenge = new Uint8Array(160);
 
-  constructor(addon: NativeSecp256k1) {
+  constructor(addon: AddonFunctions) {
     this.#addon = addon;
     this.#challenge.set(tagHash);
     this.#challenge.set(tagHash, 32);
