@@ -7,6 +7,7 @@ import { benchMempool } from './mempool.ts';
 import { benchPrimitives } from './primitives.ts';
 import { describeMachine } from './report.ts';
 import { benchRows } from './rows.ts';
+import { benchSignatures } from './signatures.ts';
 import { benchSize } from './size.ts';
 import { benchSync } from './sync.ts';
 import { benchTemplate } from './template.ts';
@@ -54,6 +55,10 @@ const BENCHES: Readonly<
   'wallet-stalls': {
     help: 'how long each call of a wallet holds its thread in one piece; a name measures that call alone',
     run: benchWalletStalls,
+  },
+  signatures: {
+    help: 'the signature libraries of this machine, and of files that are named: libsecp256k1.so …',
+    run: async (_, args) => benchSignatures(args),
   },
   primitives: { help: 'signatures, hashes, merkle trees, block parsing', run: async () => benchPrimitives() },
 };
