@@ -117,7 +117,7 @@ describe('the executable', () => {
       const env = { ...surroundings.env, TMPDIR, OBVERSE_SIGNATURE_LIBRARY: 'addon' };
       const node = await startNode({ ...surroundings, env, testKey: false });
       await generate(node, 1);
-      expect(node.stderr).toMatch(/signature library kind=addon /);
+      expect(node.stderr).toContain('"msg":"signature library","kind":"addon"');
       await node.stop('SIGKILL');
     }
     expect(readdirSync(surroundings.env.TMPDIR)).toEqual([]);
@@ -127,7 +127,7 @@ describe('the executable', () => {
   test.skipIf(signatureLibrary().engine.name !== 'system')('uses the signature library of the system', async () => {
     const node = await startNode({ ...surroundings, testKey: false });
     await generate(node, 1);
-    expect(node.stderr).toContain(`signature library kind=system library=${signatureLibrary().source}`);
+    expect(node.stderr).toContain(`"kind":"system","library":"${signatureLibrary().source}"`);
     await node.stop();
   });
 
