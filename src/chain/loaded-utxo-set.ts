@@ -2,10 +2,12 @@ import type { AssumedUtxoSet } from '../params/assume-utxo.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { type BlockHash, hashToHex } from '../primitives/hash.ts';
 import { coinsOfRuns } from '../storage/coin-store.ts';
+import { isDamage } from '../storage/database.ts';
 import { BACKGROUND_COINS } from '../storage/runs/run-family.ts';
 import type { UnlistedRun } from '../storage/runs/run-store.ts';
 import { encodeSetElement, setHasher } from '../storage/utxo-hash.ts';
-import { ByteWriter, equalBytes } from '../util/bytes.ts';
+import { ByteWriter, DecodeError, equalBytes } from '../util/bytes.ts';
+import { diskProblem } from '../util/disk-problem.ts';
 import { noteProgress } from '../util/progress.ts';
 import { QueueClosing } from '../util/serial-queue.ts';
 import { BackgroundChain } from './background-chain.ts';
@@ -108,7 +110,14 @@ export class LoadedUtxoSet {
     if (!equalBytes(hash, set.hash))
       return `Population failed: Bad snapshot content hash: expected ${hashToHex(set.hash)}, got ${hashToHex(hash)}`;
     const before = { tip: active.committedTip, totals: active.totals };
-    store.activateLoadedSet(run, entry, { circulating: value, utxos: coins, txs: set.txs }, before);
+    try {
+      store.activateLoadedSet(run, entry, { circulating: value, utxos: coins, txs: set.txs }, before);
+    } catch (error) {
+      // The transaction was rolled back, and nothing else has changed.
+      const problem = diskProblem(error);
+      if (problem === null) throw error;
+      return `Population failed: ${problem}`;
+    }
     tree.assumeComplete(entry);
     active.moveTo(entry);
     store.indexes.moveTip(entry);
@@ -127,7 +136,7 @@ export class LoadedUtxoSet {
     if (background === null || this.#scheduled || this.#comparing || this.#closed) return;
     if (!background.validated && background.tip === background.base) {
       this.#comparing = true;
-      void this.#compare(background).catch((error: unknown) => this.#deps.log.error('comparison stopped', { error }));
+      void this.#compare(background).catch((error: unknown) => this.#onCompareFailed(error));
       return;
     }
     const mayAdopt = background.validated && background.tip === this.#deps.active.committedTip;
@@ -234,6 +243,18 @@ export class LoadedUtxoSet {
       });
     this.#comparing = false;
     this.schedule();
+  }
+
+  /** Damage of the coins stops block processing, as it does where blocks are connected; another failure may pass. */
+  #onCompareFailed(error: unknown): void {
+    const { queue, log } = this.#deps;
+    if (this.#closed || queue.stopped !== null) return;
+    if (error instanceof DecodeError || isDamage(error)) {
+      queue.run(() => Promise.reject(error)).catch(() => {});
+      return;
+    }
+    log.error('the coins of the validated chain cannot be read; the next block tries the comparison again', { error });
+    this.#comparing = false;
   }
 
   /** Removes the set and stops block processing; the next start continues from the validated chain. */

@@ -1,4 +1,4 @@
-import { syncAgainAdvice } from '../storage/chain-folder.ts';
+import { downloadAgainAdvice } from '../storage/chain-folder.ts';
 import type { PrunedKind } from '../storage/record-removal.ts';
 import type { Log } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
@@ -32,7 +32,7 @@ export interface PruneOptions {
 export function checkPruning({ removal, filters, indexes }: ChainStore, dir: string, enabled: boolean): void {
   const { pruneHeight } = removal;
   if (pruneHeight === null) return;
-  const again = `${syncAgainAdvice(dir)}; this downloads the whole chain again`;
+  const again = `${downloadAgainAdvice(dir)}; this downloads the whole chain again`;
   if (!enabled)
     throw new OperatorError(
       `You need to rebuild the database to go back to unpruned mode: blocks below height ${pruneHeight} have been pruned. Set storage.prune again (1 prunes no more by itself), or ${again}`,

@@ -1,6 +1,7 @@
 import type { Finding } from '../chain/integrity/findings.ts';
 import type { VerifyReport } from '../chain/integrity/verify-folder.ts';
 import { loadConfig } from '../config/load.ts';
+import { downloadAgainAdvice } from '../storage/chain-folder.ts';
 import { type Command, UsageError } from './command.ts';
 import { COMMON_OPTIONS } from './help-text.ts';
 import { splitOwnFlags } from './own-flags.ts';
@@ -14,7 +15,8 @@ export const command: Command = {
 the block. Nothing is changed. The node must not be running on the same data directory.
 
 The level quick checks the checksums of runs, undo data, blocks and filters, and the rows of the database against the
-blocks. The level full also derives coins and indexes from the blocks and compares them with what is stored.
+blocks. The level full also derives coins and indexes from the blocks and compares them with what is stored. Parts that
+cannot be checked are named: those of pruned blocks, and those of blocks below a loaded UTXO set that is not validated yet.
 
 Exit status: 0 no damage, 1 damage found or interrupted, 2 the data directory or the command line is wrong.`,
   options: [['--level LEVEL', 'quick or full (default full)'], ['--json', 'print one JSON object'], ...COMMON_OPTIONS],
@@ -44,19 +46,22 @@ Exit status: 0 no damage, 1 damage found or interrupted, 2 the data directory or
     }
     if (values.has('--json')) out(`${JSON.stringify({ clean: report.total === 0, ...report })}\n`);
     else for (const line of linesOf(report)) out(`${line}\n`);
-    if (report.total > 0) err('obverse: damage found: run obverse reindex\n');
+    if (report.total > 0) err(`obverse: damage found: ${remedy(report, config.chainDir)}\n`);
     return report.total > 0 ? 1 : 0;
   },
 };
 
-function linesOf({ level, height, hash, findings, total, rowsCompared }: VerifyReport): string[] {
+/** A reindex needs all blocks. */
+function remedy({ pruneHeight }: VerifyReport, chainDir: string): string {
+  return pruneHeight === null ? 'run obverse reindex' : downloadAgainAdvice(chainDir);
+}
+
+function linesOf({ level, height, hash, findings, total, limits }: VerifyReport): string[] {
   const lines = findings.map(findingLine);
   if (total > findings.length) lines.push(`and ${total - findings.length} more`);
   const tip = hash === null ? 'the tip cannot be read' : `tip at height ${height}, ${hash}`;
   lines.push(`${level} check: ${total === 0 ? 'no damage' : `${total} finding${total === 1 ? '' : 's'}`}; ${tip}`);
-  if (level === 'full' && !rowsCompared)
-    lines.push('coins and indexes were not compared with the blocks: blocks are pruned, or other data is damaged');
-  return lines;
+  return [...lines, ...limits];
 }
 
 function findingLine({ file, part, height, problem }: Finding): string {

@@ -1,3 +1,4 @@
+import type { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/settings.ts';
@@ -5,9 +6,11 @@ import { readAddons } from '../crypto/addon-file.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { recordFileName, recordFileNumbers } from '../storage/block-files.ts';
 import { openWriter } from '../storage/chain-database.ts';
-import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
+import { downloadAgainAdvice, moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
 import { closeDatabase, openReadOnly } from '../storage/database.ts';
 import { dropIndexes } from '../storage/drop-indexes.ts';
+import { HeaderStore } from '../storage/header-store.ts';
+import { LoadedSetStore } from '../storage/loaded-set-store.ts';
 import { MetaStore } from '../storage/meta-store.ts';
 import { beginReindex, finishReindex, refuseUnfinishedReindex } from '../storage/reindex-folder.ts';
 import { hostClock } from '../util/clock.ts';
@@ -40,12 +43,12 @@ export async function runReindex(config: Config, options: ReindexOptions): Promi
       throw new OperatorError(
         `${blocks} holds no block file: there is nothing to reindex; obverse start downloads the chain`,
       );
+    refusePrunedBlocks(config.chainDir);
     const missing = numbers.findIndex((file, i) => file !== i);
     if (missing >= 0)
       throw new OperatorError(
-        `${recordFileName(blocks, 'blk', missing)} is missing, as after pruning: the chain cannot be built again without its blocks; ${syncAgainAdvice(config.chainDir)}`,
+        `${recordFileName(blocks, 'blk', missing)} is missing, as after pruning: the chain cannot be built again without its blocks: ${downloadAgainAdvice(config.chainDir)}`,
       );
-    refusePrunedBlocks(config.chainDir);
     return await reindex(config, blocks, options);
   } catch (error) {
     throw storageProblem(error, config.chainDir, 'run obverse reindex --restart to begin again');
@@ -58,6 +61,11 @@ async function reindex(config: Config, blocks: string, options: ReindexOptions):
   const log = stderrLog(config.log);
   const stored = await scanFiles(config, blocks, options);
   if (stored === null) throw new OperatorError('reindex interrupted before it began; nothing was changed');
+  const dropped = loadedSetHeight(config.chainDir);
+  if (dropped !== null)
+    log.warn('the reindex drops the loaded UTXO set, which is not validated yet: load it again after the next start', {
+      height: dropped,
+    });
   const continued = beginReindex(config.chainDir, options.restart);
   log.info(continued ? 'an interrupted reindex is continued' : 'reindex begins', {
     blocks: stored.count,
@@ -122,26 +130,39 @@ export function runIndexRemoval(config: Config): void {
   }
 }
 
+/** Returns the height of a loaded UTXO set that is not validated yet; null without one, and if it cannot be read. */
+function loadedSetHeight(chainDir: string): number | null {
+  return readDatabase(chainDir, (db) => {
+    const set = new LoadedSetStore(db).get();
+    return set && (new HeaderStore(db).byHash(set.base)?.height ?? null);
+  });
+}
+
 function refusePrunedBlocks(chainDir: string): void {
   if (hasPrunedBlocks(chainDir))
     throw new OperatorError(
-      `blocks of ${chainDir} have been pruned, and a reindex needs all of them: remove ${chainDir} and sync again; wallets and keys are stored elsewhere and are kept`,
+      `blocks of ${chainDir} have been pruned, and a reindex needs all of them: ${downloadAgainAdvice(chainDir)}`,
     );
 }
 
 /** Whether block files were removed: the database says so, or, where it cannot be read, the first file is missing. */
 function hasPrunedBlocks(chainDir: string): boolean {
-  if (recordFileNumbers(join(chainDir, 'blocks'), 'blk')[0] !== 0) return true;
+  const pruneHeight = readDatabase(chainDir, (db) => new MetaStore(db).get('pruneHeight') ?? 0);
+  return pruneHeight === null ? recordFileNumbers(join(chainDir, 'blocks'), 'blk')[0] !== 0 : pruneHeight > 0;
+}
+
+/** Reads from the database of a chain; returns null if there is none, or if it cannot be read. */
+function readDatabase<T>(chainDir: string, read: (db: Database) => T): T | null {
   const database = join(chainDir, 'chain.db');
-  if (!existsSync(database)) return false;
+  if (!existsSync(database)) return null;
   try {
     const db = openReadOnly(database, 1);
     try {
-      return (new MetaStore(db).get('pruneHeight') ?? 0) > 0;
+      return read(db);
     } finally {
       db.close();
     }
   } catch {
-    return false;
+    return null;
   }
 }

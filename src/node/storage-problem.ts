@@ -1,17 +1,19 @@
 import { isDamage } from '../storage/database.ts';
+import { diskProblem } from '../util/disk-problem.ts';
 import { OperatorError } from '../util/operator-error.ts';
 
+/** Remedies for the sentences of `diskProblem`. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  'no space left on the device': ': free some space; committed data is safe',
+  'the disk quota is exhausted': '; committed data is safe',
+  'the device reports read or write errors': ': check the disk',
+};
+
 const EXPLANATIONS: readonly (readonly [pattern: RegExp, text: string])[] = [
-  [
-    /ENOSPC|no space left|database or disk is full/i,
-    'no space left on the device: free some space; committed data is safe',
-  ],
-  [/EDQUOT/, 'the disk quota is exhausted; committed data is safe'],
   [/EACCES|EPERM|permission denied/i, 'permission denied: it must be writable for the user who runs this program'],
   [/EROFS|readonly database|read-only/i, 'it is read-only: mount it writable, or choose another datadir'],
   [/ENOENT/, 'it does not exist and cannot be created'],
   [/ENOTDIR/, 'a part of this path is not a directory'],
-  [/EIO|disk I\/O error/i, 'the device reports read or write errors: check the disk'],
   [
     /unable to open database file/i,
     'the database cannot be opened: it must be writable for the user who runs this program',
@@ -25,6 +27,8 @@ const EXPLANATIONS: readonly (readonly [pattern: RegExp, text: string])[] = [
 export function storageProblem(error: unknown, dir: string, whenDamaged = 'restore a copy of it'): Error {
   if (!(error instanceof Error) || error.name === 'OperatorError') return error as Error;
   if (isDamage(error)) return new OperatorError(`cannot use ${dir}: the data is damaged: ${whenDamaged}`);
+  const disk = diskProblem(error);
+  if (disk !== null) return new OperatorError(`cannot use ${dir}: ${disk}${REMEDIES[disk] ?? ''}`);
   const { code = '' } = error as NodeJS.ErrnoException;
   const known = EXPLANATIONS.find(([pattern]) => pattern.test(`${code} ${error.message}`));
   return known ? new OperatorError(`cannot use ${dir}: ${known[1]}`) : error;

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMoneyRange } from '../primitives/amount.ts';
 import { txPosition, UNKNOWN_INDEX } from '../primitives/coin.ts';
@@ -15,6 +15,8 @@ import { SNAPSHOT_HEADER_SIZE, SnapshotError } from '../storage/utxo-snapshot.ts
 import { ByteReader, ByteWriter, compareBytes, DecodeError } from '../util/bytes.ts';
 
 const BUFFER = 1 << 20;
+/** Least bytes of a coin: index, height, amount and script. */
+const MIN_COIN_SIZE = 4;
 /** More than a coin with its index can take, bytes. */
 const MAX_COIN_SIZE = 16_384;
 /** More outputs than a transaction can have. */
@@ -52,7 +54,9 @@ export function loadUtxoSet(load: UtxoLoad, checkpoint: () => void): LoadedCoins
     const hasher = setHasher('hash_serialized_3')!;
     let value = 0;
     const target = join(runFolder(chainDir), runFileName(runId, COINS));
-    const run = buildRun(COINS, runId, target, coins, (builder) => {
+    // The number comes from the file, and a wrong one must not size the filter.
+    const expected = Math.min(coins, Math.ceil(file.size / MIN_COIN_SIZE));
+    const run = buildRun(COINS, runId, target, expected, (builder) => {
       value = addCoins(file, load, builder, hasher, checkpoint);
     });
     return { run, hash: hasher.digest(), value };
@@ -138,6 +142,8 @@ function badData(read: number): SnapshotError {
 
 /** Reads the file behind its header through a buffer. */
 class SnapshotReader {
+  /** Bytes of the file. */
+  readonly size: number;
   readonly #fd: number;
   readonly #buffer = new Uint8Array(BUFFER);
   #reader = new ByteReader(this.#buffer, 0, 0);
@@ -146,6 +152,7 @@ class SnapshotReader {
 
   constructor(path: string) {
     this.#fd = openSync(path, 'r');
+    this.size = fstatSync(this.#fd).size;
   }
 
   /** Returns a reader with at least as many bytes as a coin can take, or with all that remain. */

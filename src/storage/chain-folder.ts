@@ -11,7 +11,12 @@ const MOVED = ['blocks', 'filters', 'chain.db-wal', 'chain.db-shm', 'chain.db'] 
 
 /** Advice for damaged chain data. It names the folder of the chain alone, never one with wallets or keys. */
 export function syncAgainAdvice(chainDir: string): string {
-  return `run obverse reindex, or remove ${chainDir} and sync again; wallets and keys are stored elsewhere and are kept`;
+  return `run obverse reindex, or ${downloadAgainAdvice(chainDir)}`;
+}
+
+/** Advice where a reindex does not help, since blocks have been pruned. */
+export function downloadAgainAdvice(chainDir: string): string {
+  return `remove ${chainDir} and sync again; wallets and keys are stored elsewhere and are kept`;
 }
 
 /**

@@ -1,11 +1,12 @@
 import { expect, test } from 'bun:test';
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashFromHex } from '../../src/primitives/hash.ts';
 import { loadUtxoSet } from '../../src/queries/utxo-load.ts';
-import { SNAPSHOT_HEADER_SIZE } from '../../src/storage/utxo-snapshot.ts';
+import { decodeSnapshotMetadata, SNAPSHOT_HEADER_SIZE, SnapshotError } from '../../src/storage/utxo-snapshot.ts';
 import { TestNode } from '../lib/chain-fixture.ts';
 import { differences, ModelChain } from '../lib/chain-state.ts';
+import { diceOf } from '../lib/fork-tree.ts';
 import { buildIndexes, loadInto, setAt, setChain } from '../lib/loaded-set.ts';
 import { cleanUpAfterTests, poll, tempDir } from '../lib/node-process.ts';
 import { loadSteps } from './set-loader.ts';
@@ -175,6 +176,31 @@ test('a file that does not follow the format or has another hash is rejected', a
   expect(await loadInto(node, set, path)).toBeNull();
   expect(readFileSync(path)).toEqual(Buffer.from(bytes));
   expect(await reject(set.hex)).toBe("Can't activate a snapshot-based chainstate more than once");
+});
+
+test('a flipped bit anywhere in the file is rejected and changes nothing', async () => {
+  await using node = await knowingNode();
+  const path = join(tempDir(), 'utxo.dat');
+  const intact = Uint8Array.fromHex(set.hex);
+  const networks = new Map([[set.params.magic, 'regtest']]);
+  const dice = diceOf(intact.length);
+  const attempt = async (bytes: Uint8Array): Promise<string | null> => {
+    try {
+      const { baseHash, coins } = decodeSnapshotMetadata(bytes, set.params.magic, networks);
+      return await loadInto(node, { ...set, hex: bytes.toHex(), baseHash, coins }, path);
+    } catch (error) {
+      expect(error).toBeInstanceOf(SnapshotError);
+      return (error as SnapshotError).message;
+    }
+  };
+  const body = Array.from({ length: 150 }, () => SNAPSHOT_HEADER_SIZE + dice(intact.length - SNAPSHOT_HEADER_SIZE));
+  for (const at of [...Array(SNAPSHOT_HEADER_SIZE).keys(), ...body, intact.length - 1]) {
+    const bytes = intact.slice();
+    bytes[at]! ^= 1 << dice(8);
+    expect([at, await attempt(bytes)]).toEqual([at, expect.any(String)]);
+  }
+  expect([node.chain.tip.height, readdirSync(join(node.dir, 'runs'))]).toEqual([0, []]);
+  expect(await attempt(intact)).toBeNull();
 });
 
 test('a load and its validation that end at any moment are completed by the next start', async () => {

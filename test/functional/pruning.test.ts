@@ -378,6 +378,16 @@ describe('the start of a pruned node', () => {
     );
   });
 
+  test('is not prevented by a verification, which names what it could not check', async () => {
+    const settings = ['--network', 'regtest', '--datadir', pruned.datadir];
+    const cannot = /\nblocks below height \d+ are pruned: they and their undo data cannot be checked\n/;
+    for (const level of ['quick', 'full']) {
+      const { status, stdout } = await runProgram(['verify', '--level', level, ...settings]);
+      expect([level, status, stdout]).toEqual([level, 0, expect.stringMatching(cannot)]);
+      expect(stdout).toStartWith(`${level} check: no damage; tip at height`);
+    }
+  });
+
   test('is not replaced by a reindex, which would need the pruned blocks', async () => {
     const { status, stderr } = await runProgram([
       'reindex',
@@ -388,7 +398,9 @@ describe('the start of a pruned node', () => {
       ...PRUNE,
     ]);
     expect(status).not.toBe(0);
-    expect(stderr).toMatch(/blk00000\.dat is missing, as after pruning/);
+    expect(stderr).toContain(
+      `obverse: blocks of ${pruned.networkDir}/chain have been pruned, and a reindex needs all of them: remove ${pruned.networkDir}/chain and sync again`,
+    );
     const again = await startNode({ datadir: pruned.datadir, args: ['--wallet.enabled=false', ...PRUNE] });
     expect((await again.api.json<{ height: number }>('/api/info')).height).toBeGreaterThanOrEqual(TIP);
     await again.stop();

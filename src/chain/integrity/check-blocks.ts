@@ -24,12 +24,13 @@ import type { RunLists } from '../../storage/runs/run-lists.ts';
 import { TxStore } from '../../storage/tx-store.ts';
 import { openUndo } from '../../storage/undo-record.ts';
 import { ByteReader, DecodeError, equalBytes } from '../../util/bytes.ts';
-import type { ChainEntry } from '../chain-entry.ts';
+import { type ChainEntry, forkPoint } from '../chain-entry.ts';
 import { bodyStats, utxoGrowth } from '../connect-block.ts';
 import type { CheckedHeaders } from './check-headers.ts';
+import type { CheckedLoadedSet } from './check-loaded-set.ts';
 import type { Findings } from './findings.ts';
 
-/** Receives the blocks of the active chain with their undo data, in order. */
+/** Receives the blocks of the compared chain with their undo data, in order. */
 export type BlockVisitor = (block: ParsedBlock, undo: Uint8Array, height: number) => void;
 
 interface BlockChecks {
@@ -39,16 +40,20 @@ interface BlockChecks {
   readonly headers: CheckedHeaders;
   readonly findings: Findings;
   readonly runs: RunLists;
+  /** A loaded UTXO set, below which blocks may be missing. */
+  readonly loaded: CheckedLoadedSet | null;
+  /** The chain whose rows are compared: the active one, or the one that is validated behind a loaded UTXO set. */
+  readonly compared: readonly ChainEntry[];
   /** Whether filters are built again and compared. */
   readonly full: boolean;
-  /** Called for each intact block of the active chain. */
+  /** Called for each intact block of the compared chain. */
   readonly visit: BlockVisitor | null;
   readonly onRead: (bytes: number) => void;
 }
 
 /**
  * Checks the stored blocks with their undo data and filters, and the rows that follow from them. Yields after each block.
- * Returns whether all blocks of the active chain could be visited.
+ * Returns whether all blocks of the compared chain could be visited.
  */
 export function* checkBlocks(checks: BlockChecks): Generator<number, boolean> {
   const pass = new BlockPass(checks);
@@ -58,9 +63,16 @@ export function* checkBlocks(checks: BlockChecks): Generator<number, boolean> {
       pass.checkActive(entry);
       yield entry.height;
     }
-    pass.checkBeyondTip(active.length);
+    pass.checkBeyondPositions();
+    const { compared } = checks;
+    for (const entry of compared) {
+      if (active[entry.height] === entry) continue;
+      pass.checkOther(entry);
+      yield active.length - 1;
+    }
     for (const entry of byId.values()) {
-      if (active[entry.height] === entry || !entry.hasBody) continue;
+      const { height } = entry;
+      if (active[height] === entry || compared[height] === entry || !entry.hasBody) continue;
       pass.checkOther(entry);
       yield active.length - 1;
     }
@@ -70,9 +82,9 @@ export function* checkBlocks(checks: BlockChecks): Generator<number, boolean> {
   }
 }
 
-/** Reads the blocks of the active chain again, for `visit`; each must be intact. Yields after each block. */
+/** Reads the blocks of the compared chain again, for `visit`; each must be intact. Yields after each block. */
 export function* visitBlocks(
-  { db, chainDir, headers }: Pick<BlockChecks, 'db' | 'chainDir' | 'headers'>,
+  { db, chainDir, compared }: Pick<BlockChecks, 'db' | 'chainDir' | 'compared'>,
   visit: BlockVisitor,
 ): Generator<undefined> {
   const store = new HeaderStore(db);
@@ -80,7 +92,7 @@ export function* visitBlocks(
   const blocks = new RecordReader(folder, 'blk');
   const undos = new RecordReader(folder, 'rev');
   try {
-    for (const { hash, height } of headers.active) {
+    for (const { hash, height } of compared) {
       const { body, undo } = store.byHash(hash)!;
       visit(parseBlock(blocks.read(body!)), openUndo(hash, undos.read(undo!)), height);
       yield;
@@ -99,8 +111,10 @@ class BlockPass {
   readonly #headers: HeaderStore;
   readonly #txs: TxStore;
   readonly #filters: FilterStore;
-  /** Height up to which the table `txs` has rows; -1 without any. */
+  /** Height up to which the table `txs` has the rows of the active chain; -1 without any. */
   readonly #positionsUpTo: number;
+  /** Height up to which it has rows; above `#positionsUpTo` those of blocks that left the chain. */
+  readonly #positionsEnd: number;
   #circulating = 0;
   #utxos = 0;
   #txCount = 0;
@@ -108,7 +122,7 @@ class BlockPass {
   #totalsKnown = true;
   /** Blocks below this height may have been pruned. */
   readonly #pruneHeight: number;
-  /** Whether all active blocks so far could be visited. */
+  /** Whether all blocks of the compared chain so far could be visited. */
   complete = true;
 
   constructor(checks: BlockChecks) {
@@ -128,16 +142,22 @@ class BlockPass {
     this.#pruneHeight = new MetaStore(db).get('pruneHeight') ?? 0;
     const covered = new IndexStore(db).covered('positions');
     const entry = covered && checks.headers.tree.findEntry(covered.hash);
-    this.#positionsUpTo = entry && checks.headers.active[entry.height] === entry ? entry.height : -1;
+    const tip = checks.headers.active.at(-1);
+    this.#positionsUpTo = entry && tip ? forkPoint(entry, tip).height : -1;
+    this.#positionsEnd = entry?.height ?? -1;
   }
 
   checkActive(entry: ChainEntry): void {
-    const { findings, visit } = this.#checks;
+    const { findings } = this.#checks;
     const { height } = entry;
     const record = this.#record(entry);
+    if (this.#isAssumed(height)) {
+      this.#checkAssumed(entry, record);
+      return;
+    }
     const missing = record !== null && (record.body === null || record.undo === null);
     if (missing && height < this.#pruneHeight && record.stats !== null && record.fees !== null) {
-      this.complete = false;
+      this.#visit(entry, null, null);
       this.#adoptTotals(height);
       return;
     }
@@ -150,25 +170,48 @@ class BlockPass {
       );
     const block = record && this.#block(record);
     const undo = block && this.#undo(record, block);
+    this.#visit(entry, block, undo);
     if (block === null || undo === null) {
-      this.complete = false;
       this.#totalsKnown = false;
       return;
     }
     this.#checkTotals(block, undo, height);
     if (height <= this.#positionsUpTo) this.#checkPositions(block, undo, height);
-    if (this.complete) visit?.(block, undo, height);
   }
 
   checkOther(entry: ChainEntry): void {
-    const record = this.#record(entry);
-    const block = record && this.#block(record);
-    if (block !== null && record!.undo !== null) this.#undo(record!, block);
+    this.#checkStored(entry, this.#record(entry));
   }
 
-  /** Checks that no transaction is listed behind the last block. */
-  checkBeyondTip(blocks: number): void {
-    const from = Math.min(blocks, this.#positionsUpTo + 1);
+  /** Whether the block of the active chain at a height is assumed to be valid, since a UTXO set above it was loaded. */
+  #isAssumed(height: number): boolean {
+    const { loaded } = this.#checks;
+    return loaded !== null && height > loaded.validatedHeight && height <= loaded.base.height;
+  }
+
+  /** Checks what is stored of a block that is not validated yet. The totals begin again at the block of the loaded set. */
+  #checkAssumed(entry: ChainEntry, record: HeaderRecord | null): void {
+    this.#checkStored(entry, record);
+    if (entry === this.#checks.loaded!.base) this.#adoptTotals(entry.height);
+  }
+
+  #checkStored(entry: ChainEntry, record: HeaderRecord | null): void {
+    const block = record && this.#block(record);
+    const undo = block !== null && record!.undo !== null ? this.#undo(record!, block) : null;
+    this.#visit(entry, block, undo);
+  }
+
+  /** Passes a block of the compared chain on; null if it is not stored or damaged. */
+  #visit(entry: ChainEntry, block: ParsedBlock | null, undo: Uint8Array | null): void {
+    const { compared, visit } = this.#checks;
+    if (compared[entry.height] !== entry) return;
+    if (block === null || undo === null) this.complete = false;
+    else if (this.complete) visit?.(block, undo, entry.height);
+  }
+
+  /** Checks that no transaction is listed behind the last block that the table covers. */
+  checkBeyondPositions(): void {
+    const from = this.#positionsEnd + 1;
     const rest = this.#checks.db
       .query<{ position: number }, [number]>('SELECT position FROM txs WHERE position >= ? LIMIT 1')
       .get(txPosition(from, 0));
@@ -294,9 +337,10 @@ class BlockPass {
       findings.addFinding(file, part, 'it is not the filter of its block', height);
   }
 
-  /** Continues with the stored totals of a block that has been pruned. */
+  /** Continues with the stored totals of a block that has been pruned or assumed. */
   #adoptTotals(height: number): void {
     const totals = this.#headers.totals(height);
+    this.#totalsKnown = totals !== null;
     this.#circulating = totals?.circulating ?? 0;
     this.#utxos = totals?.utxos ?? 0;
     this.#txCount = totals?.txs ?? 0;

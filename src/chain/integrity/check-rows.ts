@@ -10,12 +10,20 @@ import { batchCoin, coinKey } from '../../storage/coin-store.ts';
 import { type IndexName, IndexStore } from '../../storage/index-store.ts';
 import { MetaStore } from '../../storage/meta-store.ts';
 import { RunBatch } from '../../storage/runs/run-batch.ts';
-import { COINS, HISTORY, type RunFamily, SCRIPT_COINS, SPENDERS, TX_INDEX } from '../../storage/runs/run-family.ts';
+import {
+  familyTitle,
+  HISTORY,
+  type RunFamily,
+  SCRIPT_COINS,
+  SPENDERS,
+  TX_INDEX,
+} from '../../storage/runs/run-family.ts';
 import type { RunLists } from '../../storage/runs/run-lists.ts';
 import { mergedEntries } from '../../storage/runs/run-range.ts';
 import { ScriptKeys } from '../../storage/script-store.ts';
 import { ByteReader } from '../../util/bytes.ts';
-import type { CheckedHeaders } from './check-headers.ts';
+import type { ChainEntry } from '../chain-entry.ts';
+import type { HeaderTree } from '../header-tree.ts';
 import type { Findings } from './findings.ts';
 import { RowDifference, type RowSink, RowSums } from './row-sums.ts';
 
@@ -32,6 +40,14 @@ const ENTRIES_AT_ONCE = 20_000;
 const BUCKETS_SEARCHED = 32;
 const ROWS_NAMED = 8;
 
+/** The chain whose rows are compared. */
+interface ComparedRows {
+  readonly tree: HeaderTree;
+  readonly tip: ChainEntry | undefined;
+  /** Family of its coins. */
+  readonly coins: RunFamily;
+}
+
 /**
  * The rows of coins and indexes as they follow from the blocks, compared with those that are stored: first by sums, then,
  * where these differ, row by row.
@@ -41,28 +57,37 @@ export class RowCheck {
   readonly #findings: Findings;
   readonly #keys: ScriptKeys;
   readonly #indexes = new Set<IndexName>();
-  readonly #families: RunFamily[] = [COINS];
+  readonly #families: RunFamily[];
   readonly #rows = new IndexRows();
-  readonly #created = new RunBatch(COINS);
-  readonly #spent = new RunBatch(COINS);
+  readonly #created: RunBatch;
+  readonly #spent: RunBatch;
   readonly #sums = new RowSums();
   #difference: RowDifference | null = null;
 
-  constructor(db: Database, chainDir: string, { active, tree }: CheckedHeaders, findings: Findings) {
+  /** `coins`: the family of the coins of the chain that ends at `tip`. */
+  constructor(db: Database, chainDir: string, { tip, coins, tree }: ComparedRows, findings: Findings) {
     this.#chainDir = chainDir;
     this.#findings = findings;
+    this.#families = [coins];
+    this.#created = new RunBatch(coins);
+    this.#spent = new RunBatch(coins);
     this.#keys = new ScriptKeys(new MetaStore(db).scriptSalt());
     const store = new IndexStore(db);
     // An index that does not cover the tip is not used; it is completed first.
     for (const [name, families] of INDEX_FAMILIES) {
       const covered = store.covered(name);
-      if (covered === null || tree.findEntry(covered.hash) !== active.at(-1)) continue;
+      if (covered === null || tree.findEntry(covered.hash) !== tip) continue;
       this.#indexes.add(name);
       this.#families.push(...families);
     }
   }
 
-  /** Adds the rows of a block of the active chain. */
+  /** The indexes that are compared. */
+  get indexes(): ReadonlySet<IndexName> {
+    return this.#indexes;
+  }
+
+  /** Adds the rows of a block of the chain. */
   addBlock(block: ParsedBlock, undo: Uint8Array, height: number): void {
     const sink: RowSink = this.#difference ?? this.#sums;
     this.#rows.addBlock(block, undo, { height, indexes: this.#indexes, removed: false });
@@ -105,7 +130,7 @@ export class RowCheck {
       const buckets = this.#sums.differing(family).length;
       if (buckets === 0) continue;
       const rows = difference.differences(family);
-      const where = `family ${family.name}`;
+      const where = `family ${familyTitle(family)}`;
       const more = difference.overflow || rows.length > ROWS_NAMED || buckets > BUCKETS_SEARCHED;
       for (const { key, missing } of rows.slice(0, ROWS_NAMED))
         this.#findings.addFinding(

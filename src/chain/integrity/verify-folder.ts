@@ -8,15 +8,21 @@ import { isUnspendable } from '../../script/templates.ts';
 import { ChainReads } from '../../storage/chain-reads.ts';
 import { SCHEMA_VERSION } from '../../storage/chain-schema.ts';
 import { isOfChain, openReadOnly, readMeta } from '../../storage/database.ts';
+import { HeaderStore } from '../../storage/header-store.ts';
+import { INDEX_NAMES, type IndexName, IndexStore } from '../../storage/index-store.ts';
 import { MetaStore } from '../../storage/meta-store.ts';
+import { BACKGROUND_COINS, COINS, familyTitle, type RunFamily } from '../../storage/runs/run-family.ts';
 import { ReaderRuns } from '../../storage/runs/run-lists.ts';
 import { RunManifest } from '../../storage/runs/run-manifest.ts';
 import { equalBytes } from '../../util/bytes.ts';
 import { OperatorError } from '../../util/operator-error.ts';
+import type { ChainEntry } from '../chain-entry.ts';
 import { HeaderTree } from '../header-tree.ts';
 import { checkBlocks, visitBlocks } from './check-blocks.ts';
+import { checkCoinTotals, type ExpectedCoins } from './check-coin-totals.ts';
 import { checkEvents } from './check-events.ts';
 import { type CheckedHeaders, checkHeaders } from './check-headers.ts';
+import { type CheckedLoadedSet, chainUpTo, checkLoadedSet } from './check-loaded-set.ts';
 import { RowCheck } from './check-rows.ts';
 import { checkRuns } from './check-runs.ts';
 import { type Finding, Findings } from './findings.ts';
@@ -32,8 +38,14 @@ export interface VerifyReport {
   readonly findings: readonly Finding[];
   /** Number of all findings, of which only the first are listed. */
   readonly total: number;
-  /** Whether coins and indexes were derived from the blocks and compared. */
+  /** Whether the coins of the active chain and the indexes were derived from the blocks and compared. */
   readonly rowsCompared: boolean;
+  /** Lowest height from which on blocks have not been pruned; null if none has been. */
+  readonly pruneHeight: number | null;
+  /** The loaded UTXO set that is not validated yet, and how far the chain behind it is; null without one. */
+  readonly loadedSet: { readonly height: number; readonly validatedHeight: number } | null;
+  /** Sentences that say which parts could not be checked, and why. */
+  readonly limits: readonly string[];
 }
 
 export interface VerifyProgress {
@@ -43,7 +55,6 @@ export interface VerifyProgress {
 }
 
 const CACHE_MIB = 64;
-const INDEX_NAMES = ['positions', 'tx', 'address', 'spender'];
 
 /**
  * Checks the folder of a chain that no process uses, without changing it. Yields its progress. Throws OperatorError if
@@ -69,6 +80,12 @@ export function* verifyFolder(
       findings: findings.list,
       total: findings.total,
       rowsCompared: verify.rowsCompared,
+      pruneHeight: verify.pruneHeight,
+      loadedSet: verify.loaded && {
+        height: verify.loaded.base.height,
+        validatedHeight: verify.loaded.tip.height,
+      },
+      limits: verify.limits,
     };
   } finally {
     db?.close();
@@ -77,7 +94,10 @@ export function* verifyFolder(
 
 class FolderCheck {
   headers: CheckedHeaders | null = null;
+  loaded: CheckedLoadedSet | null = null;
+  pruneHeight: number | null = null;
   rowsCompared = false;
+  readonly limits: string[] = [];
   readonly #chainDir: string;
   readonly #database: string;
   readonly #params: NetworkParams;
@@ -137,37 +157,71 @@ class FolderCheck {
     yield* this.#run('table events', events, undefined);
     this.#findings.attempt(this.#database, 'table indexes', () => this.#checkIndexes(db, headers));
     this.#findings.attempt(this.#database, 'table filters', () => this.#checkFilterEnd(db));
+    this.loaded = this.#findings.attempt(this.#database, 'table loaded_set', () =>
+      checkLoadedSet(db, this.#database, headers, this.#findings),
+    );
+    const pruned =
+      this.#findings.attempt(this.#database, 'table meta', () => new MetaStore(db).get('pruneHeight')) ?? 0;
+    this.pruneHeight = pruned > 0 ? pruned : null;
     const runsCheck = checkRuns(db, this.#chainDir, this.#full, this.#findings, onRead);
     yield* this.#run('table runs', runsCheck, undefined);
     const intact = this.#findings.total === 0;
     if (intact) this.#findings.attempt(this.#database, 'table meta, row scriptSalt', () => this.#checkSalt(headers));
     const runs = new ReaderRuns(db, this.#chainDir);
     try {
-      // Rows are only compared where they can be read and derived.
-      const rows = this.#full && intact ? new RowCheck(db, this.#chainDir, headers, this.#findings) : null;
-      const blocks = checkBlocks({
-        db,
-        chainDir: this.#chainDir,
-        params: this.#params,
-        headers,
-        findings: this.#findings,
-        runs,
-        full: this.#full,
-        visit: rows && ((block, undo, height) => rows.addBlock(block, undo, height)),
-        onRead,
-      });
-      const complete = yield* this.#run('the rows of blocks', blocks, false);
-      this.rowsCompared = rows !== null && complete;
-      if (rows !== null && complete) yield* this.#compareRows(db, headers, rows, runs);
+      yield* this.#checkBlocks(db, headers, runs, this.#full && intact);
     } finally {
       runs.close();
     }
   }
 
-  *#compareRows(db: Database, headers: CheckedHeaders, rows: RowCheck, runs: ReaderRuns): Generator<VerifyProgress> {
+  /** Checks the blocks, and with `compare` the rows that follow from them, which is possible if those can be read. */
+  *#checkBlocks(db: Database, headers: CheckedHeaders, runs: ReaderRuns, compare: boolean): Generator<VerifyProgress> {
+    const { loaded } = this;
+    const compared = loaded === null ? headers.active : chainUpTo(loaded.tip);
+    const coins = loaded === null ? COINS : BACKGROUND_COINS;
+    const chain = { tree: headers.tree, tip: compared.at(-1), coins };
+    const rows = compare ? new RowCheck(db, this.#chainDir, chain, this.#findings) : null;
+    const blocks = checkBlocks({
+      db,
+      chainDir: this.#chainDir,
+      params: this.#params,
+      headers,
+      findings: this.#findings,
+      runs,
+      loaded,
+      compared,
+      full: this.#full,
+      visit: rows && ((block, undo, height) => rows.addBlock(block, undo, height)),
+      onRead: (bytes) => void (this.#bytes += bytes),
+    });
+    const complete = yield* this.#run('the rows of blocks', blocks, false);
+    const isCompared = rows !== null && complete;
+    this.rowsCompared = isCompared && loaded === null;
+    if (isCompared) yield* this.#compareRows(db, compared, rows, runs);
+    if (compare) {
+      const tip = headers.active.at(-1);
+      const totals = tip === undefined ? null : new HeaderStore(db).totals(tip.height);
+      if (!this.rowsCompared && totals !== null) yield* this.#checkCoins(runs, COINS, totals);
+      if (!isCompared && loaded !== null) yield* this.#checkCoins(runs, BACKGROUND_COINS, loaded);
+    }
+    this.limits.push(...this.#limits(db, isCompared ? rows.indexes : null, compared.at(-1)));
+  }
+
+  *#checkCoins(runs: ReaderRuns, family: RunFamily, totals: ExpectedCoins): Generator<VerifyProgress> {
+    const place = [join(this.#chainDir, 'runs'), `family ${familyTitle(family)}`] as const;
+    yield* this.#run('the runs', checkCoinTotals(runs.runsOf(family), totals, place, this.#findings), undefined);
+  }
+
+  *#compareRows(
+    db: Database,
+    compared: readonly ChainEntry[],
+    rows: RowCheck,
+    runs: ReaderRuns,
+  ): Generator<VerifyProgress> {
     yield* this.#run('the runs', rows.addStored(runs), undefined);
     if (rows.prepareSecondPass()) return;
-    const visit = visitBlocks({ db, chainDir: this.#chainDir, headers }, (block, undo, height) =>
+    const visit = visitBlocks({ db, chainDir: this.#chainDir, compared }, (block, undo, height) =>
       rows.addBlock(block, undo, height),
     );
     yield* this.#run('the rows of blocks', visit, undefined);
@@ -175,12 +229,48 @@ class FolderCheck {
     rows.report();
   }
 
+  /** Returns sentences that say what was not checked. `indexes`: those that were compared; null if nothing was. */
+  #limits(db: Database, indexes: ReadonlySet<IndexName> | null, tip: ChainEntry | undefined): string[] {
+    const { loaded, pruneHeight } = this;
+    const limits: string[] = [];
+    if (pruneHeight !== null)
+      limits.push(`blocks below height ${pruneHeight} are pruned: they and their undo data cannot be checked`);
+    if (loaded !== null) {
+      const { base, validatedHeight } = loaded;
+      limits.push(
+        `the loaded UTXO set of height ${base.height} is not validated yet: the blocks above height ${validatedHeight} up to it may be missing`,
+      );
+    }
+    if (!this.#full) return limits;
+    const byTotals = 'only their checksums and order, and the number and value of the coins, were checked';
+    if (indexes === null)
+      limits.push(
+        pruneHeight !== null && this.#findings.total === 0
+          ? `coins and indexes cannot be compared with pruned blocks: ${byTotals}`
+          : 'coins and indexes were not compared with the blocks, since other data is damaged',
+      );
+    else if (loaded !== null)
+      limits.push(
+        `the coins of the validated chain were compared with its blocks; those of the loaded set cannot be: ${byTotals}`,
+      );
+    const store = new IndexStore(db);
+    for (const name of indexes === null ? [] : INDEX_NAMES) {
+      const covered = store.covered(name);
+      // The positions are compared with each block.
+      if (name === 'positions' || covered === null || indexes!.has(name)) continue;
+      limits.push(
+        `the index ${name} ends at height ${covered.height}, not at ${tip?.height ?? -1}: it was not compared with the blocks`,
+      );
+    }
+    return limits;
+  }
+
   #checkIndexes(db: Database, { tree }: CheckedHeaders): void {
     const rows = db.query<{ name: string; hash: Uint8Array; height: number }, []>(
       'SELECT name, hash, height FROM indexes',
     );
     for (const { name, hash, height } of rows.all())
-      if (!INDEX_NAMES.includes(name) || tree.findEntry(hash)?.height !== height)
+      if (!(INDEX_NAMES as readonly string[]).includes(name) || tree.findEntry(hash)?.height !== height)
         this.#findings.addFinding(this.#database, `table indexes, row ${name}`, 'its block is not known');
   }
 

@@ -38,4 +38,9 @@ export const SPENDERS: RunFamily = { name: 'spenders', code: 5, keySize: 15, fil
  */
 export const BACKGROUND_COINS: RunFamily = { ...COINS, code: 6, fileCode: COINS.code };
 
+/** Returns the name of a family for operators; that in the names of files is the same for all coins. */
+export function familyTitle(family: RunFamily): string {
+  return family === BACKGROUND_COINS ? 'coins of the validated chain' : family.name;
+}
+
 export const RUN_FAMILIES: readonly RunFamily[] = [COINS, TX_INDEX, HISTORY, SCRIPT_COINS, SPENDERS, BACKGROUND_COINS];

@@ -15,8 +15,9 @@ import type { HeaderRecord } from '../../../storage/header-store.ts';
 import type { Run } from '../../../storage/runs/run.ts';
 import { encodeSetElement, setHasher } from '../../../storage/utxo-hash.ts';
 import { encodeSnapshotMetadata, writeSnapshotTx } from '../../../storage/utxo-snapshot.ts';
-import { ByteWriter, equalBytes } from '../../../util/bytes.ts';
+import { ByteWriter, DecodeError, equalBytes } from '../../../util/bytes.ts';
 import { withDescriptors } from '../../../util/descriptors.ts';
+import { diskProblem } from '../../../util/disk-problem.ts';
 import { syncDirectory } from '../../../util/sync-directory.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 
@@ -84,12 +85,20 @@ export function dumpUtxoSet({ reads, params }: Base, dump: UtxoDump, checkpoint:
       };
     } catch (error) {
       file.discard();
-      throw error;
+      throw dumpProblem(error, path);
     }
   } finally {
     rewind.close();
     for (const run of source.runs) run.close();
   }
+}
+
+/** Returns what the operator can repair as an RpcError, any other error unchanged. */
+function dumpProblem(error: unknown, path: string): unknown {
+  const disk = diskProblem(error);
+  if (disk !== null) return rpcFail('misc', `Couldn't write ${path}: ${disk}`);
+  if (!(error instanceof DecodeError)) return error;
+  return rpcFail('misc', `The UTXO set cannot be read: ${error.message}: stop the node and run obverse verify`);
 }
 
 function openSource(reads: ChainReads, { target: wanted }: UtxoDump): DumpSource {

@@ -1,5 +1,6 @@
 import { type LoadedCoins, loadUtxoSet, type UtxoLoad } from '../../../queries/utxo-load.ts';
 import { SnapshotError } from '../../../storage/utxo-snapshot.ts';
+import { diskProblem } from '../../../util/disk-problem.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 
 /** Loads the coins of a file in a reader worker. Returns JSON text. Throws RpcError. */
@@ -8,8 +9,9 @@ export function loadedText(load: UtxoLoad, checkpoint: () => void): string {
     const { run, hash, value } = loadUtxoSet(load, checkpoint);
     return JSON.stringify({ entries: run.entries, bytes: run.bytes, hash: hash.toHex(), value });
   } catch (error) {
-    if (!(error instanceof SnapshotError)) throw error;
-    return rpcFail('internal', `Population failed: ${error.message}`);
+    const problem = error instanceof SnapshotError ? error.message : diskProblem(error);
+    if (problem === null) throw error;
+    return rpcFail('internal', `Population failed: ${problem}`);
   }
 }
 
