@@ -31,7 +31,6 @@ import { backgroundStatus } from './background-status.ts';
 import { chainCalls } from './calls/chain-calls.ts';
 import { mempoolCalls } from './calls/mempool-calls.ts';
 import { miningCalls } from './calls/mining-calls.ts';
-import { whileBlocksAreMissing } from './calls/missing-blocks.ts';
 import { networkCalls } from './calls/network-calls.ts';
 import { utxoSetCalls } from './calls/utxo-set-calls.ts';
 import { walletCalls } from './calls/wallet-calls.ts';
@@ -40,7 +39,7 @@ import { buildFilters } from './filter-build.ts';
 import { GarbageCollector } from './garbage.ts';
 import { importFiles } from './import-files.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
-import { buildIndexes } from './index-build.ts';
+import { buildIndexes, type IndexProblem } from './index-build.ts';
 import { openNodeStorage } from './node-storage.ts';
 import { PeerNetwork } from './peer-network.ts';
 import { blockFileOptionsOf } from './prune-settings.ts';
@@ -93,6 +92,7 @@ export class Node {
   readonly #peerChanges: Observers<[change: PeerChange]>;
   #workerFailure: Error | null = null;
   #buildingIndexes = false;
+  #indexProblem: IndexProblem | null = null;
   #buildingFilters = false;
 
   /** Opens the chain; the directory must be locked. Throws OperatorError where it cannot be used. */
@@ -175,28 +175,22 @@ export class Node {
     this.#sandbox = config.dev.enabled
       ? sandboxChain({ chain: this.chain, mempool: this.mempool, clock }, config.chainDir, this.#ending.signal)
       : null;
-    const mayOpenWallets = this.chain.background === null;
-    if (config.wallet.enabled && !mayOpenWallets)
-      log.warn(
-        'wallets stay closed until the chain behind the loaded UTXO set is validated, and open at the next start',
-      );
-    this.#wallets =
-      config.wallet.enabled && mayOpenWallets
-        ? openWallets(config, {
-            chain: this.chain,
-            mempool: this.mempool,
-            database: this.#database,
-            clock,
-            log,
-            signal: this.#ending.signal,
-          })
-        : null;
+    this.#wallets = config.wallet.enabled
+      ? openWallets(config, {
+          chain: this.chain,
+          mempool: this.mempool,
+          database: this.#database,
+          clock,
+          log,
+          signal: this.#ending.signal,
+        })
+      : null;
     // Buffers of a commit are large and become garbage faster than the engine notices.
     const garbage = GarbageCollector.forInitialSync(clock);
     this.chain.onCommit(() => {
       if (this.chain.initialSync) garbage.collectIfGrown();
     });
-    this.#walletCalls = whileBlocksAreMissing(this.chain, walletCalls(this.#wallets?.manager ?? null));
+    this.#walletCalls = walletCalls(this.#wallets?.manager ?? null);
     this.#calls = {
       echo: () => null,
       ...chainCalls(
@@ -263,19 +257,27 @@ export class Node {
       connectingBlock: chain.connecting,
       stopped: (chain.stopped ?? this.#workerFailure)?.message ?? null,
       background: backgroundStatus(chain, this.params, unixSeconds(this.#clock)),
+      indexProblem: this.#indexProblem,
       preparing: this.#seeding && tip.height < SEED_BLOCKS ? 'the sandbox mines its first blocks' : null,
       peers: this.#network?.counts() ?? { inbound: 0, outbound: 0 },
       sync: this.#network?.sync() ?? syncState(chain, null, unixSeconds(this.#clock)),
       network: this.#network?.status() ?? null,
       heavierInvalidChain: chain.warnings.invalidChain,
       unknownRules: chain.warnings.unknownRules,
-      warnings: [...chain.warnings.messages, ...(this.#network?.warnings() ?? [])],
+      warnings: [...chain.warnings.messages, ...(this.#network?.warnings() ?? []), ...this.#indexWarnings()],
       ...(this.#wallets && {
         wallets: this.#wallets.manager.states,
         walletsFailed: this.#wallets.manager.failed,
         walletsMissing: this.#wallets.manager.missing,
+        walletsWaiting: this.#wallets.manager.waiting,
       }),
     };
+  }
+
+  #indexWarnings(): string[] {
+    if (this.#indexProblem === null) return [];
+    const { indexes, problem } = this.#indexProblem;
+    return [`The build of the indexes ${indexes.join(', ')} has stopped: ${problem}`];
   }
 
   get #seeding(): boolean {
@@ -328,9 +330,17 @@ export class Node {
     if (this.#buildingIndexes) return;
     this.#buildingIndexes = true;
     const runJob = (job: IndexJob) => this.#indexJobs.runJob(job);
-    await buildIndexes(this.chain, { runJob, signal: this.#ending.signal, clock: this.#clock, log: this.#log });
+    await buildIndexes(this.chain, {
+      runJob,
+      signal: this.#ending.signal,
+      clock: this.#clock,
+      log: this.#log,
+      dir: this.#config.chainDir,
+      onProblem: (problem) => void (this.#indexProblem = problem),
+    });
     this.#indexJobs.close();
     this.#buildingIndexes = false;
+    if (!this.#ending.signal.aborted) this.#wallets?.manager.openWaiting();
   }
 
   /** Restores the saved mempool, and wallet transactions that are missing in it. */

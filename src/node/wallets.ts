@@ -87,7 +87,16 @@ export function openWallets(
           return chain.initialSync;
         },
         get pruneHeight() {
-          return chain.pruner?.pruneHeight ?? null;
+          const pruned = chain.pruner?.pruneHeight ?? null;
+          const { background } = chain;
+          // The blocks below a loaded UTXO set arrive in any order, and count as missing until all are validated.
+          return background === null ? pruned : Math.max(pruned ?? 0, background.base.height + 1);
+        },
+        get loadedHeight() {
+          return chain.background?.base.height ?? null;
+        },
+        get buildingIndexes() {
+          return chain.indexes.progress().some(({ live }) => !live);
         },
         get: (hash) => chain.findEntry(hash),
         // Opened when a wallet first reads the chain.

@@ -58,6 +58,8 @@ export interface NodeStatus {
   readonly stopped: string | null;
   /** The chain that is validated behind a loaded UTXO set; null without one. Hashes are in display order. */
   readonly background: BackgroundStatus | null;
+  /** The indexes whose background build has stopped, and the cause with its remedy; null while none has. */
+  readonly indexProblem: { readonly indexes: readonly string[]; readonly problem: string } | null;
   /** The task that delays readiness, or null: the sandbox mines its first blocks. */
   readonly preparing: string | null;
   /** Number of connected peers, so that simple queries need no call to the node thread. */
@@ -82,6 +84,8 @@ export interface NodeStatus {
   readonly walletsFailed?: readonly string[];
   /** Names of those among them whose files are missing. */
   readonly walletsMissing?: readonly string[];
+  /** Names of wallets that open when the chain behind the loaded UTXO set is validated. */
+  readonly walletsWaiting?: readonly string[];
 }
 
 /** Counters of the node thread since the start. */

@@ -79,14 +79,21 @@ export async function importDescriptors(
   return from === null ? outcomes : withUnreadBlocks(wallet, requests, outcomes, { from, now });
 }
 
-/** Replaces the outcomes of descriptors that may have transactions in pruned blocks with Core's error. */
+const PRUNED =
+  'This error could be caused by pruning or data corruption (see bitcoind log for details) and could be dealt with by ' +
+  'downloading and rescanning the relevant blocks (see -reindex option and rescanblockchain RPC).';
+const UNVALIDATED =
+  'This error is likely caused by an in-progress assumeutxo background sync. Check logs or getchainstates RPC for ' +
+  'assumeutxo background sync progress and try again later.';
+
+/** Replaces the outcomes of descriptors that may have transactions in pruned or missing blocks with Core's error. */
 function withUnreadBlocks(
   { deps: { chain } }: Wallet,
   requests: readonly DescriptorImport[],
   outcomes: readonly ImportOutcome[],
   { from, now }: { from: number; now: number },
 ): ImportOutcome[] {
-  const { pruneHeight, tip } = chain;
+  const { pruneHeight, loadedHeight, tip } = chain;
   if (pruneHeight === null || from >= pruneHeight) return [...outcomes];
   const unread = maxTimeUpTo(tip.ancestor(pruneHeight - 1)!);
   return outcomes.map((outcome, i) => {
@@ -96,9 +103,8 @@ function withUnreadBlocks(
     const message =
       `Rescan failed for descriptor with timestamp ${time}. There was an error reading a block from time ${unread}, ` +
       `which is after or within ${TIMESTAMP_WINDOW_S} seconds of key creation, and could contain transactions pertaining ` +
-      'to the desc. As a result, transactions and coins using this desc may not appear in the wallet. This error could be ' +
-      'caused by pruning or data corruption (see bitcoind log for details) and could be dealt with by downloading and ' +
-      'rescanning the relevant blocks (see -reindex option and rescanblockchain RPC).';
+      'to the desc. As a result, transactions and coins using this desc may not appear in the wallet. ' +
+      (loadedHeight === null ? PRUNED : UNVALIDATED);
     return { warnings: [], error: { kind: 'misc', message } };
   });
 }

@@ -11,8 +11,12 @@ export interface WalletChain {
   /** Last block whose state the readers see. */
   readonly tip: ChainEntry;
   readonly initialSync: boolean;
-  /** Lowest height from which on all blocks are stored; null if none has been pruned. */
+  /** Lowest height from which on all blocks are stored; null if none has been pruned or is missing. */
   readonly pruneHeight: number | null;
+  /** Height of a loaded UTXO set that is not validated yet; null without one. */
+  readonly loadedHeight: number | null;
+  /** Whether an index is being built, in which wallets will find their history faster than in the blocks. */
+  readonly buildingIndexes: boolean;
   get(hash: Uint8Array): ChainEntry | null;
   /** Reads of the same chain on a separate connection. */
   reads(): ChainReads;

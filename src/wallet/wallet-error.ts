@@ -12,12 +12,21 @@ export class WalletError extends Error {
   }
 }
 
-/** A wallet has yet to process blocks that have been pruned. */
+/** A wallet has yet to process blocks that have been pruned, or that are missing below a loaded UTXO set. */
 export class WalletBeyondPruned extends OperatorError {
-  constructor() {
+  /** First block that the wallet has yet to process. */
+  readonly from: number;
+  /** Height of the loaded UTXO set; null if the blocks have been pruned. */
+  readonly loadedHeight: number | null;
+
+  constructor(from: number, loadedHeight: number | null) {
     super(
-      'Prune: last wallet synchronisation goes beyond pruned data. You need to -reindex (download the whole blockchain again in case of a pruned node)',
+      loadedHeight === null
+        ? 'Prune: last wallet synchronisation goes beyond pruned data. You need to -reindex (download the whole blockchain again in case of a pruned node)'
+        : `Error loading wallet. Wallet requires blocks to be downloaded, and software does not currently support loading wallets while blocks are being downloaded out of order when using assumeutxo snapshots. Wallet should be able to load successfully after node sync reaches height ${loadedHeight}`,
     );
+    this.from = from;
+    this.loadedHeight = loadedHeight;
   }
 }
 

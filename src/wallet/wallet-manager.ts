@@ -54,6 +54,8 @@ export class WalletManager {
   /** Wallets whose catch-up is awaited, so that its failure is logged once. */
   readonly #catchingUp = new Set<Wallet>();
   readonly #missing = new Set<string>();
+  /** Wallets that need blocks below a loaded UTXO set, by name, with the first of these blocks. */
+  readonly #waiting = new Map<string, number>();
   #lastLoad = 0;
   #bodies: readonly ParsedBlock[] | null = null;
   #resubmitTimer: ReturnType<typeof setTimeout> | null = null;
@@ -106,6 +108,15 @@ export class WalletManager {
       try {
         this.#add(Wallet.open(path, name, this.#deps, noteProgress));
       } catch (error) {
+        if (error instanceof WalletBeyondPruned && error.loadedHeight !== null) {
+          this.#waiting.set(name, error.from);
+          log.warn('a wallet opens when the chain behind the loaded UTXO set is validated', {
+            wallet: name,
+            from: error.from,
+            loadedHeight: error.loadedHeight,
+          });
+          continue;
+        }
         this.#failed.add(name);
         log.error('a wallet cannot be opened', { wallet: name, error });
       }
@@ -150,7 +161,8 @@ export class WalletManager {
   /** Updates the stored names from the files; missing wallets that were in use stay. */
   #rememberFiles(known: ReadonlyMap<string, boolean>): void {
     const names = this.files.names();
-    for (const name of names) this.#known.remember(name, this.#wallets.has(name) || this.#failed.has(name));
+    for (const name of names)
+      this.#known.remember(name, this.#wallets.has(name) || this.#failed.has(name) || this.#waiting.has(name));
     // An unloaded wallet may be moved away.
     for (const [name, inUse] of known) if (!inUse && !names.includes(name)) this.#known.forget(name);
   }
@@ -165,13 +177,18 @@ export class WalletManager {
     return [...this.#missing];
   }
 
+  /** Names of wallets that open when the chain behind a loaded UTXO set is validated. */
+  get waiting(): string[] {
+    return [...this.#waiting.keys()];
+  }
+
   /** Lowest block that a wallet has yet to process; null if there is none. */
   get lowestNeeded(): number | null {
-    let lowest: number | null = null;
+    const needed = [...this.#waiting.values()];
     for (const { sync, scanner } of this.#wallets.values())
       for (const height of [sync.live ? null : sync.height + 1, scanner.scansFrom])
-        if (height !== null && (lowest === null || height < lowest)) lowest = height;
-    return lowest;
+        if (height !== null) needed.push(height);
+    return needed.length === 0 ? null : Math.min(...needed);
   }
 
   get states(): WalletState[] {
@@ -279,6 +296,7 @@ export class WalletManager {
   afterChainCommit({ connected, disconnected, tip }: ChainCommit): void {
     const bodies = this.#bodies;
     this.#bodies = null;
+    this.openWaiting();
     if (connected.length + disconnected.length === 0) return;
     for (const wallet of this.#wallets.values())
       this.#guarded(wallet, () => {
@@ -322,6 +340,22 @@ export class WalletManager {
     this.#wallets.clear();
   }
 
+  /** Opens the wallets whose blocks were missing below a loaded UTXO set, once that is validated and indexed. */
+  openWaiting(): void {
+    const { log, signal, chain } = this.#deps;
+    if (this.#waiting.size === 0 || chain.loadedHeight !== null || chain.buildingIndexes) return;
+    for (const name of this.#waiting.keys()) {
+      this.#waiting.delete(name);
+      if (this.#wallets.has(name) || this.#opening.has(name)) continue;
+      log.info('a wallet opens, since the chain behind the loaded UTXO set is validated', { wallet: name });
+      this.#exclusively(name, () => this.#load(this.files.place(name).path, name)).catch((error) => {
+        if (signal.aborted) return;
+        this.#failed.add(name);
+        log.error('a wallet cannot be opened', { wallet: name, error });
+      });
+    }
+  }
+
   async #load(path: string, name: string): Promise<void> {
     let wallet: Wallet;
     try {
@@ -345,6 +379,7 @@ export class WalletManager {
   #loaded(wallet: Wallet): void {
     this.#failed.delete(wallet.name);
     this.#missing.delete(wallet.name);
+    this.#waiting.delete(wallet.name);
     this.#loads.set(wallet, ++this.#lastLoad);
     this.#wallets.set(wallet.name, wallet);
     this.#known.remember(wallet.name, true);

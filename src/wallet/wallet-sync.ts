@@ -63,17 +63,17 @@ export class WalletSync {
     return this.#deps.store.cursor()?.height ?? -1;
   }
 
-  /** Whether blocks that the wallet has yet to process have been pruned. */
-  get needsPruned(): boolean {
+  /** The first block that the wallet has yet to process, if it has been pruned or is missing; else null. */
+  get firstMissing(): number | null {
     const { store, chain } = this.#deps;
     const { pruneHeight, tip } = chain;
-    if (pruneHeight === null || pruneHeight === 0) return false;
+    if (pruneHeight === null || pruneHeight === 0) return null;
     const cursor = store.cursor();
     const entry = cursor && chain.get(cursor.hash);
     const first = entry ? forkPoint(entry, tip).height + 1 : 0;
-    if (first >= pruneHeight) return false;
+    if (first >= pruneHeight) return null;
     const born = store.meta('birthTime');
-    return born === null || tip.ancestor(pruneHeight - 1)!.time >= born - BIRTH_WINDOW_S;
+    return born === null || tip.ancestor(pruneHeight - 1)!.time >= born - BIRTH_WINDOW_S ? first : null;
   }
 
   /** Starts at the tip: no earlier block can concern the wallet. */

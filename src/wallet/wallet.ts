@@ -163,7 +163,8 @@ export class Wallet {
       store.write(() => store.unlockAll({ persistent: false }));
       yield* wallet.ledger.forgetMempool();
       yield* completeUnfinished(wallet);
-      if (wallet.sync.needsPruned) throw new WalletBeyondPruned();
+      const missing = wallet.sync.firstMissing;
+      if (missing !== null) throw new WalletBeyondPruned(missing, deps.chain.loadedHeight);
       opened = true;
       return wallet;
     } catch (error) {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Chain } from '../../src/chain/chain.ts';
 import { runIndexJob } from '../../src/indexes/index-job.ts';
-import { buildIndexes } from '../../src/node/index-build.ts';
+import { buildIndexes, type IndexProblem } from '../../src/node/index-build.ts';
 import type { IndexName, IndexSwitches } from '../../src/storage/index-store.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { RegtestChain } from '../lib/chain-builder.ts';
@@ -36,6 +36,8 @@ const branch = chain.fork(chain.height - 9);
 for (let i = 21; i <= 35; i++) branch.mine(1, { txs: [sweep(branch.coin(i - 9), 'p2tr')] });
 
 const blocksOf = ({ blocks }: RegtestChain) => blocks.slice(1);
+
+const deps = ({ dir }: TestNode) => ({ clock: systemClock, log: silentLog, dir, onProblem: () => {} });
 
 /** Runs jobs of a few blocks each until all indexes are live. Returns their number. */
 function build({ indexes }: Chain, limit: number): number {
@@ -103,7 +105,7 @@ describe('an index that was off while the chain was connected', () => {
     // Jobs and results are copies, as those that a thread receives.
     const runJob = async (...[job]: Parameters<typeof runIndexJob>) =>
       structuredClone(runIndexJob(structuredClone(job)));
-    const built = buildIndexes(node.chain, { runJob, signal: ended.signal, clock: systemClock, log: silentLog });
+    const built = buildIndexes(node.chain, { ...deps(node), runJob, signal: ended.signal });
     await node.take(blocksOf(chain).slice(110));
     await built;
     expect(node.chain.indexes.progress()).toEqual(
@@ -111,6 +113,54 @@ describe('an index that was off while the chain was connected', () => {
     );
     expectRows(node, blocksOf(chain));
     ended.abort();
+  });
+});
+
+describe('a build that fails', () => {
+  test('is tried again if the disk was full, and names the indexes and the remedy meanwhile', async () => {
+    await using node = new TestNode({ indexes: NO_INDEXES });
+    await node.take(blocksOf(chain));
+    await node.restart({ indexes: ALL_INDEXES });
+    const problems: (IndexProblem | null)[] = [];
+    let failures = 2;
+    await buildIndexes(node.chain, {
+      ...deps(node),
+      signal: new AbortController().signal,
+      retryMs: 1,
+      onProblem: (problem) => void problems.push(problem),
+      async runJob(job) {
+        // Only the message of an error comes from another thread.
+        if (failures-- > 0) throw new Error('ENOSPC: no space left on device, write');
+        return runIndexJob(job);
+      },
+    });
+    const problem = {
+      indexes: ['positions', 'tx', 'address', 'spender'],
+      problem: `cannot use ${node.dir}: no space left on the device: free some space; committed data is safe; the build is tried again every minute`,
+    };
+    expect(problems).toEqual([problem, null, problem, null]);
+    expectRows(node, blocksOf(chain));
+  });
+
+  test('stops at damage, and names the indexes and the remedy', async () => {
+    await using node = new TestNode({ indexes: NO_INDEXES });
+    await node.take(blocksOf(chain));
+    await node.restart({ indexes: { tx: true, address: false, spender: false } });
+    const problems: (IndexProblem | null)[] = [];
+    await buildIndexes(node.chain, {
+      ...deps(node),
+      signal: new AbortController().signal,
+      onProblem: (problem) => void problems.push(problem),
+      runJob: async () => Promise.reject(new Error('block 12 is damaged in blk file 0')),
+    });
+    expect(problems).toEqual([
+      {
+        indexes: ['positions', 'tx'],
+        problem:
+          'block 12 is damaged in blk file 0; stop the node and run obverse verify, which names the damage; obverse reindex --indexes builds the indexes again, obverse reindex everything',
+      },
+    ]);
+    expect(node.chain.stopped).toBeNull();
   });
 });
 

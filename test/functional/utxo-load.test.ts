@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { directoryWith } from '../lib/chain-directory.ts';
 import { differences, dumpState } from '../lib/chain-state.ts';
-import { cleanUpAfterTests, type NodeProcess, startNode } from '../lib/node-process.ts';
+import { cleanUpAfterTests, type NodeProcess, Program, runProgram, startNode } from '../lib/node-process.ts';
 import { generate, rpcError, startPeer, tipOf } from '../lib/peer-node.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 import { type UtxoFile, utxoFileOf } from '../lib/utxo-file-model.ts';
@@ -163,18 +163,87 @@ test('rejects what Core rejects, with its messages', async () => {
   );
 });
 
-test('no wallet may be loaded, and none opens before the chain behind the set is complete', async () => {
-  const node = await freshNode(['--wallet.enabled=true']);
-  await node.api.rpc('createwallet', ['one']);
+test('a wallet that needs no block below the set opens at once, the others when the chain behind it is complete', async () => {
+  const node = await freshNode(['--wallet.enabled=true', '--wallet.autocreate=false']);
+  const { datadir } = node;
+  await node.api.rpc('createwallet', ['old', false, false, '', false, true, true]);
+  await node.api.rpc('backupwallet', ['old.db']);
   expect((await rpcError(node, 'loadtxoutset', ['utxo.dat'])).message).toStartWith(
     "Unable to load UTXO snapshot: Can't activate a snapshot while wallets are loaded. (",
   );
-  for (const name of await node.api.rpc<string[]>('listwallets')) await node.api.rpc('unloadwallet', [name]);
+  for (const name of await node.api.rpc<string[]>('listwallets'))
+    await node.api.rpc('unloadwallet', [name, name === 'old']);
   await node.api.rpc('loadtxoutset', ['utxo.dat']);
-  const closed = `Wallet should be able to load successfully after node sync reaches height ${BASE}`;
-  expect((await rpcError(node, 'loadwallet', ['one'])).message).toContain(closed);
-  for (const { raw } of chain.blocks.slice(1)) await node.api.rpc('submitblock', [raw.toHex()]);
-  await node.until('the end', async () => (await chainstates(node))[0]!.snapshot_blockhash === undefined);
-  await node.api.rpc('loadwallet', ['one']);
-  expect(await node.api.rpc<string[]>('listwallets')).toEqual(['one']);
+  const closed = `Wallet loading failed. Error loading wallet. Wallet requires blocks to be downloaded, and software does not currently support loading wallets while blocks are being downloaded out of order when using assumeutxo snapshots. Wallet should be able to load successfully after node sync reaches height ${BASE}`;
+  expect(await rpcError(node, 'loadwallet', ['old'])).toEqual({ code: -4, message: closed });
+  expect(await rpcError(node, 'restorewallet', ['restored', 'old.db'])).toEqual({ code: -4, message: closed });
+  await node.api.rpc('createwallet', ['new', false, false, '', false, true, true]);
+  const address = await node.api.rpc<string>('getnewaddress');
+  for (const { raw } of chain.blocks.slice(BASE + 1)) await node.api.rpc('submitblock', [raw.toHex()]);
+  await node.api.rpc('generatetoaddress', [2, address]);
+  const balances = async (at: NodeProcess) =>
+    (await at.api.rpc<{ mine: { immature: number } }>('getbalances')).mine.immature;
+  expect(await balances(node)).toBe(100);
+  expect((await rpcError(node, 'rescanblockchain', [5])).message).toStartWith(
+    'Failed to rescan unavailable blocks likely due to an in-progress assumeutxo background sync.',
+  );
+  await node.stop('SIGKILL');
+
+  const again = await startNode({ datadir, args: [setting(), '--wallet.enabled=true'] });
+  expect(await again.api.rpc<string[]>('listwallets')).toEqual(['new']);
+  await again.until('the balance', async () => (await balances(again)) === 100);
+  const wallets = async () =>
+    (await again.api.request<{ checks: { wallet: object } }>('/readyz')).body.checks.wallet as { status: string };
+  expect(await wallets()).toMatchObject({ status: 'degraded', waiting: ['old'] });
+  for (const { raw } of chain.blocks.slice(1, BASE + 1)) await again.api.rpc('submitblock', [raw.toHex()]);
+  await again.until('both wallets', async () => (await again.api.rpc<string[]>('listwallets')).length === 2);
+  expect(await chainstates(again)).toHaveLength(1);
+  await again.until('the check', async () => (await wallets()).status === 'ok');
+  await again.api.rpc('restorewallet', ['restored', 'old.db']);
+  await again.stop();
+});
+
+test('verify and reindex of a directory with a loaded set that is not validated, with kill -9 in the middle', async () => {
+  const first = await freshNode();
+  const { datadir } = first;
+  await first.api.rpc('loadtxoutset', ['utxo.dat']);
+  for (const { raw } of [...chain.blocks.slice(BASE + 1), ...chain.blocks.slice(1, 60)])
+    await first.api.rpc('submitblock', [raw.toHex()]);
+  await first.until('height 59', async () => (await chainstates(first))[0]!.blocks === 59);
+  await first.stop('SIGKILL');
+  const settings = ['--network', 'regtest', '--datadir', datadir, setting()];
+  for (const level of ['quick', 'full']) {
+    const { status, stdout } = await runProgram(['verify', '--level', level, ...settings]);
+    expect([level, status, stdout]).toEqual([level, 0, expect.stringContaining(`${level} check: no damage; tip at`)]);
+    expect(stdout).toContain(
+      `the loaded UTXO set of height ${BASE} is not validated yet: the blocks above height 59 up to it may be missing\n`,
+    );
+  }
+  expect((await runProgram(['reindex', '--indexes', ...settings])).status).toBe(0);
+  const second = await startNode({ datadir, args: [setting(), NO_WALLET] });
+  expect(await chainstates(second)).toMatchObject([{ blocks: 59 }, { blocks: 125, validated: false }]);
+  await second.stop('SIGKILL');
+
+  for (const restart of [[], ['--restart']]) {
+    const killed = new Program(['reindex', ...restart, ...settings]);
+    await killed.output('stderr', /reindex begins/);
+    killed.kill('SIGKILL');
+    expect(await killed.end()).toMatchObject({ signal: 'SIGKILL' });
+    if (restart.length === 0)
+      expect(killed.stderr).toContain('the reindex drops the loaded UTXO set, which is not validated yet');
+  }
+  expect((await runProgram(['start', ...settings])).stderr).toContain('was interrupted: run obverse reindex');
+  const done = await runProgram(['reindex', ...settings]);
+  expect([done.status, done.stdout]).toEqual([0, expect.stringContaining('tip at height 59, ')]);
+  const third = await startNode({ datadir, args: [setting(), NO_WALLET] });
+  expect(await third.height(59)).toBe(59);
+  // The set can be loaded again, on top of what is validated.
+  for (const { raw } of chain.blocks.slice(60)) await third.api.rpc('submitheader', [raw.slice(0, 80).toHex()]);
+  await third.api.rpc('loadtxoutset', ['utxo.dat']);
+  expect(await chainstates(third)).toMatchObject([{ blocks: 59 }, { blocks: BASE, validated: false }]);
+  for (const { raw } of chain.blocks.slice(60)) await third.api.rpc('submitblock', [raw.toHex()]);
+  await third.until('the end', async () => (await chainstates(third)).length === 1);
+  await third.height(125);
+  await third.stop();
+  expect((await runProgram(['verify', ...settings])).status).toBe(0);
 });

@@ -32,6 +32,7 @@ const READY: NodeStatus = {
   connectingBlock: false,
   stopped: null,
   preparing: null,
+  indexProblem: null,
   background: null,
   peers: { inbound: 0, outbound: 0 },
   sync: { phase: 'following', presynced: null, headersProgress: 1, confirmed: false },

@@ -74,6 +74,7 @@ const IDLE_STATUS: NodeStatus = {
   sync: { phase: 'following', presynced: null, headersProgress: 1, confirmed: false },
   network: null,
   preparing: null,
+  indexProblem: null,
   background: null,
   heavierInvalidChain: false,
   unknownRules: [],

@@ -85,8 +85,13 @@ describe('readiness', () => {
     expect(await check({ wallets: [of('a'), of('b')] })).toMatchObject({ status: 'ok', loaded: 2 });
     expect(await check({ walletsMissing: ['c'] })).toMatchObject({ status: 'fail', loaded: 2 });
     expect(await check({ walletsFailed: ['c'] })).toMatchObject({ status: 'fail', loaded: 2 });
+    expect(await check({ walletsWaiting: ['d'] })).toMatchObject({
+      status: 'degraded',
+      message: 'a wallet opens when the loaded UTXO set is validated',
+      waiting: ['d'],
+    });
     it.node.mine(3);
-    expect(await check({})).toMatchObject({ status: 'degraded', message: 'a wallet is behind' });
+    expect(await check({ walletsWaiting: [] })).toMatchObject({ status: 'degraded', message: 'a wallet is behind' });
     expect(await check({ wallets: [of('a', { height: 1 })] })).toMatchObject({ status: 'ok' });
     const unverified = of('b', { height: 1, integrity: 'unverified' });
     expect(await check({ wallets: [of('a', { height: 1 }), unverified] })).toMatchObject({
@@ -217,6 +222,16 @@ describe('readiness', () => {
       it.node.reads.indexes.covered = (name) => ({ hash, height: name === 'tx' ? height - lag : height });
       expect((await readyz(it)).report.checks.indexes).toMatchObject({ status, lag });
     }
+    expect((await readyz(it)).report.checks.indexes).toMatchObject({
+      message: 'an index is being built',
+      heights: { tx: height - 3 },
+    });
+    it.node.current = { ...it.node.current, indexProblem: { indexes: ['tx'], problem: 'no space' } };
+    expect((await readyz(it)).report.checks.indexes).toMatchObject({
+      status: 'degraded',
+      message: 'the build of tx has stopped',
+      problem: 'no space',
+    });
   });
 
   test('a check that hangs fails after its time limit, the others are reported, and simultaneous requests share the run', async () => {

@@ -93,6 +93,8 @@ export class WalletFixture implements Disposable {
         },
         initialSync: false,
         pruneHeight: null,
+        loadedHeight: null,
+        buildingIndexes: false,
         get: (hash) => chain.entries.get(hash.toHex()) ?? null,
         reads() {
           throw new Error('this chain has no database');

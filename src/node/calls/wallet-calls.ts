@@ -166,7 +166,9 @@ export function walletCalls(manager: WalletManager | null): CallTable<WalletCall
       if (from < (wallet.deps.chain.pruneHeight ?? 0))
         walletFail(
           'misc',
-          "Can't rescan beyond pruned data. Use RPC call getblockchaininfo to determine your pruned height.",
+          wallet.deps.chain.loadedHeight === null
+            ? "Can't rescan beyond pruned data. Use RPC call getblockchaininfo to determine your pruned height."
+            : 'Failed to rescan unavailable blocks likely due to an in-progress assumeutxo background sync. Check logs or getchainstates RPC for assumeutxo background sync progress and try again later.',
         );
       await wallet.scanner.scan(from, to ?? tip);
       if (to === null) await wallet.scanner.scanMempool();

@@ -132,7 +132,7 @@ export class Readiness {
       // A node of a regression test network may have no peers.
       ...(network && this.#options.network !== 'regtest' && { peers: () => checkPeers(peers) }),
       ...(mempool && { mempool: () => this.#mempool(node, mempool) }),
-      indexes: () => checkIndexes(reads, this.#sources.indexes()),
+      indexes: () => checkIndexes(node, reads, this.#sources.indexes()),
       events: () => this.#events(reads),
       ...(node.status().wallets && { wallet: () => this.#wallet(node, reads) }),
       disk: () => this.#disk(),
@@ -206,12 +206,25 @@ export class Readiness {
   }
 
   #wallet(node: NodePort, reads: ChainReads): CheckResult {
-    const { wallets = [], walletsFailed = [], walletsMissing = [], initialBlockDownload } = node.status();
+    const {
+      wallets = [],
+      walletsFailed = [],
+      walletsMissing = [],
+      walletsWaiting = [],
+      initialBlockDownload,
+    } = node.status();
     const loaded = wallets.length;
     if (walletsFailed.length > 0) return { status: 'fail', message: 'a wallet cannot be opened', loaded };
     if (wallets.some(({ integrity }) => integrity === 'tampered'))
       return { status: 'fail', message: 'a wallet fails its integrity check', loaded };
     if (walletsMissing.length > 0) return { status: 'fail', message: 'the file of a wallet is missing', loaded };
+    if (walletsWaiting.length > 0)
+      return {
+        status: 'degraded',
+        message: 'a wallet opens when the loaded UTXO set is validated',
+        waiting: walletsWaiting,
+        loaded,
+      };
     // During initial block download wallets catch up only from time to time.
     const behind = !initialBlockDownload && wallets.some(({ height }) => reads.tip().height - height > MAX_WALLET_LAG);
     if (behind) return { status: 'degraded', message: 'a wallet is behind', loaded };
@@ -252,14 +265,25 @@ function checkClock(offset: number): CheckResult {
 const MAX_INDEX_LAG = 2;
 
 /** An index is behind the tip while it is built in the background. */
-function checkIndexes(reads: ChainReads, switches: IndexSwitches): CheckResult {
+function checkIndexes(node: NodePort, reads: ChainReads, switches: IndexSwitches): CheckResult {
+  const { indexProblem } = node.status();
   return reads.snapshot(() => {
     const { height } = reads.tip();
-    const heights = enabledIndexes(switches).map((name) => reads.indexes.covered(name)?.height ?? -1);
-    const lag = Math.max(0, ...heights.map((covered) => height - covered));
-    return lag > MAX_INDEX_LAG
-      ? { status: 'degraded', message: 'an index is being built', lag }
-      : { status: 'ok', lag };
+    const behind = enabledIndexes(switches)
+      .map((name) => ({ name, height: reads.indexes.covered(name)?.height ?? -1 }))
+      .filter((index) => index.height < height);
+    const lag = Math.max(0, ...behind.map((index) => height - index.height));
+    if (lag <= MAX_INDEX_LAG) return { status: 'ok', lag };
+    const heights = Object.fromEntries(behind.map((index) => [index.name, index.height]));
+    if (indexProblem === null) return { status: 'degraded', message: 'an index is being built', lag, heights };
+    const { indexes, problem } = indexProblem;
+    return {
+      status: 'degraded',
+      message: `the build of ${indexes.join(', ')} has stopped`,
+      problem,
+      lag,
+      heights,
+    };
   });
 }
 
