@@ -1,9 +1,15 @@
+import { join } from 'node:path';
 import type { Config } from '../config/settings.ts';
 import { readAddons } from '../crypto/addon-file.ts';
+import { hashToHex } from '../primitives/hash.ts';
+import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
+import { convertOnThread } from '../storage/convert-thread.ts';
 import { stderrLog } from '../util/log.ts';
+import { paramsOfConfig } from './config-params.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
 import { lockDirectory } from './lock.ts';
 import { Node } from './node.ts';
+import { storageProblem } from './storage-problem.ts';
 
 /** Imports block files in this process, without peers and without an API. Throws OperatorError. */
 export async function runImport(
@@ -17,6 +23,7 @@ export async function runImport(
   readAddons();
   const release = lockDirectory(config.networkDir);
   try {
+    await convertChain(config, options.signal);
     // Wallets catch up at the next start of the node.
     const wallet = { ...config.wallet, enabled: false };
     const node = new Node({ ...config, wallet }, { log: stderrLog(config.log) });
@@ -27,5 +34,17 @@ export async function runImport(
     }
   } finally {
     release();
+  }
+}
+
+/** Converts the database of an earlier version, which takes minutes and ends when the signal aborts. */
+async function convertChain(config: Config, signal: AbortSignal): Promise<void> {
+  const { name: network, consensus } = paramsOfConfig(config);
+  const identity = { network, genesisHash: hashToHex(consensus.genesisHash) };
+  try {
+    moveChainData(config.chainDir);
+    await convertOnThread(join(config.chainDir, 'chain.db'), identity, { log: config.log, signal });
+  } catch (error) {
+    throw storageProblem(error, config.chainDir, syncAgainAdvice(config.chainDir));
   }
 }

@@ -61,6 +61,16 @@ export function convertToRuns(path: string, identity: ChainDatabaseIdentity, opt
   }
 }
 
+/** Whether a database is of the schema that `convertToRuns` converts. A damaged one is not, and its opening reports that. */
+export function needsConversion(path: string, identity: ChainDatabaseIdentity): boolean {
+  try {
+    return existsSync(path) && isOld(path, identity);
+  } catch (error) {
+    if (isDamage(error)) return false;
+    throw error;
+  }
+}
+
 function isOld(path: string, identity: ChainDatabaseIdentity): boolean {
   const db = openReadOnly(path, 1);
   try {

@@ -1,10 +1,21 @@
+import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { FAULTS, goodChain, MAGIC, record } from '../lib/block-faults.ts';
+import { directoryWith } from '../lib/chain-directory.ts';
 import type { Info } from '../lib/node-client.ts';
-import { cleanUpAfterTests, NodeProcess, runProgram, startNode, tempDir } from '../lib/node-process.ts';
+import {
+  cleanUpAfterTests,
+  copyDatadir,
+  NodeProcess,
+  Program,
+  runProgram,
+  startNode,
+  tempDir,
+} from '../lib/node-process.ts';
+import { insertOldRows, withOldTables } from '../lib/old-chain-database.ts';
 import { recentChain, tipHash } from '../lib/sample-chains.ts';
 
 cleanUpAfterTests();
@@ -182,4 +193,26 @@ test('a node serves the chain that an import left, and recent blocks bring it in
     initialBlockDownload: false,
   });
   await node.stop();
+});
+
+test('Ctrl-C ends an import that converts a directory of an earlier version, and the next one converts it again', async () => {
+  const made = await directoryWith(good);
+  withOldTables(join(made, 'regtest/chain'), (db) => insertOldRows(db, 150_000));
+  // Statements of this process may keep the original open.
+  const datadir = copyDatadir(made);
+  const folder = join(datadir, 'regtest/chain');
+  const file = join(tempDir(), 'blocks.dat');
+  good.writeBootstrap(file);
+  const program = new Program(['import', '--network', 'regtest', '--datadir', datadir, file]);
+  await program.output('stderr', /converting the chain database to the current format/);
+  expect(await program.stop('SIGINT')).toMatchObject({ status: 1, signal: null });
+  expect(complaints(program.stderr)).toEqual([
+    'obverse: the conversion of the chain database was interrupted; the next start begins it again',
+  ]);
+  const db = new Database(join(folder, 'chain.db'), { readonly: true });
+  expect(db.query("SELECT value FROM meta WHERE key = 'schema'").get()).toEqual({ value: 1 });
+  db.close();
+  const again = new Program(['import', '--network', 'regtest', '--datadir', datadir, file]);
+  await again.output('stderr', /the chain database is converted/);
+  await again.stop('SIGKILL');
 });

@@ -45,6 +45,17 @@ export function withOldTables(dir: string, fill: (db: Database) => void): void {
   rmSync(join(dir, 'runs'), { recursive: true });
 }
 
+/** Inserts rows of no chain into the tables of schema version 1. */
+export function insertOldRows(db: Database, rows: number): void {
+  const numbers = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})`;
+  db.run(`INSERT INTO coins ${numbers} SELECT randomblob(36), i * 7, i * 1000003, randomblob(i % 40) FROM n`);
+  db.run(`INSERT INTO tx_index ${numbers} SELECT abs(random()) % (1 << 48), i FROM n`);
+  db.run(`INSERT INTO scripts ${numbers} SELECT randomblob(20), i, 0, 0, 0, 0, 0, 0 FROM n WHERE i % 3 = 0`);
+  db.run(`INSERT INTO history ${numbers} SELECT i - i % 3, i, i * 11, i * 13 FROM n WHERE i > 2`);
+  db.run(`INSERT INTO script_coins ${numbers} SELECT i - i % 3, i, i % 5, i * 17 FROM n WHERE i > 2`);
+  db.run("INSERT INTO meta VALUES ('lastScriptId', ?)", [rows]);
+}
+
 /** Makes a chain database one of schema version 1, with the rows that its writer had for this chain. */
 export function makeOldDatabase(dir: string, model: ModelChain): void {
   withOldTables(dir, (db) => {

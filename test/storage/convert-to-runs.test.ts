@@ -14,7 +14,7 @@ import { TestNode } from '../lib/chain-fixture.ts';
 import { differences, dumpState, ModelChain } from '../lib/chain-state.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 import { cleanUpAfterTests } from '../lib/node-process.ts';
-import { makeOldDatabase, withOldTables } from '../lib/old-chain-database.ts';
+import { insertOldRows, makeOldDatabase, withOldTables } from '../lib/old-chain-database.ts';
 import { liveState } from '../lib/run-chain.ts';
 import { spend, sweep } from '../lib/tx-builder.ts';
 import { extractUpgradeFixture } from '../lib/upgrade-fixtures.ts';
@@ -143,13 +143,7 @@ function largeOldDirectory(): string {
   new RunStore(db, made, new ManualClock(0)).close();
   closeDatabase(db);
   withOldTables(made, (at) => {
-    const numbers = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ROWS})`;
-    at.run(`INSERT INTO coins ${numbers} SELECT randomblob(36), i * 7, i * 1000003, randomblob(i % 40) FROM n`);
-    at.run(`INSERT INTO tx_index ${numbers} SELECT abs(random()) % (1 << 48), i FROM n`);
-    at.run(`INSERT INTO scripts ${numbers} SELECT randomblob(20), i, 0, 0, 0, 0, 0, 0 FROM n WHERE i % 3 = 0`);
-    at.run(`INSERT INTO history ${numbers} SELECT i - i % 3, i, i * 11, i * 13 FROM n WHERE i > 2`);
-    at.run(`INSERT INTO script_coins ${numbers} SELECT i - i % 3, i, i % 5, i * 17 FROM n WHERE i > 2`);
-    at.run("INSERT INTO meta VALUES ('lastScriptId', ?)", [ROWS]);
+    insertOldRows(at, ROWS);
     // Keys of scripts depend on the salt, which both conversions must have in common.
     at.run("INSERT INTO meta VALUES ('scriptSalt', '000102030405060708090a0b0c0d0e0f')");
   });
