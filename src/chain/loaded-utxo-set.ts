@@ -8,6 +8,7 @@ import type { UnlistedRun } from '../storage/runs/run-store.ts';
 import { encodeSetElement, setHasher } from '../storage/utxo-hash.ts';
 import { ByteWriter, DecodeError, equalBytes } from '../util/bytes.ts';
 import { diskProblem } from '../util/disk-problem.ts';
+import { OperatorError } from '../util/operator-error.ts';
 import { noteProgress } from '../util/progress.ts';
 import { QueueClosing } from '../util/serial-queue.ts';
 import { BackgroundChain } from './background-chain.ts';
@@ -67,12 +68,16 @@ export class LoadedUtxoSet {
     return this.#background;
   }
 
-  /** Continues with the set that is stored. */
+  /** Continues with the set that is stored. Throws OperatorError if its hash is not known, so that it cannot be compared. */
   open(): void {
     const { store, tree, log } = this.#deps;
     const stored = store.loadedSet();
     if (stored === null) return;
     const base = tree.findEntry(stored.base)!;
+    if (!stored.validated && this.#setOf(stored.base) === null)
+      throw new OperatorError(
+        `the UTXO set of height ${base.height} that was loaded is not known: start with the same chain.assumeUtxo as when it was loaded, or with a version that knows the set`,
+      );
     this.#begin(base, { tip: tree.findEntry(stored.tip)!, totals: stored.totals }, stored.validated);
     log.info('validating the chain behind the loaded UTXO set', {
       base: base.height,
@@ -82,12 +87,13 @@ export class LoadedUtxoSet {
 
   /** Returns the base of a set that may be loaded now, or the reason why it may not, in Core's words. */
   findBase(hash: Uint8Array): LoadableBase | string {
-    const { tree, active, network } = this.#deps;
+    const { tree, active } = this.#deps;
+    const { assumedUtxoSets } = this.#deps.network;
     if (this.#background !== null) return "Can't activate a snapshot-based chainstate more than once";
-    const set = network.assumedUtxoSets.find(({ blockHash }) => equalBytes(blockHash, hash));
+    const set = this.#setOf(hash);
     const shown = hashToHex(hash);
-    if (set === undefined)
-      return `assumeutxo block hash in snapshot metadata not recognized (hash: ${shown}). The following snapshot heights are available: ${network.assumedUtxoSets.map(({ height }) => height).join(', ')}`;
+    if (set === null)
+      return `assumeutxo block hash in snapshot metadata not recognized (hash: ${shown}). The following snapshot heights are available: ${assumedUtxoSets.map(({ height }) => height).join(', ')}`;
     const entry = tree.findEntry(hash);
     if (entry === null)
       return `The base block header (${shown}) must appear in the headers chain. Make sure all headers are syncing, and call loadtxoutset again`;
@@ -158,6 +164,11 @@ export class LoadedUtxoSet {
     this.#closed = true;
   }
 
+  /** Returns the set of a block if this version or the configuration knows it; else null. */
+  #setOf(hash: Uint8Array): AssumedUtxoSet | null {
+    return this.#deps.network.assumedUtxoSets.find(({ blockHash }) => equalBytes(blockHash, hash)) ?? null;
+  }
+
   #begin(base: ChainEntry, at: ChainAt, validated: boolean): void {
     const { store, tree, active, verifier, params, coinsCacheBytes } = this.#deps;
     const cacheBytes = Math.floor(coinsCacheBytes * BACKGROUND_CACHE_SHARE);
@@ -203,7 +214,7 @@ export class LoadedUtxoSet {
 
   /** Hashes the coins of the background chain at the base, and compares them with the loaded set. */
   async #compare(background: BackgroundChain): Promise<void> {
-    const { store, queue, log, network } = this.#deps;
+    const { store, queue, log } = this.#deps;
     const { base } = background;
     log.info('comparing the coins of the validated chain with the loaded UTXO set', { height: base.height });
     const hasher = setHasher('hash_serialized_3')!;
@@ -225,14 +236,11 @@ export class LoadedUtxoSet {
       for (const run of runs) run.close();
     }
     const hash = hasher.digest();
-    const expected = network.assumedUtxoSets.find(({ blockHash }) => equalBytes(blockHash, base.hash))?.hash ?? null;
+    const expected = this.#setOf(base.hash)!.hash;
     await queue
       .run(async () => {
-        if (expected === null || !equalBytes(hash, expected))
-          this.#removeSet(
-            background,
-            `hash mismatch: actual=${hashToHex(hash)}, expected=${expected === null ? 'none' : hashToHex(expected)}`,
-          );
+        if (!equalBytes(hash, expected))
+          this.#removeSet(background, `hash mismatch: actual=${hashToHex(hash)}, expected=${hashToHex(expected)}`);
         store.markSetValidated();
         background.validated = true;
         log.info('the loaded UTXO set is validated', { base: base.height, hash: hashToHex(base.hash as BlockHash) });

@@ -178,6 +178,17 @@ test('a file that does not follow the format or has another hash is rejected', a
   expect(await reject(set.hex)).toBe("Can't activate a snapshot-based chainstate more than once");
 });
 
+test('a start that does not know the loaded set is refused, and removes nothing', async () => {
+  await using node = await loadedNode();
+  await node.take(blocks.slice(0, 20));
+  await node.close();
+  expect(() => new TestNode({ from: node.dir })).toThrow(
+    `the UTXO set of height ${BASE} that was loaded is not known: start with the same chain.assumeUtxo as when it was loaded`,
+  );
+  await node.restart();
+  expect([node.chain.tip.height, node.chain.background!.tip.height]).toEqual([BASE, 20]);
+});
+
 test('a flipped bit anywhere in the file is rejected and changes nothing', async () => {
   await using node = await knowingNode();
   const path = join(tempDir(), 'utxo.dat');
