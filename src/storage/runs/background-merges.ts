@@ -1,3 +1,4 @@
+import { diskProblem } from '../../util/disk-problem.ts';
 import type { Log } from '../../util/log.ts';
 import type { MergeJob } from './merge-runs.ts';
 import type { BuiltRun } from './run-builder.ts';
@@ -6,27 +7,36 @@ import type { RunStore } from './run-store.ts';
 /** Merges the runs of one job. */
 export type RunMerger = (job: MergeJob) => Promise<BuiltRun>;
 
+/** Time after which a merge is tried again that a full or failing disk has interrupted, milliseconds. */
+const RETRY_MS = 60_000;
+
 /**
- * Merges runs one job after another while commits go on. After a failure it stops until the next start, and commits go on
- * as long as their runs are below the limit.
+ * Merges runs one job after another while commits go on. After a failure of the disk a commit of a minute later tries
+ * again; after any other failure it stops until the next start. Commits go on as long as their runs are below the limit.
  */
 export class BackgroundMerges {
   readonly #store: RunStore;
   readonly #merge: RunMerger;
   readonly #log: Log;
+  readonly #retryMs: number;
   #running: Promise<void> | null = null;
   #closed = false;
   #failure: Error | null = null;
+  /** Monotonic time from which the next merge may start after a failure. */
+  #retryAt = 0;
 
-  constructor(store: RunStore, merge: RunMerger, log: Log) {
+  constructor(store: RunStore, merge: RunMerger, log: Log, retryMs = RETRY_MS) {
     this.#store = store;
     this.#merge = merge;
     this.#log = log;
+    this.#retryMs = retryMs;
   }
 
   /** Starts the next job that is due, unless one runs. Must not be called within a transaction. */
   schedule(): void {
-    if (this.#running !== null || this.#closed || this.#failure !== null) return;
+    if (this.#running !== null || this.#closed) return;
+    if (this.#failure !== null && performance.now() < this.#retryAt) return;
+    this.#failure = null;
     const job = this.#store.beginMerge();
     if (job === null) return;
     this.#running = this.#run(job).finally(() => {
@@ -69,7 +79,18 @@ export class BackgroundMerges {
     } catch (error) {
       if (this.#closed) return;
       this.#failure = error instanceof Error ? error : new Error(String(error));
-      this.#log.error('merging of runs stopped; reads become slower until the next start', { error });
+      const disk = diskProblem(error);
+      this.#retryAt = disk === null ? Number.POSITIVE_INFINITY : performance.now() + this.#retryMs;
+      if (disk === null) {
+        this.#log.error('merging of runs stopped; reads become slower until the next start', { error });
+        return;
+      }
+      this.#store.abandonMerge();
+      this.#log.error('merging of runs stopped, and is tried again in a minute; reads become slower meanwhile', {
+        error,
+        family: job.family.name,
+        problem: disk,
+      });
     }
   }
 }

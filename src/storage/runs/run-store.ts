@@ -257,6 +257,12 @@ export class RunStore implements RunLists {
     this.#replaceRuns(merged);
   }
 
+  /** Ends a merge that failed; its sources stay. */
+  abandonMerge(): void {
+    this.#job = null;
+    this.#jobRemoved = false;
+  }
+
   /**
    * Removes the runs of the family `removed`, moves those of `from` to `to`, and lists the run `added`, in one durable
    * transaction with `write`. No commit may be staged.

@@ -54,6 +54,36 @@ describe('merges in the background', () => {
     runs.close();
   });
 
+  test('are tried again after a failure of the disk, and end after any other one', async () => {
+    const runs = new StoreOfRuns(dir);
+    const source = new ChangeSource(3);
+    const failures = ['ENOSPC: no space left on device, write', 'ENOSPC: no space left on device, write', 'damaged'];
+    let attempts = 0;
+    const merges = new BackgroundMerges(
+      runs.store,
+      async (job) => {
+        attempts++;
+        const failure = attempts === 3 ? undefined : failures.shift();
+        if (failure !== undefined) throw new Error(failure);
+        return mergeRuns(job);
+      },
+      log,
+      0,
+    );
+    for (let commit = 0; commit < 60; commit++) {
+      runs.commit(source.next(ENTRIES, true));
+      merges.schedule();
+      await new Promise(setImmediate);
+    }
+    expect(attempts).toBe(4);
+    expect(logged.split('merging of runs stopped, and is tried again').length - 1).toBe(2);
+    expect(logged.split('runs merged').length - 1).toBe(1);
+    expect(logged).toContain('merging of runs stopped; reads become slower until the next start');
+    expect(liveState(runs.store)).toEqual(source.state());
+    merges.close();
+    runs.close();
+  });
+
   test('end after a failure, and a commit is refused once a family has 97 runs', async () => {
     const runs = new StoreOfRuns(dir);
     const source = new ChangeSource(2);
