@@ -1,14 +1,20 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
+import { benchAssumedValid } from './assumed-valid.ts';
 import { signatureRates } from './primitives.ts';
 import { grouped, printTable } from './report.ts';
 
 const MAIN = join(import.meta.dir, '../../src/main.ts');
 
-/** Measures `obverse import` of the chain with all indexes, in its own process. */
-export async function benchImport(chain: string): Promise<void> {
+/**
+ * Measures `obverse import` of the chain with all indexes, in its own process, and then how fast it connects if its scripts
+ * are assumed valid; `--core BITCOIND`: beside Bitcoin Core.
+ */
+export async function benchImport(chain: string, args: readonly string[] = []): Promise<void> {
+  const { values } = parseArgs({ args: [...args], options: { core: { type: 'string' } }, allowPositionals: true });
   const signatures = signatureRates();
   const datadir = mkdtempSync(join(tmpdir(), 'obverse-bench-'));
   try {
@@ -39,6 +45,7 @@ export async function benchImport(chain: string): Promise<void> {
   } finally {
     rmSync(datadir, { recursive: true, force: true });
   }
+  await benchAssumedValid(chain, values.core);
 }
 
 interface Outcome {

@@ -21,7 +21,10 @@ const BENCHES: Readonly<
     help: 'requests of every kind, beside a bare Bun.serve and a bare Elysia; --base DIR: beside another checkout',
     run: (_, args) => benchHttp(args),
   },
-  import: { help: 'import a chain with all indexes: speed, stages, memory, disk', run: benchImport },
+  import: {
+    help: 'import a chain with all indexes: speed, stages, memory, disk; --core BITCOIND',
+    run: (chain, args) => benchImport(chain, args),
+  },
   size: {
     help: 'import chains of several sizes: time, inputs a second, memory, bytes written; --memory GIB, --core BITCOIND',
     run: (_, args) => benchSize(args),
