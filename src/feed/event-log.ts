@@ -21,7 +21,7 @@ export interface EventLogOptions {
   readonly clock: Clock;
   readonly limits: EventLogLimits;
   /** Time limit of one slice of reading new events, milliseconds; 1 by default. */
-  readonly turnMs?: number;
+  readonly sliceMs?: number;
   /** Returns the transactions in the mempool. */
   unconfirmed?(): Iterable<TxSource>;
   /** Called with each event of the chain when it is first read. */
@@ -35,7 +35,7 @@ type PendingUpdate = { readonly lastSeq: number } | { readonly change: NumberedC
 
 /** Rows per query; some are large. */
 const PAGE = 32;
-const TURN_MS = 1;
+const SLICE_MS = 1;
 /** Limit of the entries scanned for one page. */
 const MAX_SCAN = 10_000;
 const COMPACT_AT = 10_000;
@@ -54,7 +54,7 @@ const RETRY_MS = 1000;
 export class EventLog {
   readonly #clock: Clock;
   readonly #limits: EventLogLimits;
-  readonly #turnMs: number;
+  readonly #sliceMs: number;
   readonly #options: EventLogOptions;
   readonly #listeners = new Set<() => void>();
   #reads: ChainReads | null = null;
@@ -78,7 +78,7 @@ export class EventLog {
     this.#options = options;
     this.#clock = options.clock;
     this.#limits = options.limits;
-    this.#turnMs = options.turnMs ?? TURN_MS;
+    this.#sliceMs = options.sliceMs ?? SLICE_MS;
   }
 
   /** Number of the newest event that can be delivered. */
@@ -208,7 +208,7 @@ export class EventLog {
     if (!this.#reads || this.#closed || this.#scheduled) return;
     const before = this.#seq;
     try {
-      if (!this.#process(this.#reads, performance.now() + this.#turnMs)) this.#scheduleAdvance(0);
+      if (!this.#process(this.#reads, performance.now() + this.#sliceMs)) this.#scheduleAdvance(0);
     } catch (error) {
       this.#options.onError?.(error);
       this.#scheduleAdvance(RETRY_MS);

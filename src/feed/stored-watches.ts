@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { base32nopad } from '@scure/base';
 import { ApiError, fail } from '../http/errors.ts';
-import { turns } from '../http/turns.ts';
+import { slicePauses } from '../http/slice-pauses.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
@@ -112,18 +112,18 @@ export class StoredWatches {
       const set = this.watchesOf(owner);
       this.#checkLimits(set, requests);
       const createdAt = unixSeconds(this.#options.clock);
-      const turn = turns(SLICE_MS);
+      const pause = slicePauses(SLICE_MS);
       const changes: WatchChange[] = [];
       for (const request of requests) {
         changes.push(changeOf(request, createdAt));
-        await turn();
+        await pause();
       }
       const { put } = await this.#write({ type: 'put', owner, changes });
       // The key may have been revoked meanwhile.
       if (!this.#options.isOwner(owner)) fail('invalid_credentials', 'the credentials are not valid');
       for (const watch of put) {
         this.#addRecord(set, watch);
-        await turn();
+        await pause();
       }
       for (const listener of this.#listeners) listener(owner);
       // The new id is used only if the target was not watched before.
@@ -136,10 +136,10 @@ export class StoredWatches {
     return this.#inTurn(async () => {
       const { removed } = await this.#write({ type: 'remove', owner, ids });
       const set = this.watchesOf(owner);
-      const turn = turns(SLICE_MS);
+      const pause = slicePauses(SLICE_MS);
       for (const { target } of removed) {
         this.#removeItem(set, target);
-        await turn();
+        await pause();
       }
       return removed.map(({ id }) => id);
     });
@@ -195,9 +195,9 @@ export class StoredWatches {
   async #reread(owner: string): Promise<void> {
     const set = this.watchesOf(owner);
     const stored = new Set<string>();
-    const turn = turns(SLICE_MS);
+    const pause = slicePauses(SLICE_MS);
     try {
-      for (let after = 0; ; await turn()) {
+      for (let after = 0; ; await pause()) {
         const rows = this.page(owner, { kind: null, label: null, targets: null, after, limit: PAGE });
         for (const row of rows) {
           stored.add(row.target);
@@ -251,10 +251,10 @@ export class StoredWatches {
     await this.#write({ type: 'remove', owner, ids: null });
     const set = this.watchesOf(owner);
     const keys = set.keys();
-    const turn = turns(SLICE_MS);
+    const pause = slicePauses(SLICE_MS);
     for (const key of keys) {
       this.#removeItem(set, key);
-      await turn();
+      await pause();
     }
     return keys.length;
   }
@@ -264,7 +264,7 @@ export class StoredWatches {
     const { log, isOwner } = this.#options;
     let at = after;
     try {
-      const turn = turns(SLICE_MS);
+      const pause = slicePauses(SLICE_MS);
       while (this.#store) {
         const rows = this.#store.all(at, PAGE);
         for (const row of rows) {
@@ -273,7 +273,7 @@ export class StoredWatches {
           at = row.seq;
         }
         if (rows.length < PAGE) break;
-        await turn();
+        await pause();
       }
     } catch (error) {
       log.error('watches.db cannot be read', { error });

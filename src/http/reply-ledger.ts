@@ -1,6 +1,6 @@
 import { ApiError } from './errors.ts';
 import type { Owner } from './owner.ts';
-import { PieceTurns } from './piece-turns.ts';
+import { PieceQueue } from './piece-queue.ts';
 
 /**
  * Limits of unsent bytes of long replies. At the limit no further reply is admitted. At most twice the limit is held,
@@ -31,7 +31,7 @@ export class ReplyLedger {
   readonly #limits: ReplyLimits;
   readonly #unsent = new Map<string, number>();
   readonly #listeners: (() => void)[] = [];
-  readonly #turns = new PieceTurns();
+  readonly #queue = new PieceQueue();
   #total = 0;
 
   constructor(limits: ReplyLimits) {
@@ -86,10 +86,10 @@ export class ReplyLedger {
     // A client may disconnect before the runtime has requested the first piece.
     if (signal.aborted) forget();
     else signal.addEventListener('abort', forget, { once: true });
-    const turns = this.#turns;
+    const queue = this.#queue;
     return new ReadableStream({
       async pull(controller) {
-        await turns.next(owner);
+        await queue.nextPiece(owner);
         const { done, value } = pieces.next();
         if (done) {
           signal.removeEventListener('abort', forget);

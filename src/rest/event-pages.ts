@@ -3,7 +3,7 @@ import { completeUpTo, type EventPosition, WHOLE } from '../feed/event-cursor.ts
 import type { LogEntry } from '../feed/log-entry.ts';
 import type { Watched } from '../feed/watches.ts';
 import { ApiError } from '../http/errors.ts';
-import { turns } from '../http/turns.ts';
+import { slicePauses } from '../http/slice-pauses.ts';
 import type { RestContext } from './rest-context.ts';
 
 /** The request for a page of events. */
@@ -54,7 +54,7 @@ export async function readEventPage(
   const items: string[] = [];
   let end = from;
   let bytes = 0;
-  const turn = turns(SLICE_MS);
+  const pause = slicePauses(SLICE_MS);
   while (items.length < limit && !request.signal.aborted) {
     const { watches, wallets } = request;
     const subscription: Subscription = {
@@ -80,7 +80,7 @@ export async function readEventPage(
             behind,
             { subscription, left: request.byCursor ? left : UNBOUNDED, isFirst: items.length === 0 },
             sources,
-            turn,
+            pause,
           )
         : { texts: [entry.text], bytes: entry.text.length, within: WHOLE };
       if (read === null) return items.length > 0 ? { items, end } : cannot();
@@ -91,7 +91,7 @@ export async function readEventPage(
       if (read.within !== WHOLE) return { items, end };
     }
     end = { seq: scanned, within: WHOLE };
-    await turn();
+    await pause();
   }
   return { items, end };
 }
@@ -140,7 +140,7 @@ async function readEntry(
   behind: string | null,
   { subscription, left, isFirst }: { subscription: Subscription; left: Room; isFirst: boolean },
   { matcher, log }: Sources,
-  turn: ReturnType<typeof turns>,
+  pause: ReturnType<typeof slicePauses>,
 ): Promise<{ texts: string[]; bytes: number; within: string } | null> {
   const texts: string[] = [];
   let bytes = 0;
@@ -152,7 +152,7 @@ async function readEntry(
         bytes += step.text.length;
         if (texts.length >= left.items || bytes >= left.bytes) return { texts, bytes, within: step.within! };
       }
-      await turn();
+      await pause();
     }
   } catch (error) {
     if (error instanceof ApiError && error.failure === 'block_pruned') {

@@ -2,7 +2,7 @@ import type { WatchRequest } from '../feed/stored-watches.ts';
 import { readTarget, readThresholds, WATCH_KINDS } from '../feed/watch-values.ts';
 import { ApiError, fail } from '../http/errors.ts';
 import { invalid } from '../http/input.ts';
-import { turns } from '../http/turns.ts';
+import { slicePauses } from '../http/slice-pauses.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { readJsonBody } from './json-body.ts';
 
@@ -42,10 +42,10 @@ export async function readWatches(request: Request, params: NetworkParams): Prom
       limit: MAX_BULK,
     });
   const requests: WatchRequest[] = [];
-  const turn = turns(SLICE_MS);
+  const pause = slicePauses(SLICE_MS);
   for (const [index, each] of list.entries()) {
     requests.push(readWatch(each, `watches.${index}.`, index, params));
-    await turn();
+    await pause();
   }
   return { requests, isList: true };
 }

@@ -9,7 +9,7 @@ import {
 } from '../feed/watch-values.ts';
 import type { WatchItem } from '../feed/watches.ts';
 import { ApiError } from '../http/errors.ts';
-import { turns } from '../http/turns.ts';
+import { slicePauses } from '../http/slice-pauses.ts';
 import type { MessageContext, MessageOutcome } from './message-context.ts';
 import { type Data, invalidParameter, requireSocketScope, WsMessageError } from './message-error.ts';
 import { DERIVED_EVENTS, type WsConnection } from './ws-connection.ts';
@@ -65,7 +65,7 @@ const LISTS: readonly (readonly [string, WatchKind])[] = [
 async function readItems(data: Data, context: MessageContext): Promise<WatchItem[]> {
   const given = thresholdList(data.confirmations);
   const items = new Map<string, WatchItem>();
-  const turn = turns(SLICE_MS);
+  const pause = slicePauses(SLICE_MS);
   for (const [name, kind] of LISTS) {
     const list = data[name] ?? [];
     if (!Array.isArray(list)) return invalidParameter(name, 'must be a list');
@@ -73,7 +73,7 @@ async function readItems(data: Data, context: MessageContext): Promise<WatchItem
       if (typeof text !== 'string') return invalidParameter(name, 'must be a list of strings');
       const item = itemOf(targetOf(name, kind, text, context), given ?? defaultThresholds(kind), context);
       items.set(item.key, item);
-      await turn();
+      await pause();
     }
   }
   return [...items.values()];

@@ -27,14 +27,14 @@ class LogFixture implements Disposable {
     rows = [],
     first = 1,
     limits = {},
-    turnMs = Infinity,
-  }: { rows?: number[]; first?: number; limits?: Partial<EventLogLimits>; turnMs?: number } = {}) {
+    sliceMs = Infinity,
+  }: { rows?: number[]; first?: number; limits?: Partial<EventLogLimits>; sliceMs?: number } = {}) {
     this.#db = openWriter(join(this.#dir, 'chain.db'), { network: 'regtest', genesisHash: '00'.repeat(32) }, 8);
     this.write(...rows);
     // The numbers of this process, behind those of the ones before.
     this.#db.run("INSERT INTO event_ranges VALUES (0, 'log10000'), (?, 'log1now0')", [first]);
     this.reads = new ChainReads(this.#dir);
-    this.log = new EventLog({ clock: this.clock, limits: { ...LIMITS, ...limits }, turnMs });
+    this.log = new EventLog({ clock: this.clock, limits: { ...LIMITS, ...limits }, sliceMs });
     this.log.attach(this.reads);
   }
 
@@ -144,7 +144,7 @@ describe('the order of chain and mempool', () => {
   });
 
   test('many rows are read in slices, and no event overtakes them', async () => {
-    using it = new LogFixture({ rows: [1], turnMs: 1 });
+    using it = new LogFixture({ rows: [1], sliceMs: 1 });
     const rows = Array.from({ length: 3000 }, (_, i) => i + 2);
     it.write(...rows);
     it.log.committed(3001);
@@ -372,7 +372,7 @@ test('any interleaving gives every reader every event once and in order', async 
   );
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-      using it = new LogFixture({ rows: [1], turnMs: 1 });
+      using it = new LogFixture({ rows: [1], sliceMs: 1 });
       let next = 2;
       // Updates that the node thread has posted, in order; they arrive in several parts.
       const port: (number | MempoolChange)[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { PieceTurns } from '../../src/http/piece-turns.ts';
+import { PieceQueue } from '../../src/http/piece-queue.ts';
 import { ParallelRequests } from '../../src/server/parallel-requests.ts';
 import { RefusalPace } from '../../src/server/refusal-pace.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
@@ -50,10 +50,10 @@ test('a held refusal is sent after a second', async () => {
 });
 
 test('each owner has one piece in a round', async () => {
-  const turns = new PieceTurns();
+  const queue = new PieceQueue();
   const order: string[] = [];
   const pieces = ['a', 'a', 'a', 'b', 'c', 'b'].map(async (owner) => {
-    await turns.next(owner);
+    await queue.nextPiece(owner);
     order.push(owner);
   });
   await Promise.all(pieces);

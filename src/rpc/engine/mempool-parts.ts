@@ -1,4 +1,4 @@
-import { turns } from '../../http/turns.ts';
+import { slicePauses } from '../../http/slice-pauses.ts';
 import type { MempoolMirror } from '../../mempool/mirror.ts';
 import { hashToHex, type Txid } from '../../primitives/hash.ts';
 import type { Outpoint } from '../../primitives/outpoint.ts';
@@ -31,15 +31,15 @@ export async function txidsTouching(
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const found = new Map<string, Txid>();
-  const turn = turns(SLICE_MS);
+  const pause = slicePauses(SLICE_MS);
   for (const script of unpackScripts(scripts)) {
     for (const slot of mempool.slotsOfScript(script)) {
       const txid = mempool.entries.txid(slot).slice() as Txid;
       found.set(hashToHex(txid), txid);
     }
-    const pause = turn();
-    if (!pause) continue;
-    await pause;
+    const paused = pause();
+    if (!paused) continue;
+    await paused;
     signal.throwIfAborted();
   }
   return packTxids(found);

@@ -4,7 +4,7 @@ import { ApiError, fail } from '../../http/errors.ts';
 import { mediaType } from '../../http/media-type.ts';
 import { ownerOf } from '../../http/owner.ts';
 import { describeRoute } from '../../http/route-description.ts';
-import { turns } from '../../http/turns.ts';
+import { slicePauses } from '../../http/slice-pauses.ts';
 import { excessOf } from '../../http/value-count.ts';
 import { RPC_ERROR } from '../../util/rpc-error-codes.ts';
 import { requireScope } from './audited.ts';
@@ -171,7 +171,7 @@ async function single(dispatcher: RpcDispatcher, call: RpcCall, caller: ReplyTar
 
 async function batch(dispatcher: RpcDispatcher, calls: readonly RpcCall[], caller: ReplyTarget): Promise<Response> {
   const replies: string[] = [];
-  const pause = turns(SLICE_MS);
+  const pause = slicePauses(SLICE_MS);
   for (const call of calls) {
     const text = await dispatcher.run(call, caller).then(
       (result) => joined(resultReply(call, result)),

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync } from 'node:fs';
-import { turns } from '../../http/turns.ts';
+import { slicePauses } from '../../http/slice-pauses.ts';
 import { openLibc } from '../../util/libc.ts';
 
 const AF_INET = 2;
@@ -68,7 +68,7 @@ export class SocketCensus {
 
   /** Inspects all descriptors in slices. */
   async count(): Promise<Census> {
-    const pause = turns(SLICE_MS);
+    const pause = slicePauses(SLICE_MS);
     const descriptors = this.#list();
     const sockets: CountedSocket[] = [];
     for (const fd of descriptors) {

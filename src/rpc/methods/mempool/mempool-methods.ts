@@ -1,5 +1,5 @@
 import { coins } from '../../../http/core-number.ts';
-import { turns } from '../../../http/turns.ts';
+import { slicePauses } from '../../../http/slice-pauses.ts';
 import {
   ancestorsOf,
   childrenOf,
@@ -307,9 +307,9 @@ async function inSlices(
 ): Promise<readonly string[]> {
   const made = new PieceWriter();
   let comma = '';
-  const turn = turns(SLICE_MS);
+  const pause = slicePauses(SLICE_MS);
   for (let i = 0; i < slots.length; i++) {
-    if (i % 16 === 0) await turn();
+    if (i % 16 === 0) await pause();
     const slot = slots[i]!;
     // The slot may hold another transaction by now.
     if (slot < 0 || !entries.has(slot) || entries.order(slot) !== numbers[i]) continue;

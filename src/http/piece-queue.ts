@@ -4,12 +4,12 @@ import type { Owner } from './owner.ts';
  * Schedules the pieces of long replies: each iteration of the event loop sends one piece per owner, so that one owner's
  * replies do not delay the requests of others.
  */
-export class PieceTurns {
+export class PieceQueue {
   readonly #waiting = new Map<Owner, (() => void)[]>();
   #isScheduled = false;
 
   /** Resolves when a piece of this owner may be sent. */
-  next(owner: Owner): Promise<void> {
+  nextPiece(owner: Owner): Promise<void> {
     return new Promise((resolve) => {
       const others = this.#waiting.get(owner);
       if (others) others.push(resolve);
