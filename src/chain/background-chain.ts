@@ -5,8 +5,9 @@ import { noteProgress } from '../util/progress.ts';
 import { ActiveChain } from './active-chain.ts';
 import { isAssumedValid } from './best-chain.ts';
 import { type ChainEntry, forkPoint } from './chain-entry.ts';
-import type { ChainAt, ChainStore } from './chain-store.ts';
+import type { ChainStore } from './chain-store.ts';
 import type { HeaderTree } from './header-tree.ts';
+import type { ChainAt } from './loaded-set-writer.ts';
 import type { ScriptVerifier } from './script-verifier.ts';
 
 /** A commit is due after this many inputs and outputs, or after this time. */
@@ -136,7 +137,7 @@ export class BackgroundChain {
     await commitBodies();
     const { base, validated } = this;
     const { totals } = chain;
-    store.commitBackground(chain.sealStaged(), { base, validated, totals });
+    store.loadedSet.commitBackground(chain.sealStaged(), { base, validated, totals });
     this.#totals = totals;
     chain.markCommitted();
     this.#committedAt = performance.now();

@@ -78,7 +78,7 @@ export function openChainParts(options: ChainOptions, deps: ChainDeps): ChainPar
   });
   try {
     const tree = new HeaderTree();
-    const assumed = store.loadedSet()?.base ?? null;
+    const assumed = store.loadedSet.storedSet()?.base ?? null;
     for (const record of store.headers.all()) {
       noteProgress();
       tree.loadRecord(record, assumed);

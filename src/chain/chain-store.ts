@@ -20,31 +20,31 @@ import { openWriter } from '../storage/chain-database.ts';
 import { syncAgainAdvice } from '../storage/chain-folder.ts';
 import { HeaderStatus } from '../storage/chain-schema.ts';
 import { CoinStore } from '../storage/coin-store.ts';
-import { closeDatabase, durably } from '../storage/database.ts';
+import { closeDatabase } from '../storage/database.ts';
 import { EventWriter } from '../storage/event-store.ts';
 import { type ChainTotals, HeaderStore, HeaderWriter } from '../storage/header-store.ts';
 import type { IndexSwitches } from '../storage/index-store.ts';
-import { type LoadedSet, LoadedSetStore } from '../storage/loaded-set-store.ts';
 import { MetaStore, MetaWriter } from '../storage/meta-store.ts';
 import { RecordRemoval } from '../storage/record-removal.ts';
 import { refuseUnfinishedReindex } from '../storage/reindex-folder.ts';
 import { BackgroundMerges, type RunMerger } from '../storage/runs/background-merges.ts';
 import type { RunsBuilder } from '../storage/runs/build-runs.ts';
 import type { Run } from '../storage/runs/run.ts';
-import { BACKGROUND_COINS, COINS, type RunFamily } from '../storage/runs/run-family.ts';
-import { RunStore, type UnlistedRun } from '../storage/runs/run-store.ts';
+import { BACKGROUND_COINS, type RunFamily } from '../storage/runs/run-family.ts';
+import { RunStore } from '../storage/runs/run-store.ts';
 import type { SeqFloor } from '../storage/seq-floor.ts';
 import { openUndo, sealUndo } from '../storage/undo-record.ts';
 import { DecodeError, equalBytes } from '../util/bytes.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
-import { type ChainEntry, forkPoint } from './chain-entry.ts';
+import type { ChainEntry } from './chain-entry.ts';
 import { ChainIndexes } from './chain-indexes.ts';
 import { CommitRows } from './commit-rows.ts';
 import type { SealedChange } from './connect-block.ts';
 import { FilterIndex } from './filter-index.ts';
 import type { TreeChange } from './header-tree.ts';
+import { LoadedSetWriter } from './loaded-set-writer.ts';
 
 /** The changes of one commit. */
 export interface CommitBatch {
@@ -82,12 +82,6 @@ export interface ChainStoreOptions {
   readonly fileLimit?: number | undefined;
 }
 
-/** A block, and the totals up to it. */
-export interface ChainAt {
-  readonly tip: ChainEntry;
-  readonly totals: ChainTotals;
-}
-
 /** Least number of events that pruning leaves: more than two years of blocks. */
 const EVENTS_KEPT = 120_000;
 
@@ -108,6 +102,7 @@ export class ChainStore {
   readonly fileLimit: number;
   /** Removes block and undo files. */
   readonly removal: RecordRemoval;
+  readonly loadedSet: LoadedSetWriter;
   readonly #db: Database;
   readonly #segwitHeight: number;
   readonly #blocks: RecordWriter;
@@ -115,7 +110,6 @@ export class ChainStore {
   readonly #blockReader: RecordReader;
   readonly #undoReader: RecordReader;
   readonly #headerWriter: HeaderWriter;
-  readonly #loadedSets: LoadedSetStore;
   readonly #eventWriter: EventWriter;
   readonly #metaWriter: MetaWriter;
   #lastSeq: number;
@@ -147,7 +141,13 @@ export class ChainStore {
     this.#blockReader = new RecordReader(files, 'blk');
     this.#undoReader = new RecordReader(files, 'rev');
     this.#headerWriter = new HeaderWriter(this.#db);
-    this.#loadedSets = new LoadedSetStore(this.#db);
+    this.loadedSet = new LoadedSetWriter({
+      db: this.#db,
+      runs: this.runs,
+      merges: this.merges,
+      headers: this.#headerWriter,
+      appendUndo: (connected) => this.#appendUndo(connected, () => true).map((position) => position!),
+    });
     this.backgroundCoins = new CoinStore(this.runs, BACKGROUND_COINS);
     this.#eventWriter = new EventWriter(this.#db, seqFloor);
     this.#metaWriter = new MetaWriter(this.#db);
@@ -244,13 +244,8 @@ export class ChainStore {
    * Commits a batch in one SQLite transaction. The block and undo files are synced first, since the rows refer to them.
    */
   commit(batch: CommitBatch): void {
-    this.#blocks.sync();
-    this.#unread = false;
     const { connected } = batch.chain;
-    const undoPositions = connected.map(({ entry, effects }) =>
-      entry.hasUndo ? null : this.#undo.append(sealUndo(entry.hash, effects.undo)),
-    );
-    this.#undo.sync();
+    const undoPositions = this.#appendUndo(connected, ({ hasUndo }) => !hasUndo);
     this.filters?.stageFilters(connected);
     this.rows.stageRuns(batch.chain);
     this.#db.run('BEGIN IMMEDIATE');
@@ -276,86 +271,9 @@ export class ChainStore {
     this.merges.schedule();
   }
 
-  /** The UTXO set that was loaded and is not validated yet; null without one. */
-  loadedSet(): LoadedSet | null {
-    return this.#loadedSets.get();
-  }
-
-  /**
-   * Makes a loaded UTXO set that of the active chain, which moves from `before` to `base`. The coins of before become those of
-   * the background chain.
-   */
-  activateLoadedSet(run: UnlistedRun, base: ChainEntry, totals: ChainTotals, before: ChainAt): void {
-    const { tip } = before;
-    const change = { removed: BACKGROUND_COINS, from: COINS, to: BACKGROUND_COINS, added: run };
-    const fork = forkPoint(tip, base);
-    this.runs.changeFamilies(change, () => {
-      this.#headerWriter.cutAbove(fork.height);
-      for (let height = fork.height + 1; height < base.height; height++)
-        this.#headerWriter.extendAssumed(height, base.ancestor(height)!.id);
-      this.#headerWriter.extend(base.height, base.id, totals);
-      this.#loadedSets.put({ base: base.hash, tip: tip.hash, validated: false, totals: before.totals });
-    });
-  }
-
-  /** Commits blocks of the background chain: coins, undo data and totals. `validated`: whether its set is that of the base. */
-  commitBackground(
-    { connected, coins, tip }: SealedChange,
-    { base, validated, totals }: Pick<LoadedSet, 'validated' | 'totals'> & { readonly base: ChainEntry },
-  ): void {
-    this.#blocks.sync();
-    this.#unread = false;
-    // Undo data of blocks that the active chain has connected lacks positions of transactions, so it is replaced.
-    const undoPositions = connected.map(({ entry, effects }) => this.#undo.append(sealUndo(entry.hash, effects.undo)));
-    this.#undo.sync();
-    this.runs.stageBatches([coins]);
-    try {
-      this.#db
-        .transaction(() => {
-          connected.forEach(({ entry, effects, circulating, utxos, txs }, i) => {
-            this.#headerWriter.setUndo(entry.id, undoPositions[i]!, effects.fees);
-            this.#headerWriter.setTotals(entry.height, entry.id, { circulating, utxos, txs });
-          });
-          this.runs.insertStaged();
-          this.#loadedSets.put({ base: base.hash, tip: tip.hash, validated, totals });
-        })
-        .immediate();
-    } catch (error) {
-      this.runs.discardStaged();
-      throw error;
-    }
-    this.runs.onCommitted();
-    connected.forEach(({ entry }, i) => {
-      entry.undo = undoPositions[i]!;
-      entry.status |= HeaderStatus.HAVE_UNDO | HeaderStatus.HAD_UNDO;
-    });
-    this.merges.schedule();
-  }
-
   /** Opens the runs of a family as they are now, the youngest first, for a long scan. The caller closes them. */
   openRuns(family: RunFamily): Run[] {
     return this.runs.reopen(family);
-  }
-
-  /** Records that the background chain has reached the base with the coins of the loaded set. */
-  markSetValidated(): void {
-    const set = this.#loadedSets.get()!;
-    durably(this.#db, () => this.#db.transaction(() => this.#loadedSets.put({ ...set, validated: true })).immediate());
-  }
-
-  /** Makes the coins of the background chain those of the active chain; both are at `tip`. */
-  adoptBackground(): void {
-    this.runs.changeFamilies({ removed: COINS, from: BACKGROUND_COINS, to: COINS, added: null }, () =>
-      this.#loadedSets.remove(),
-    );
-  }
-
-  /** Removes a loaded set that turned out to be wrong: the active chain ends at the tip of the background chain. */
-  removeLoadedSet(tip: ChainEntry): void {
-    this.runs.changeFamilies({ removed: COINS, from: BACKGROUND_COINS, to: COINS, added: null }, () => {
-      this.#headerWriter.cutAbove(tip.height);
-      this.#loadedSets.remove();
-    });
   }
 
   close(): void {
@@ -367,6 +285,17 @@ export class ChainStore {
     this.#undoReader.close();
     this.runs.close();
     closeDatabase(this.#db);
+  }
+
+  /** Syncs the bodies, and appends undo data durably. Returns null for blocks whose undo data is not wanted. */
+  #appendUndo(connected: SealedChange['connected'], isWanted: (entry: ChainEntry) => boolean): (FilePosition | null)[] {
+    this.#blocks.sync();
+    this.#unread = false;
+    const positions = connected.map(({ entry, effects }) =>
+      isWanted(entry) ? this.#undo.append(sealUndo(entry.hash, effects.undo)) : null,
+    );
+    this.#undo.sync();
+    return positions;
   }
 
   #readBody(entry: ChainEntry): Uint8Array {

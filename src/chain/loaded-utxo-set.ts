@@ -14,7 +14,7 @@ import { QueueClosing } from '../util/serial-queue.ts';
 import { BackgroundChain } from './background-chain.ts';
 import type { BestChain, BestChainDeps } from './best-chain.ts';
 import type { ChainEntry } from './chain-entry.ts';
-import type { ChainAt } from './chain-store.ts';
+import type { ChainAt } from './loaded-set-writer.ts';
 
 /** Share of the coins cache that the background chain has in addition. */
 export const BACKGROUND_CACHE_SHARE = 0.25;
@@ -71,7 +71,7 @@ export class LoadedUtxoSet {
   /** Continues with the set that is stored. Throws OperatorError if its hash is not known, so that it cannot be compared. */
   open(): void {
     const { store, tree, log } = this.#deps;
-    const stored = store.loadedSet();
+    const stored = store.loadedSet.storedSet();
     if (stored === null) return;
     const base = tree.findEntry(stored.base)!;
     if (!stored.validated && this.#setOf(stored.base) === null)
@@ -117,7 +117,7 @@ export class LoadedUtxoSet {
       return `Population failed: Bad snapshot content hash: expected ${hashToHex(set.hash)}, got ${hashToHex(hash)}`;
     const before = { tip: active.committedTip, totals: active.totals };
     try {
-      store.activateLoadedSet(run, entry, { circulating: value, utxos: coins, txs: set.txs }, before);
+      store.loadedSet.activateSet(run, entry, { circulating: value, utxos: coins, txs: set.txs }, before);
     } catch (error) {
       // The transaction was rolled back, and nothing else has changed.
       const problem = diskProblem(error);
@@ -204,7 +204,7 @@ export class LoadedUtxoSet {
   /** The background chain has reached the tip, and its coins replace those of the active chain. */
   #adopt(): void {
     const { store, tree, active, committer, log } = this.#deps;
-    store.adoptBackground();
+    store.loadedSet.adoptBackground();
     active.moveTo(active.committedTip);
     tree.endAssumption();
     this.#background = null;
@@ -241,7 +241,7 @@ export class LoadedUtxoSet {
       .run(async () => {
         if (!equalBytes(hash, expected))
           this.#removeSet(background, `hash mismatch: actual=${hashToHex(hash)}, expected=${hashToHex(expected)}`);
-        store.markSetValidated();
+        store.loadedSet.markValidated();
         background.validated = true;
         log.info('the loaded UTXO set is validated', { base: base.height, hash: hashToHex(base.hash as BlockHash) });
         this.#deps.committer.announceProgress();
@@ -269,7 +269,7 @@ export class LoadedUtxoSet {
   #removeSet(background: BackgroundChain, reason: string): never {
     const { store, active } = this.#deps;
     const { tip } = background;
-    store.removeLoadedSet(tip);
+    store.loadedSet.removeSet(tip);
     throw new Error(
       `the loaded UTXO set is not that of the validated chain (${reason}): a hardware problem, a bug, or a modified program. ` +
         `The set and all that was built on it are removed: the height goes back from ${active.committedTip.height} to ${tip.height}. ` +
