@@ -82,7 +82,7 @@ export class CommitRows {
     this.#ahead = ahead;
   }
 
-  /** Removes what was built for a sealed change that is not committed. Nothing may be being built. */
+  /** Removes the runs that were built for a sealed change that is not committed. No build may be running. */
   discardAhead(): void {
     for (const run of this.#ahead?.built ?? []) this.#deps.runs.removeUnlisted(run);
     this.#ahead = null;

@@ -71,9 +71,9 @@ export interface PrunerDeps {
 }
 
 /**
- * Removes block and undo files whose blocks lie deep enough below the tip, as Core's pruning does; the index stays
- * whole. A file is removed as a whole. Undo data is written in the order in which blocks connect, so a file of undo data
- * does not belong to one file of blocks: each is removed by the heights of its own records.
+ * Removes block and undo files whose blocks lie deep enough below the tip, as Core's pruning does; the indexes stay
+ * whole. A file is removed as a whole. Undo data is written in the order in which blocks connect, so a file of undo
+ * data does not belong to one file of blocks: each is removed by the heights of its own records.
  */
 export class Pruner {
   readonly options: PruneOptions;

@@ -45,7 +45,7 @@ export interface LoadedCoins {
 
 /**
  * Reads the coins of a file and builds a run of them, which is durable and not listed. Throws SnapshotError with Core's
- * message if the file does not follow the format; whether its set is the right one only the hash says.
+ * message if the file does not follow the format; only the hash shows whether its set is the right one.
  */
 export function loadUtxoSet(load: UtxoLoad, checkpoint: () => void): LoadedCoins {
   const { path, chainDir, runId, coins } = load;

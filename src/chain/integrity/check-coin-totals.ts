@@ -13,8 +13,8 @@ export interface ExpectedCoins {
 }
 
 /**
- * Compares the number and the value of stored coins with the totals of their block, where the blocks that they follow from
- * are not all stored. `folder` and `part` name the coins. Yields between pieces of work.
+ * Compares the number and the value of the stored coins with the totals of their block. This is the check where not all
+ * blocks are stored from which the coins follow. `folder` and `part` name the coins. Yields between slices of work.
  */
 export function* checkCoinTotals(
   runs: readonly Run[],

@@ -167,7 +167,7 @@ class EventCheck {
   }
 }
 
-/** Members of events that cannot be derived, or that name what others are derived from. */
+/** Members of events that cannot be derived, or from which the others are derived. */
 interface Payload extends Record<string, unknown> {
   readonly time: number;
   readonly headers: number;

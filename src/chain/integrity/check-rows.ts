@@ -100,7 +100,7 @@ export class RowCheck {
     this.#spent.clear();
   }
 
-  /** Takes off the stored rows. Yields between pieces of work. Throws if a run is damaged. */
+  /** Subtracts the stored rows. Yields between slices of work. Throws if a run is damaged. */
   *addStored(runs: RunLists): Generator<undefined> {
     const sink: RowSink = this.#difference ?? this.#sums;
     let entries = 0;

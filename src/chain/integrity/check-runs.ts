@@ -14,7 +14,7 @@ export type ReadNotice = (bytes: number) => void;
 
 /**
  * Checks all runs of the list: their parts by checksums; with `full` also the order and sums of their entries, and that
- * the filter holds each key. Yields between pieces of work.
+ * the filter holds each key. Yields between slices of work.
  */
 export function* checkRuns(
   db: Database,
@@ -32,7 +32,7 @@ export function* checkRuns(
     const part = `run ${family.name} ${id}`;
     const file = record.inTable ? database : join(runFolder(chainDir), runFileName(id, family));
     if (age < 1 || ages.has(`${family.code} ${age}`))
-      findings.addFinding(database, `table runs, row ${id}`, `age ${age} is not that of one run`);
+      findings.addFinding(database, `table runs, row ${id}`, `age ${age} is below 1 or that of another run`);
     ages.add(`${family.code} ${age}`);
     const run = findings.attempt(file, part, () => openRun(chainDir, record, manifest, true));
     yield;

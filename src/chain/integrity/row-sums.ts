@@ -32,7 +32,7 @@ function bucketOf(entry: Uint8Array): number {
 /**
  * Compares two sets of rows without holding them: the sum of a keyed hash over all rows does not depend on their order,
  * and a row that is created and removed leaves nothing. Rows are summed by the first two bytes of their key, so that a
- * difference is found again.
+ * difference can be located.
  */
 export class RowSums {
   readonly #seeds = crypto.getRandomValues(new Uint32Array(2));
@@ -40,7 +40,7 @@ export class RowSums {
     RUN_FAMILIES.map((family) => [family, [new Uint32Array(BUCKETS), new Uint32Array(BUCKETS)]]),
   );
 
-  /** Adds the entries of a batch, or takes them off; a removal has the opposite sign. */
+  /** Adds the entries of a batch, or subtracts them; a removal has the opposite sign. */
   addBatch(batch: RunBatch, sign: 1 | -1): void {
     batch.visitEntries((removed, keys, keyAt, values, from, to) =>
       this.addEntry(batch.family, removed ? -sign : sign, keys, keyAt, values, from, to),

@@ -115,7 +115,7 @@ class FolderCheck {
     this.#findings = findings;
   }
 
-  /** Checks the structure of the database and whose it is. Returns whether its rows can be read. */
+  /** Checks the structure, the network and the schema of the database. Returns whether its rows can be read. */
   checkDatabase(db: Database): boolean {
     const { name: network, consensus } = this.#params;
     return (
