@@ -16,6 +16,7 @@ export interface HeaderEntry {
   ancestor(height: number): HeaderEntry | null;
 }
 
+/** Scratch space of one call. */
 const times = new Float64Array(MEDIAN_TIME_SPAN);
 
 /**

@@ -1,6 +1,7 @@
 import { concatBytes } from '../util/bytes.ts';
 import { secretBytes, secretConcat } from '../util/secret-bytes.ts';
 
+/** Scratch space of one call. */
 const scratch = new Uint8Array(32);
 
 /** Returns SHA-256, 32 bytes; writes to `out` if given. */
@@ -20,9 +21,11 @@ export function hash256(data: Uint8Array, out: Uint8Array = new Uint8Array(32)):
 
 /** Up to this many bytes are copied rather than seen through a view of their own, which takes longer to create. */
 const SHORT_RANGE = 512;
+/** Scratch space of one call. */
 const rangeBytes = new Uint8Array(SHORT_RANGE);
 /** Views of the beginning of `rangeBytes`, by their length. */
 const rangeViews: Uint8Array[] = [];
+/** Scratch space of one call. */
 const digest = new Uint8Array(32);
 
 /** Returns a view of the first `length` bytes of a buffer for short input of hash functions; null if it is not short. */

@@ -8,6 +8,7 @@ hashes.sha256 = (message) => sha256(message) as Uint8Array<ArrayBuffer>;
 hashes.hmacSha256 = (key, message) => new Uint8Array(new Bun.CryptoHasher('sha256', key).update(message).digest());
 
 const challengeHash = taggedHasher('BIP0340/challenge');
+/** Scratch space of one call. */
 const compact = new Uint8Array(64);
 
 /** Returns the engine in TypeScript: works on all platforms, about ten times slower than the native one. */

@@ -11,6 +11,7 @@ export function sipHashKeyOf(bytes: Uint8Array): SipHashKey {
   return Int32Array.of(view.getInt32(0, true), view.getInt32(4, true), view.getInt32(8, true), view.getInt32(12, true));
 }
 
+/** Scratch space of one call. */
 const words = new Uint32Array(2);
 
 /** Returns SipHash-2-4 of `data` as an unsigned 64-bit number. */

@@ -89,6 +89,7 @@ export function filterHeader(hash: FilterHash, previous: FilterHeader | null): F
   return hash256(concatBytes(hash, previous ?? new Uint8Array(32))) as FilterHeader;
 }
 
+/** Scratch space of one call. */
 const words = new Uint32Array(2);
 
 /** Hashes the elements into the range of a filter with `count` elements; ascending (BIP-158 hashed_set_construct). */

@@ -81,6 +81,7 @@ export class BloomFilter {
   }
 }
 
+/** Scratch space of one call. */
 const writer = new ByteWriter(36);
 
 function outpointBytes(outpoint: Outpoint): Uint8Array {

@@ -32,6 +32,7 @@ export function shortIdKey(header: BlockHeader, nonce: bigint): SipHashKey {
   return sipHashKeyOf(sha256(w.finish()));
 }
 
+/** Scratch space of one call. */
 const words = new Uint32Array(2);
 
 /** Returns the short id of a transaction: 48 bits of the SipHash of its wtxid (BIP-152). */

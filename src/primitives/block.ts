@@ -156,6 +156,7 @@ export function readTransaction(r: ByteReader): ParsedTransaction {
   return parsedTransaction(r.buf, tx, layout, new Uint8Array(32));
 }
 
+/** Scratch space of one call. */
 let scratch: Uint8Array = new Uint8Array(4096);
 /** Up to this many bytes are copied in a loop, since a view costs more. */
 const SHORT_COPY = 1024;

@@ -12,6 +12,7 @@ import type { TxContext } from './tx-context.ts';
 const UNSIGNED_INPUT_SIZE = 41;
 const SCRIPT_OFFSET = 36;
 
+/** Scratch space of one call. */
 const writer = new ByteWriter(4096);
 
 /**

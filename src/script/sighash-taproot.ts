@@ -12,6 +12,7 @@ const EPOCH = 0;
 /** BIP-342: key_version of 32-byte keys. */
 const KEY_VERSION = 0;
 
+/** Scratch space of one call. */
 const writer = new ByteWriter(512);
 const singleOutput = new ByteWriter(256);
 

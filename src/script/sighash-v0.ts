@@ -7,6 +7,7 @@ import { SIGHASH_ANYONECANPAY, SIGHASH_NONE, SIGHASH_OUTPUT_BITS, SIGHASH_SINGLE
 import type { TxContext } from './tx-context.ts';
 
 const ZERO = new Uint8Array(32);
+/** Scratch space of one call. */
 const writer = new ByteWriter(1024);
 const singleOutput = new ByteWriter(256);
 

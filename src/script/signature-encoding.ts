@@ -55,6 +55,7 @@ function isStrictInteger(signature: Uint8Array, at: number, length: number): boo
   return !(length > 1 && first === 0 && !(signature[at + 3]! & 0x80));
 }
 
+/** Scratch space of one call. */
 const compact = new Uint8Array(64);
 
 function hasHighS(signature: Uint8Array): boolean {

@@ -23,6 +23,7 @@ export function tagPrefix(tag: string): Uint8Array {
 const LEAF = tagPrefix('TapLeaf');
 const BRANCH = tagPrefix('TapBranch');
 const TWEAK = tagPrefix('TapTweak');
+/** Scratch space of one call. */
 const scratch = new ByteWriter(1024);
 
 export function tapLeafHash(leafVersion: number, script: Uint8Array): Uint8Array {

@@ -154,6 +154,7 @@ function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a === b || equalBytes(a, b);
 }
 
+/** Scratch space of one call. */
 const typeBytes = new Uint8Array(4);
 
 function finishHash(hasher: Bun.CryptoHasher, hashType: number): Uint8Array {

@@ -5,6 +5,7 @@ import { encodeOutput, type Transaction, type TxOutput } from '../primitives/tra
 import { assert } from '../util/assert.ts';
 import { ByteWriter } from '../util/bytes.ts';
 
+/** Scratch space of one call. */
 const scratch = new ByteWriter(4096);
 
 /**

@@ -160,6 +160,7 @@ function verifyTaproot(
   return runWitnessScript(stack, script, flags, checker, 'tapscript', spend);
 }
 
+/** Scratch space of one call. */
 const annexWriter = new ByteWriter(256);
 
 function annexHash(annex: Uint8Array): Uint8Array {

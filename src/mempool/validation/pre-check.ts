@@ -233,6 +233,7 @@ function isRelativelyLocked({ sequence }: TxInput): boolean {
   return sequence < SEQUENCE_LOCKTIME_DISABLE_FLAG;
 }
 
+/** Scratch space of one call. */
 const writer = new ByteWriter(1024);
 
 function undoRecords(coins: readonly Coin[], unconfirmedPosition: number): Uint8Array {

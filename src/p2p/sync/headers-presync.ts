@@ -46,6 +46,7 @@ export interface PresyncResult {
 }
 
 const FAILURE: PresyncResult = { success: false, requestMore: false, headers: [] };
+/** Scratch space of one call. */
 const words = new Uint32Array(2);
 
 /**

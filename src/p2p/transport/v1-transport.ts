@@ -11,6 +11,7 @@ const CHECKSUM_AT = SIZE_AT + 4;
 const CHECKSUM_SIZE = 4;
 /** Size of the v1 header: magic, message type, payload size and checksum. */
 export const V1_HEADER_SIZE = CHECKSUM_AT + CHECKSUM_SIZE;
+/** Scratch space of one call. */
 const digest = new Uint8Array(32);
 
 /**

@@ -186,6 +186,7 @@ export class RequestTracker {
   }
 }
 
+/** Scratch space of one call. */
 const input = new Uint8Array(40);
 const peerView = new DataView(input.buffer, 32, 8);
 const words = new Uint32Array(2);
