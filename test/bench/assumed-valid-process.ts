@@ -11,7 +11,7 @@ import { mergeThread } from '../../src/storage/runs/merge-thread.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { stderrLog } from '../../src/util/log.ts';
 
-/** What the thread that connects blocks has cost; `cpuSeconds` is that of the whole process. */
+/** Processor time of the thread that connects blocks; `cpuSeconds` is that of the whole process. */
 export interface AssumedValidCost {
   readonly seconds: number;
   readonly threadSeconds: number;
