@@ -318,6 +318,16 @@ export class ModelChain {
   }
 }
 
+/** Returns the states of a chain at its heights, each computed once. */
+export function statesOf(blocks: readonly { readonly raw: Uint8Array }[]): (height: number) => ChainState {
+  const states = new Map<number, ChainState>();
+  return (height) => {
+    const state = states.get(height) ?? new ModelChain(blocks.slice(1, height + 1)).state();
+    states.set(height, state);
+    return state;
+  };
+}
+
 /** The tip that a state ends in, display order. */
 export function stateTip(state: ChainState): string {
   const line = state.chain.at(-1)!;

@@ -33,6 +33,21 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
     }
   }, 600_000);
 
+  for (const [title, coinsCacheBytes, isDue] of [
+    ['each block, coins kept in memory', 2 ** 28, () => true],
+    ['every seventh block', 1, (i: number) => i % 7 === 6],
+  ] as const)
+    test(`the state does not depend on the commits: ${title}`, async () => {
+      await using node = new TestNode({ verifier: trustingVerifier, coinsCacheBytes });
+      const blocks = mixedBlocks().slice(0, 112);
+      for (const [i, raw] of blocks.entries()) {
+        await node.accept([raw]);
+        if (isDue(i)) await node.chain.settle();
+      }
+      await node.chain.settle();
+      expect(differences(node.state(), new ModelChain(blocks).state())).toEqual([]);
+    });
+
   for (let seed = 1; seed <= 4; seed++)
     test(`commits make no difference, wherever they fall: seed ${seed}`, async () => {
       const dice = diceOf(seed);
