@@ -2,6 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { signatureLibrary } from '../../src/crypto/secp256k1.ts';
+import { hashToHex } from '../../src/primitives/hash.ts';
+import { HEADER_SIZE, headerFromBytes, headerHash } from '../../src/primitives/header.ts';
+import { mixedBlocks } from '../lib/chain-fixture.ts';
 import type { Info, Readiness } from '../lib/node-client.ts';
 import {
   cleanUpAfterTests,
@@ -161,17 +164,18 @@ describe('the executable', () => {
       'tip at height 438, 0000000025c6b644f8add734be7e666fa4afa43ca0204d623a0c0b1fd2104c7a',
     );
 
-    const from = performance.now();
-    const mixed = await runProgram(['import', '--network', 'regtest', '--datadir', datadir, MIXED_FILE], {
+    // Some blocks with every kind of input; the slow tests import all of them.
+    const blocks = mixedBlocks().slice(0, 112);
+    const size = blocks.reduce((sum, raw) => sum + 8 + raw.length, 0);
+    const file = join(tempDir(), 'mixed.dat');
+    writeFileSync(file, readFileSync(MIXED_FILE).subarray(0, size));
+    const mixed = await runProgram(['import', '--network', 'regtest', '--datadir', datadir, file], {
       ...surroundings,
       prefix,
     });
-    const seconds = (performance.now() - from) / 1000;
     expect(mixed).toMatchObject({ status: 0 });
-    expect(mixed.stdout).toContain(
-      'tip at height 160, 395aca57cd18ec91737f277e9582545256d9e61c644b387372ba6f41c18d8067',
-    );
-    console.info(`the executable verified ${Math.round(29_259 / seconds)} inputs a second`);
+    const tip = hashToHex(headerHash(headerFromBytes(blocks.at(-1)!.subarray(0, HEADER_SIZE))));
+    expect(mixed.stdout).toContain(`tip at height 112, ${tip}`);
   });
 
   test.skipIf(process.platform !== 'linux')('reads nothing of the source tree', async () => {

@@ -53,8 +53,8 @@ export async function directoryWith(
 }
 
 /**
- * Makes a data directory with the chain of regtest-mixed-160.dat. Its signatures are not verified: the test of the
- * executable does that, and so does the test of the chain.
+ * Makes a data directory with the chain of regtest-mixed-160.dat. Its signatures are not verified, since
+ * test/chain/mixed-chain.test.ts does that.
  */
 export function mixedDirectory(): Promise<string> {
   const genesis = { raw: genesisBlock(regtest) };
