@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type ApiKey, readApiKey } from '../config/api-key.ts';
 import type { Config } from '../config/settings.ts';
 import { readAddons } from '../crypto/addon-file.ts';
+import { slicePauses } from '../http/slice-pauses.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { restRoutes } from '../rest/rest-routes.ts';
 import { rpcRoutes } from '../rpc/rpc-routes.ts';
@@ -59,20 +60,20 @@ export async function runNode(
   const hungUp = () => log.info('SIGHUP ignored: changed settings and certificates apply after a restart');
   process.on('SIGHUP', hungUp);
   const watchdog = new Watchdog({ threads: () => threads.views(), service, clock: hostClock, log });
-  const api = listen(config, { params, budget, staticKey: staticKey?.key ?? null, log, watchdog }, () =>
-    asked.abort(new Error('an operator asked for it')),
-  );
+  const release = lockDirectory(config.networkDir);
   try {
-    const release = lockDirectory(config.networkDir);
+    warnOfExposedDirectories([config.datadir, config.networkDir], log);
+    const api = listen(config, { params, budget, staticKey: staticKey?.key ?? null, log, watchdog }, () =>
+      asked.abort(new Error('an operator asked for it')),
+    );
     try {
-      warnOfExposedDirectories([config.datadir, config.networkDir], log);
       const either = AbortSignal.any([signal, asked.signal]);
-      await runLocked(config, api, { signal: either, staticKey, log, service, watchdog, display });
+      await runListening(config, api, { signal: either, staticKey, log, service, watchdog, display });
     } finally {
-      release();
+      await api.stop('the node stops');
     }
   } finally {
-    await api.stop('the node stops');
+    release();
     process.off('SIGHUP', hungUp);
   }
 }
@@ -129,11 +130,15 @@ function listen(
   }
 }
 
-async function runLocked(
+async function runListening(
   config: Config,
   api: ApiServer,
   { signal, staticKey, log, service, watchdog, display }: Surroundings,
 ): Promise<void> {
+  // Requests are answered between the steps of the start, each of which takes milliseconds.
+  const pause = slicePauses(0);
+  await pause();
+  if (signal.aborted) return;
   const node = new NodeClient(config);
   const looks = setInterval(() => watchdog.checkThreads(), watchdog.intervalMs);
   let reads: ChainReads | null = null;
@@ -146,8 +151,13 @@ async function runLocked(
       log.info('stopped before the chain was open', { reason: error.message });
     });
     if (signal.aborted) return;
+    await pause();
     reads = new ChainReads(config.chainDir);
-    const initialKey = api.attach({ node, reads });
+    await pause();
+    const initialKey = api.openStores();
+    await pause();
+    api.attach({ node, reads });
+    await pause();
     log.info('ready', { version: VERSION, network: config.network, url: api.url, height: reads.tip().height });
     if (config.dev.enabled) {
       const key = initialKey && readFileSync(initialKey.initialKeyFile, 'utf8').trim();

@@ -272,14 +272,22 @@ export class ApiServer {
     this.#gate.open(composeApp(this.context, this.#readiness, { gate: this.#gate, plugins: deps.plugins ?? [] }));
     rehearse(this.#gate);
 
-    this.#server = listen(options, this.#gate, this.#hub);
-    this.#opsServer =
-      options.opsListen && startOpsListener(options.opsListen, { options, metrics, readiness: this.#readiness });
+    // Everything that takes long is done before the listener opens: the first clients would wait for it.
+    const ports = new Set<number>();
+    this.#guard = startGuard(options, { ports, visitors, clients, log });
+    try {
+      this.#server = listen(options, this.#gate, this.#hub);
+      this.#opsServer =
+        options.opsListen && startOpsListener(options.opsListen, { options, metrics, readiness: this.#readiness });
+    } catch (error) {
+      this.#guard?.stop();
+      throw error;
+    }
     this.port = this.#server.port!;
     this.url = this.#server.url.href.replace(/\/$/, '');
     this.opsUrl = this.#opsServer?.url.href.replace(/\/$/, '') ?? null;
-    const ports = [this.port, ...(this.#opsServer ? [this.#opsServer.port!] : [])];
-    this.#guard = startGuard(options, { ports, visitors, clients, log });
+    ports.add(this.port);
+    if (this.#opsServer) ports.add(this.#opsServer.port!);
     warnAboutExposure(options, log);
 
     this.#detach = [
@@ -289,12 +297,17 @@ export class ApiServer {
     deps.signal?.addEventListener('abort', () => void this.stop('aborted'), { once: true });
   }
 
-  /** Serves all routes from now on. Returns the file of a first key, if one was written. */
-  attach(attachment: Attachment): { initialKeyFile: string } | null {
-    const { node, reads } = attachment;
+  /** Opens the keys, the audit log and the stored watches. Returns the file of a first key, if one was written. */
+  openStores(): { initialKeyFile: string } | null {
     const initialKey = this.auth.open();
     this.#audit.open(join(this.#options.networkDir, 'auth.db'));
     this.#watches.open(join(this.#options.networkDir, 'watches.db'));
+    return initialKey;
+  }
+
+  /** Serves all routes from now on. The stores must be open. */
+  attach(attachment: Attachment): void {
+    const { node, reads } = attachment;
     this.#attachment = attachment;
     this.#tip = readTipView(reads);
     this.#mempool.startAt(this.#tip.hash);
@@ -304,8 +317,10 @@ export class ApiServer {
       node.onPeerChange((change) => this.#hub.announce(...peerEvent(change))),
     );
     this.#phase = 'live';
-    void this.#readiness.run();
-    return initialKey;
+    // The first result takes milliseconds, so requests that wait are answered before.
+    setImmediate(() => {
+      if (!this.#stopping.signal.aborted) void this.#readiness.run();
+    });
   }
 
   /** Stops accepting requests, closes the WebSockets and waits a bounded time for running requests. */

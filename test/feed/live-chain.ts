@@ -49,6 +49,7 @@ export class LiveChain implements AsyncDisposable {
       clock,
       plugins: [(context) => restRoutes(context)],
     });
+    this.api.openStores();
     this.api.attach({ node: port, reads: this.#reads });
   }
 

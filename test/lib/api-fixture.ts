@@ -166,7 +166,7 @@ export interface TestApi extends AsyncDisposable {
   readonly node: FakeNode;
   readonly dir: string;
   readonly logged: string[];
-  attach(): ReturnType<ApiServer['attach']>;
+  attach(): ReturnType<ApiServer['openStores']>;
   get(path: string, init?: RequestInit): Promise<Response>;
 }
 
@@ -206,7 +206,11 @@ export function startTestApi({
     plugins,
   });
   const node = new FakeNode(dir, { restarted });
-  const attach = () => api.attach({ node, reads: node.reads });
+  const attach = () => {
+    const initialKey = api.openStores();
+    api.attach({ node, reads: node.reads });
+    return initialKey;
+  };
   if (attached) attach();
   return {
     api,

@@ -197,6 +197,7 @@ export function startTestApi(
     sources,
     plugins: [restRoutes, rpcRoutes],
   });
+  api.openStores();
   api.attach({ node, reads });
   const authorization = { authorization: `Bearer ${API_KEY}` };
   const fixture: ApiFixture = {

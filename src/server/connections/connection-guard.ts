@@ -190,7 +190,7 @@ export function startGuard(
     visitors,
     clients,
     log,
-  }: { ports: readonly number[]; visitors: Visitors; clients: ClientAddresses; log: Log },
+  }: { ports: ReadonlySet<number>; visitors: Visitors; clients: ClientAddresses; log: Log },
 ): ConnectionGuard | null {
   const census = SocketCensus.open(ports);
   if (census === null) {

@@ -48,13 +48,13 @@ export class SocketCensus {
     this.#ports = ports;
   }
 
-  /** Returns null on a system where descriptors cannot be listed. */
-  static open(ports: Iterable<number>): SocketCensus | null {
+  /** Returns null on a system where descriptors cannot be listed. Ports that are added to the set later count as well. */
+  static open(ports: ReadonlySet<number>): SocketCensus | null {
     const libc = openSockets();
     if (libc === null) return null;
     try {
       // The directory stays open, because a census is needed most when no descriptors are left.
-      return new SocketCensus(libc, openSync('/proc/self/fd', 'r'), new Set(ports));
+      return new SocketCensus(libc, openSync('/proc/self/fd', 'r'), ports);
     } catch {
       return null;
     }
