@@ -1,4 +1,4 @@
-import { sortedOrder } from '../../util/sorted-order.ts';
+import { type KeyOrder, keyOrder } from '../../util/sorted-order.ts';
 import { pushEntry } from './merge-scan.ts';
 import type { RunBuilder } from './run-builder.ts';
 import type { RunFamily } from './run-family.ts';
@@ -133,16 +133,32 @@ export class RunBatch {
 
   /** Adds the entries to a run in the order of their keys. Entries that cancel within the batch are left out. */
   writeTo(builder: RunBuilder): void {
-    const { keySize } = this.family;
-    const order = this.#sorted();
-    const keys = this.#keys;
+    const { order, groups } = this.#ordered();
     for (let i = 0; i < order.length; ) {
-      const first = order[i]!;
-      const keyAt = first * keySize;
+      // Keys are equal only within a group, and most groups have one entry.
       let next = i + 1;
-      while (next < order.length && compareKeys(keys, keyAt, keys, order[next]! * keySize, keySize) === 0) next++;
-      if (next === i + 1)
-        builder.addEntry(keys, keyAt, this.#removed[first] === 1, this.#values, this.#from(first), this.#ends[first]!);
+      while (next < order.length && groups[next] === groups[i]) next++;
+      if (next === i + 1) this.#writeEntry(builder, order[i]!);
+      else this.#writeGroup(builder, order, i, next);
+      i = next;
+    }
+  }
+
+  #writeEntry(builder: RunBuilder, n: number): void {
+    const keyAt = n * this.family.keySize;
+    builder.addEntry(this.#keys, keyAt, this.#removed[n] === 1, this.#values, this.#from(n), this.#ends[n]!);
+  }
+
+  /** Sorts the entries from `start` up to before `end`, and writes what remains of those of each key. */
+  #writeGroup(builder: RunBuilder, order: Uint32Array, start: number, end: number): void {
+    const { keySize } = this.family;
+    const keys = this.#keys;
+    this.#sortGroup(order, start, end);
+    for (let i = start; i < end; ) {
+      const keyAt = order[i]! * keySize;
+      let next = i + 1;
+      while (next < end && compareKeys(keys, keyAt, keys, order[next]! * keySize, keySize) === 0) next++;
+      if (next === i + 1) this.#writeEntry(builder, order[i]!);
       else
         for (const { removed, bytes, from, to } of this.#remaining(order.subarray(i, next)))
           builder.addEntry(keys, keyAt, removed, bytes, from, to);
@@ -167,39 +183,28 @@ export class RunBatch {
     return entries;
   }
 
-  /** Returns the numbers of the entries in the order of their keys; equal keys stay in order of time. */
-  #sorted(): Uint32Array {
+  /** Returns the numbers of the entries in the order of the first bits of their keys; equal ones stay in order of time. */
+  #ordered(): KeyOrder {
     const { keySize } = this.family;
     const keys = this.#keys;
-    const prefix = (n: number) => {
+    return keyOrder(this.#count, (n) => {
       const at = n * keySize;
       return ((keys[at]! << 24) | (keys[at + 1]! << 16) | (keys[at + 2]! << 8) | keys[at + 3]!) >>> 0;
-    };
-    const order = sortedOrder(this.#count, prefix);
-    // The order is by the first bits of the keys, so items in the wrong order are close to each other.
-    const drop = sortedOrderDrop(this.#count);
-    for (let i = 0; i < order.length; ) {
-      const group = Math.floor(prefix(order[i]!) / drop);
-      let next = i + 1;
-      while (next < order.length && Math.floor(prefix(order[next]!) / drop) === group) next++;
-      if (next > i + 1) this.#sortGroup(order.subarray(i, next));
-      i = next;
-    }
-    return order;
+    });
   }
 
-  #sortGroup(order: Uint32Array): void {
+  #sortGroup(order: Uint32Array, start: number, end: number): void {
     const { keySize } = this.family;
     const keys = this.#keys;
     const compare = (a: number, b: number) => compareKeys(keys, a * keySize, keys, b * keySize, keySize) || a - b;
-    if (order.length > INSERTION_LIMIT) {
-      order.sort(compare);
+    if (end - start > INSERTION_LIMIT) {
+      order.subarray(start, end).sort(compare);
       return;
     }
-    for (let i = 1; i < order.length; i++) {
+    for (let i = start + 1; i < end; i++) {
       const item = order[i]!;
       let at = i;
-      for (; at > 0 && compare(order[at - 1]!, item) > 0; at--) order[at] = order[at - 1]!;
+      for (; at > start && compare(order[at - 1]!, item) > 0; at--) order[at] = order[at - 1]!;
       order[at] = item;
     }
   }
@@ -224,10 +229,4 @@ function sharedBytes(size: number): Uint8Array {
 
 function sharedNumbers(size: number): Float64Array {
   return new Float64Array(new SharedArrayBuffer(size * 8));
-}
-
-/** Returns by how much `sortedOrder` divides its keys. */
-function sortedOrderDrop(count: number): number {
-  const indexBits = Math.max(1, Math.ceil(Math.log2(count + 1)));
-  return 2 ** Math.max(0, indexBits - 21);
 }
