@@ -1,3 +1,5 @@
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import type { SignatureEngine } from '../../src/crypto/signature-engine.ts';
 import { Mempool } from '../../src/mempool/pool.ts';
@@ -8,14 +10,51 @@ import { systemClock } from '../../src/util/clock.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
 import { TestNode, trustingVerifier } from '../lib/chain-fixture.ts';
 import { DEFAULT_RELAY_OPTIONS } from '../lib/default-options.ts';
+import { vectorPath } from '../lib/vectors.ts';
+import { benchFullPool } from './mempool/full.ts';
+import { bitcoinCore, obverse } from './mempool/nodes.ts';
+import { benchSubmission } from './mempool/submit.ts';
 import { grouped, printTable } from './report.ts';
 import { COINS_PER_BLOCK, ordinarySpends } from './spends.ts';
 
 const BLOCK_TXS = 4000;
 const FIRST = 1000;
 
-/** Accepts ordinary spends of one input and two outputs into an empty mempool, then takes out a block of them. */
-export async function benchMempool(count = 30_000): Promise<void> {
+const CHAIN = 'chains/regtest-mixed-160.dat';
+const FULL_COUNT = 500_000;
+const ROUNDS = 3;
+
+/**
+ * Measures the mempool: in this process, in a node that receives mixed transactions over JSON-RPC, and in one whose
+ * mempool is full. `--core BITCOIND` runs Bitcoin Core beside the nodes, `--base DIR` the node of another checkout, and
+ * `--only pool|submit|full` makes one of the measurements.
+ */
+export async function benchMempool(args: readonly string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    options: {
+      core: { type: 'string' },
+      base: { type: 'string' },
+      only: { type: 'string' },
+      chain: { type: 'string', default: vectorPath(CHAIN) },
+      rounds: { type: 'string', default: String(ROUNDS) },
+      count: { type: 'string', default: String(FULL_COUNT) },
+    },
+    allowPositionals: true,
+  });
+  const kinds = [
+    ...(values.core === undefined ? [] : [bitcoinCore(values.core)]),
+    ...(values.base === undefined ? [] : [obverse('base', resolve(values.base))]),
+    obverse(),
+  ];
+  const isWanted = (name: string) => values.only === undefined || values.only === name;
+  if (isWanted('pool')) await benchPool(Number(positionals[0]) || undefined);
+  if (isWanted('submit')) await benchSubmission(values.chain, kinds, Number(values.rounds));
+  if (isWanted('full')) await benchFullPool(Number(values.count), kinds);
+}
+
+/** Accepts ordinary spends of one input and two outputs into an empty mempool, then removes a block of them. */
+async function benchPool(count = 30_000): Promise<void> {
   const blocks = Math.ceil(count / COINS_PER_BLOCK);
   const chain = chainWithCoins(blocks, 'anyone');
   const spends = ordinarySpends(chain, count, (n) => 200n + BigInt(n % 5000));

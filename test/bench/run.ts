@@ -39,8 +39,8 @@ const BENCHES: Readonly<
   },
   latency: { help: 'how fast requests are answered while a chain is imported', run: benchLatency },
   mempool: {
-    help: 'transactions accepted a second, memory, a block taken out',
-    run: async (count) => benchMempool(Number(count) || undefined),
+    help: 'transactions accepted a second, and the memory of a full mempool: [COUNT] --only pool|submit|full --core BITCOIND --base DIR',
+    run: (_, args) => benchMempool(args),
   },
   block: {
     help: 'a block of so many transactions (7,000) connected: seen before, and not',
