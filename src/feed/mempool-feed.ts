@@ -1,5 +1,5 @@
 import { ApiError } from '../http/errors.ts';
-import { changeBytes, type MempoolChange } from '../mempool/changes.ts';
+import { changeBytes, type MempoolChange, type SentChange } from '../mempool/changes.ts';
 import { MempoolMirror, type TxSource } from '../mempool/mirror.ts';
 import type { NodeUpdate } from '../port/node-port.ts';
 import type { Clock } from '../util/clock.ts';
@@ -20,8 +20,8 @@ export interface MempoolFeedOptions {
   onChanges(changes: readonly SeenChange[]): void;
   /** Called when everything up to and including the commit can be read. */
   onCommit(commit: NonNullable<NodeUpdate['commit']>): void;
-  /** Called with the bytes of applied changes since the last call, as `changeBytes` counts. */
-  onApplied(bytes: number): void;
+  /** Called with the bytes of applied changes since the last call, as `changeBytes` counts, and the completed updates. */
+  onApplied(bytes: number, updates: number): void;
 }
 
 const LONGEST_WAIT_MS = 1000;
@@ -40,8 +40,11 @@ export class MempoolFeed {
   #applied = 0;
   /** Applied bytes that are not acknowledged yet. */
   #unacknowledged = 0;
+  #completed = 0;
   #running = false;
   #moved = Promise.withResolvers<void>();
+  /** Resolves when all received updates are applied; null while no caller waits for it. */
+  #idle: PromiseWithResolvers<void> | null = null;
 
   constructor(options: MempoolFeedOptions) {
     this.#options = options;
@@ -70,14 +73,18 @@ export class MempoolFeed {
 
   /** Resolves when all received updates are applied. */
   async drained(): Promise<void> {
-    while (this.#running) await new Promise((resolve) => setImmediate(resolve));
+    while (this.#running) {
+      this.#idle ??= Promise.withResolvers();
+      await this.#idle.promise;
+    }
   }
 
   #run(): void {
     this.#running = true;
     const until = performance.now() + SLICE_MS;
     while (this.#updates.length > 0) {
-      const { changes, commit } = this.#updates[0]!;
+      const { changes, commit, shared } = this.#updates[0]!;
+      if (shared && this.#applied === 0) this.mirror.share(shared);
       while (this.#applied < changes.length) {
         const slice = changes.slice(this.#applied, this.#applied + STEP).map((change) => this.#applyChange(change));
         this.#applied += slice.length;
@@ -89,6 +96,7 @@ export class MempoolFeed {
       }
       this.#updates.shift();
       this.#applied = 0;
+      this.#completed++;
       if (!commit) continue;
       this.mirror.tip = commit.tip.hash;
       this.#options.onCommit(commit);
@@ -96,18 +104,23 @@ export class MempoolFeed {
       this.#moved = Promise.withResolvers();
     }
     this.#running = false;
-    if (this.#unacknowledged > 0) this.#acknowledge();
+    this.#idle?.resolve();
+    this.#idle = null;
+    this.#acknowledge();
   }
 
   #acknowledge(): void {
-    this.#options.onApplied(this.#unacknowledged);
+    this.#options.onApplied(this.#unacknowledged, this.#completed);
     this.#unacknowledged = 0;
+    this.#completed = 0;
   }
 
-  #applyChange(change: MempoolChange): SeenChange {
-    const seen = change.kind === 'removed' ? { ...change, gone: this.mirror.source(change.txid) } : change;
+  #applyChange(change: SentChange): SeenChange {
+    const gone = change.kind === 'removed' ? this.mirror.source(change.txid) : null;
     this.mirror.apply(change);
     this.#unacknowledged += changeBytes(change);
-    return seen;
+    if (change.kind === 'removed') return { ...change, gone };
+    if (change.kind !== 'row') return change;
+    return { ...change, kind: 'added', ...this.mirror.sourceAt(change.slot) };
   }
 }

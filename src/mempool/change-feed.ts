@@ -2,7 +2,7 @@ import { signalsOptInRbf } from '../policy/rbf.ts';
 import type { ParsedTransaction } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
-import { type MempoolChange, packed, type RemovalReason } from './changes.ts';
+import type { MempoolChange, RemovalReason } from './changes.ts';
 import type { FeeReport } from './fees/fee-estimator.ts';
 import type { Arrival, Departure, Mempool, MempoolObserver } from './pool.ts';
 
@@ -47,6 +47,7 @@ export class ChangeFeed implements MempoolObserver {
   added(slot: number, parsed: ParsedTransaction, { replaced, reaccepted, local }: Arrival): void {
     const { entries } = this.#mempool!;
     const seq = this.#deps.nextSeq();
+    entries.setSeq(slot, seq);
     const time = unixSeconds(this.#deps.clock);
     const { tx } = parsed;
     const [fee, vsize] = [entries.fee(slot), entries.vsize(slot)];
@@ -74,8 +75,8 @@ export class ChangeFeed implements MempoolObserver {
       seq,
       data: JSON.stringify(data),
       silent: this.#deps.silent(),
-      // Copied: a view would transfer its whole underlying buffer to the other thread.
-      raw: entries.raw(slot).slice(),
+      slot,
+      raw: parsed.raw,
       spent: entries.spent(slot).slice(),
       fee,
       feeDelta: entries.feeDelta(slot),
@@ -157,7 +158,7 @@ export class ChangeFeed implements MempoolObserver {
   drainChanges({ afterBlock }: { afterBlock: boolean }): MempoolChange[] {
     this.#held = false;
     if (afterBlock || this.#isUpdateDue()) this.#update();
-    const changes = packed(this.#changes);
+    const changes = this.#changes;
     this.#changes = [];
     return changes;
   }

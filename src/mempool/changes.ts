@@ -35,6 +35,8 @@ export type MempoolChange =
       readonly seq: number;
       readonly data: string;
       readonly silent: boolean;
+      /** Slot of the entry in the mempool. */
+      readonly slot: number;
       /** Serialization with witness. */
       readonly raw: Uint8Array;
       /** Undo records (`writeUndoRecord`) of the spent outputs in input order, those of unconfirmed coins with position `IN_MEMPOOL`. */
@@ -61,6 +63,11 @@ export type MempoolChange =
   /** `mempoolUpdate`, with totals that only the mempool itself knows. */
   | { readonly kind: 'update'; readonly seq: number; readonly data: string; readonly totals: MempoolTotals };
 
+type Added = Extract<MempoolChange, { kind: 'added' }>;
+
+/** A change as another thread receives it: `row` stands for an added transaction whose entry both threads can read. */
+export type SentChange = MempoolChange | (Omit<Added, 'kind' | 'raw' | 'spent'> & { readonly kind: 'row' });
+
 /** Totals of the mempool. */
 export interface MempoolTotals {
   readonly count: number;
@@ -86,27 +93,16 @@ export interface MempoolTotals {
 const CHANGE_BYTES = 500;
 
 /** Returns the approximate memory of a queued change, bytes. */
-export function changeBytes(change: MempoolChange): number {
+export function changeBytes(change: SentChange): number {
   const bytes = CHANGE_BYTES + ('data' in change ? change.data.length : 0);
   return change.kind === 'added' ? bytes + change.raw.length + change.spent.length : bytes;
 }
 
-/**
- * Returns the same changes with all bytes in one buffer, which is cheaper to transfer and keep than two buffers per
- * change.
- */
-export function packed(changes: readonly MempoolChange[]): MempoolChange[] {
-  let length = 0;
-  for (const change of changes) if (change.kind === 'added') length += change.raw.length + change.spent.length;
-  if (length === 0) return [...changes];
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  const put = (part: Uint8Array) => {
-    bytes.set(part, at);
-    at += part.length;
-    return bytes.subarray(at - part.length, at);
-  };
-  return changes.map((change) =>
-    change.kind === 'added' ? { ...change, raw: put(change.raw), spent: put(change.spent) } : change,
-  );
+/** Returns the changes as they are sent to a thread that reads the entries of the mempool: without transactions. */
+export function withoutBytes(changes: readonly SentChange[]): SentChange[] {
+  return changes.map((change) => {
+    if (change.kind !== 'added') return change;
+    const { raw: _raw, spent: _spent, kind: _kind, ...rest } = change;
+    return { ...rest, kind: 'row' };
+  });
 }

@@ -5,19 +5,32 @@ import type { Txid, Wtxid } from '../primitives/hash.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import { readTxUndo } from '../primitives/undo.ts';
 import { assert } from '../util/assert.ts';
-import { ByteArena } from '../util/byte-arena.ts';
+import { ByteArena, type SegmentChange } from '../util/byte-arena.ts';
 import { ByteReader } from '../util/bytes.ts';
-import { grown, grownRows } from '../util/column.ts';
+import { grown } from '../util/column.ts';
 import { SlotIndex } from '../util/slot-index.ts';
 import type { EntryFacts } from './changes.ts';
+import {
+  capacityFor,
+  INPUT_ROW_BYTES,
+  type InputColumns,
+  inputColumns,
+  TRANSACTION_ROW_BYTES,
+  type TransactionColumns,
+  transactionColumns,
+} from './entry-columns.ts';
+import { RetiredRows } from './retired-rows.ts';
+import { SpenderIndex } from './spender-index.ts';
+import type { UpdateProgress } from './update-progress.ts';
 
 const HASH = 32;
 const OUTPOINT = 36;
-const INITIAL = 256;
-/** Memory of an entry beyond its transaction, coins and inputs, bytes: columns, both indexes, the graph. */
-const ENTRY_BYTES = 330;
-/** Memory of an input: its outpoint, its owner, its link and its index entry, bytes. */
-const INPUT_BYTES = OUTPOINT + 4 + 4 + 12;
+/** Memory of an entry beyond its bytes, inputs and outputs: its row, both indexes of each thread, the graph, arrivals. */
+const ENTRY_BYTES = TRANSACTION_ROW_BYTES + 180;
+/** Memory of an input, bytes: its row, its index entry on each thread, its link among the spenders. */
+const INPUT_BYTES = INPUT_ROW_BYTES + 45;
+/** Memory of an input or output in the mirror's index of scripts, bytes. */
+const SCRIPT_BYTES = 60;
 
 /** A transaction to be added, with its properties. Amounts in satoshis. */
 export interface NewEntry extends EntryFacts {
@@ -30,54 +43,69 @@ export interface NewEntry extends EntryFacts {
   readonly locked: boolean;
 }
 
+/** Memory of entries that a thread shares with its readers, as far as it changed since the last update. */
+export interface SharedEntries {
+  /** The columns, if they were replaced by larger ones. */
+  readonly rows: TransactionColumns | null;
+  readonly inputs: InputColumns | null;
+  readonly segments: readonly SegmentChange[];
+}
+
+/** State of a slot: without a transaction, with one, or with a removed one that readers may still read. */
+const FREE = 0;
+const PRESENT = 1;
+const RETIRED = 2;
+
+export interface EntriesOptions {
+  /** Enables `spendersOf`. */
+  readonly spenders?: boolean;
+  /** Transactions that the columns have room for from the start; untouched memory of them is not used. */
+  readonly reserve?: number;
+  /** Set if other threads read the entries. */
+  readonly progress?: UpdateProgress;
+  /** `order` returns the number of the event that announced a transaction, as readers order them. */
+  readonly byEvent?: boolean;
+}
+
 /**
  * The transactions of the mempool in typed arrays, one slot each. Hundreds of thousands of objects and maps would take
- * several times the memory and block the thread during garbage collection. The caller assigns the slots.
+ * several times the memory and block the thread during garbage collection. The caller assigns the slots. Another thread
+ * can follow the entries: it reads the same columns and bytes, and has only indexes of its own.
  */
 export class Entries {
-  #capacity = INITIAL;
-  #txids = new Uint8Array(INITIAL * HASH);
-  #wtxids = new Uint8Array(INITIAL * HASH);
-  #fee = new Float64Array(INITIAL);
+  #rows: TransactionColumns;
+  #inputs: InputColumns;
+  #capacity: number;
+  /** Whether the columns were replaced since the last update of the followers. */
+  #rowsReplaced = true;
+  #inputsReplaced = true;
+  readonly #bytes = new ByteArena();
+  #state = new Uint8Array(0);
   /** Only prioritised transactions have one. */
   readonly #feeDelta = new Map<number, number>();
-  #order = new Float64Array(INITIAL);
-  #time = new Uint32Array(INITIAL);
-  #weight = new Uint32Array(INITIAL);
-  #vsize = new Uint32Array(INITIAL);
-  #sigopCost = new Uint32Array(INITIAL);
-  #height = new Uint32Array(INITIAL);
-  #rawLength = new Uint32Array(INITIAL);
-  #firstInput = new Int32Array(INITIAL);
-  #locked = new Uint8Array(INITIAL);
-  #spentLength = new Uint32Array(INITIAL);
-  /** Offset of each transaction's bytes, followed by its undo records; NaN for a free slot. */
-  #bytesAt = new Float64Array(INITIAL).fill(Number.NaN);
-  readonly #bytes = new ByteArena();
+  readonly #retired: RetiredRows | null;
   #slots = 0;
-  readonly #byTxid = new SlotIndex(HASH, () => this.#txids);
-  readonly #byWtxid = new SlotIndex(HASH, () => this.#wtxids);
-
-  // Inputs have slots of their own, in a linked list per entry.
-  #outpoints = new Uint8Array(INITIAL * OUTPOINT);
-  #owner = new Int32Array(INITIAL);
-  #nextInput = new Int32Array(INITIAL);
+  readonly #byTxid = new SlotIndex(HASH, () => this.#rows.txids);
+  readonly #byWtxid = new SlotIndex(HASH, () => this.#rows.wtxids);
   readonly #freeInputs: number[] = [];
   #inputSlots = 0;
-  readonly #byOutpoint = new SlotIndex(OUTPOINT, () => this.#outpoints);
-  /** Index of the inputs by the txid they spend from: the first input is in the index, the others are linked to it. */
-  readonly #byParent: SlotIndex | null;
-  #nextSibling = new Int32Array(INITIAL);
-  #previousSibling = new Int32Array(INITIAL);
+  readonly #byOutpoint = new SlotIndex(OUTPOINT, () => this.#inputs.outpoints);
+  readonly #spenders: SpenderIndex | null;
+  readonly #byEvent: boolean;
   readonly #key = new Uint8Array(OUTPOINT);
 
   #nextOrder = 1;
   #lowestOrder = 1;
   #totals = { vsize: 0, size: 0, fee: 0, bytes: 0 };
 
-  /** `spenders` enables `spendersOf`. */
-  constructor({ spenders = false } = {}) {
-    this.#byParent = spenders ? new SlotIndex(HASH, () => this.#outpoints, OUTPOINT) : null;
+  constructor({ spenders = false, reserve = 0, progress, byEvent = false }: EntriesOptions = {}) {
+    this.#byEvent = byEvent;
+    this.#rows = transactionColumns(reserve || undefined);
+    this.#inputs = inputColumns(reserve || undefined);
+    this.#capacity = this.#rows.fee.length;
+    this.#state = new Uint8Array(this.#capacity);
+    this.#retired = progress ? new RetiredRows(progress) : null;
+    this.#spenders = spenders ? new SpenderIndex(HASH, OUTPOINT, () => this.#inputs.outpoints) : null;
   }
 
   get count(): number {
@@ -119,74 +147,119 @@ export class Entries {
     key.set(txid);
     writeVout(key, HASH, vout);
     const input = this.#byOutpoint.find(key);
-    return input < 0 ? -1 : this.#owner[input]!;
+    return input < 0 ? -1 : this.#inputs.owner[input]!;
   }
 
   /** Returns the slots of the transactions that spend outputs of `txid`, which need not be in the mempool. */
   spendersOf(txid: Uint8Array): number[] {
     const slots = new Set<number>();
-    const first = this.#byParent?.find(txid) ?? -1;
-    for (let input = first; input >= 0; input = this.#nextSibling[input]!) slots.add(this.#owner[input]!);
+    for (const input of this.#spenders?.inputs(txid) ?? []) slots.add(this.#inputs.owner[input]!);
     return [...slots];
   }
 
   has(slot: number): boolean {
-    return slot < this.#slots && !Number.isNaN(this.#bytesAt[slot]!);
+    return this.#state[slot] === PRESENT;
+  }
+
+  /** Returns whether a slot can be assigned to a transaction. */
+  isFree(slot: number): boolean {
+    this.#releaseRetired();
+    return (this.#state[slot] ?? FREE) === FREE;
   }
 
   /** Adds a transaction at a free slot. No entry may spend the same coins. */
   add(slot: number, entry: NewEntry): void {
-    assert(!this.has(slot), 'the slot is free');
-    while (slot >= this.#capacity) this.#grow();
+    assert((this.#state[slot] ?? FREE) === FREE, 'the slot is free');
+    if (slot >= this.#capacity) this.#grow(slot);
     const { parsed } = entry;
-    this.#txids.set(parsed.txid, slot * HASH);
-    this.#wtxids.set(parsed.wtxid, slot * HASH);
+    const { raw, tx } = parsed;
+    const rows = this.#rows;
+    rows.txids.set(parsed.txid, slot * HASH);
+    rows.wtxids.set(parsed.wtxid, slot * HASH);
+    rows.fee[slot] = entry.fee;
+    rows.order[slot] = entry.order ?? this.#nextOrder;
+    rows.time[slot] = entry.time;
+    rows.weight[slot] = entry.weight;
+    rows.vsize[slot] = entry.vsize;
+    rows.sigopCost[slot] = entry.sigopCost;
+    rows.height[slot] = entry.height;
+    rows.locked[slot] = entry.locked ? 1 : 0;
+    rows.rawLength[slot] = raw.length;
+    rows.spentLength[slot] = entry.spent.length;
+    rows.bytesAt[slot] = this.#bytes.add(raw, entry.spent);
+    const { inputs, outputs } = tx;
+    rows.memory[slot] =
+      ENTRY_BYTES +
+      raw.length +
+      entry.spent.length +
+      inputs.length * INPUT_BYTES +
+      (inputs.length + outputs.length) * SCRIPT_BYTES;
+    rows.firstInput[slot] = -1;
+    for (let i = inputs.length - 1; i >= 0; i--) this.#addInput(slot, inputs[i]!.prevout);
+    this.orderBehind(rows.order[slot]!);
+    this.#lowestOrder = Math.min(this.#lowestOrder, rows.order[slot]!);
+    this.adopt(slot, entry.feeDelta);
+  }
+
+  /** Adds the row of a slot to the indexes. Followers call it when the owner of the columns has announced the row. */
+  adopt(slot: number, feeDelta: number): void {
+    if (slot >= this.#state.length) this.#state = grown(this.#state, capacityFor(slot, this.#rows.fee.length));
+    this.#state[slot] = PRESENT;
+    this.#slots = Math.max(this.#slots, slot + 1);
+    this.setFeeDelta(slot, feeDelta);
     this.#byTxid.add(slot);
     this.#byWtxid.add(slot);
-    this.#fee[slot] = entry.fee;
-    this.setFeeDelta(slot, entry.feeDelta);
-    this.#order[slot] = entry.order ?? this.#nextOrder;
-    this.orderBehind(this.#order[slot]!);
-    this.#lowestOrder = Math.min(this.#lowestOrder, this.#order[slot]!);
-    this.#time[slot] = entry.time;
-    this.#weight[slot] = entry.weight;
-    this.#vsize[slot] = entry.vsize;
-    this.#sigopCost[slot] = entry.sigopCost;
-    this.#height[slot] = entry.height;
-    this.#locked[slot] = entry.locked ? 1 : 0;
-    const { raw, tx } = parsed;
-    this.#rawLength[slot] = raw.length;
-    this.#spentLength[slot] = entry.spent.length;
-    this.#bytesAt[slot] = this.#bytes.add(raw, entry.spent);
-    this.#slots = Math.max(this.#slots, slot + 1);
-    this.#firstInput[slot] = -1;
-    for (let i = tx.inputs.length - 1; i >= 0; i--) this.#addInput(slot, tx.inputs[i]!.prevout);
-    this.#count(slot, tx.inputs.length, 1);
+    for (let input = this.#rows.firstInput[slot]!; input >= 0; input = this.#inputs.next[input]!) {
+      this.#byOutpoint.add(input);
+      this.#spenders?.add(input);
+    }
+    this.#count(slot, 1);
   }
 
   remove(slot: number): void {
-    let inputs = 0;
-    for (let input = this.#firstInput[slot]!; input >= 0; input = this.#nextInput[input]!) {
+    this.drop(slot);
+    if (this.#retired) {
+      this.#state[slot] = RETIRED;
+      this.#retired.add(slot);
+    } else this.#release(slot);
+  }
+
+  /** Removes a slot from the indexes only, as followers do: its row belongs to another thread. */
+  drop(slot: number): void {
+    for (let input = this.#rows.firstInput[slot]!; input >= 0; input = this.#inputs.next[input]!) {
       this.#byOutpoint.remove(input);
-      this.#unchain(input);
-      this.#freeInputs.push(input);
-      inputs++;
+      this.#spenders?.remove(input);
     }
-    this.#count(slot, inputs, -1);
+    this.#count(slot, -1);
     this.#byTxid.remove(slot);
     this.#byWtxid.remove(slot);
-    this.#bytes.free(this.#bytesAt[slot]!, this.#rawLength[slot]! + this.#spentLength[slot]!);
-    this.#bytesAt[slot] = Number.NaN;
     this.#feeDelta.delete(slot);
+    this.#state[slot] = FREE;
+  }
+
+  /** Returns the memory that followers need to read all rows added so far, as far as it is new since the last call. */
+  drainShared(): SharedEntries | null {
+    const segments = this.#bytes.drainChanges();
+    const rows = this.#rowsReplaced ? this.#rows : null;
+    const inputs = this.#inputsReplaced ? this.#inputs : null;
+    this.#rowsReplaced = this.#inputsReplaced = false;
+    return rows || inputs || segments.length > 0 ? { rows, inputs, segments } : null;
+  }
+
+  /** Follows the entries of another thread by its shared memory. */
+  applyShared({ rows, inputs, segments }: SharedEntries): void {
+    if (rows) this.#rows = rows;
+    if (inputs) this.#inputs = inputs;
+    this.#bytes.applyChanges(segments);
   }
 
   /** Returns the txid as a view, valid until the next entry is added. */
   txid(slot: number): Txid {
-    return this.#txids.subarray(slot * HASH, (slot + 1) * HASH) as Txid;
+    return this.#rows.txids.subarray(slot * HASH, (slot + 1) * HASH) as Txid;
   }
 
   wtxid(slot: number): Wtxid {
-    return this.#wtxids.subarray(slot * HASH, (slot + 1) * HASH) as Wtxid;
+    return this.#rows.wtxids.subarray(slot * HASH, (slot + 1) * HASH) as Wtxid;
   }
 
   /**
@@ -194,18 +267,18 @@ export class Entries {
    * another thread.
    */
   raw(slot: number): Uint8Array {
-    return this.#bytes.view(this.#bytesAt[slot]!, this.#rawLength[slot]!);
+    return this.#bytes.view(this.#rows.bytesAt[slot]!, this.#rows.rawLength[slot]!);
   }
 
   /** Returns the BIP-141 weight, or the weight equivalent of the sigops if that is higher. */
   adjustedWeight(slot: number, bytesPerSigop: number): number {
-    return adjustedWeight(this.#weight[slot]!, this.#sigopCost[slot]!, bytesPerSigop);
+    return adjustedWeight(this.#rows.weight[slot]!, this.#rows.sigopCost[slot]!, bytesPerSigop);
   }
 
   /** Returns the undo records of the spent outputs, as a view like `raw`. */
   spent(slot: number): Uint8Array {
-    const rawLength = this.#rawLength[slot]!;
-    return this.#bytes.view(this.#bytesAt[slot]!, rawLength + this.#spentLength[slot]!).subarray(rawLength);
+    const rawLength = this.#rows.rawLength[slot]!;
+    return this.#bytes.view(this.#rows.bytesAt[slot]!, rawLength + this.#rows.spentLength[slot]!).subarray(rawLength);
   }
 
   /** Returns the parsed transaction with its own copy of the bytes. */
@@ -220,8 +293,9 @@ export class Entries {
   /** Returns, for each input in order, the slot of the transaction it spends from, or -1 if that is not an entry. */
   inputSlots(slot: number): number[] {
     const slots: number[] = [];
-    for (let input = this.#firstInput[slot]!; input >= 0; input = this.#nextInput[input]!)
-      slots.push(this.#byTxid.find(this.#outpoints, input * OUTPOINT));
+    const { outpoints, next } = this.#inputs;
+    for (let input = this.#rows.firstInput[slot]!; input >= 0; input = next[input]!)
+      slots.push(this.#byTxid.find(outpoints, input * OUTPOINT));
     return slots;
   }
 
@@ -230,9 +304,9 @@ export class Entries {
    * would cost as much as the copy.
    */
   copyShown(slot: number, to: Uint8Array, at: number): void {
-    const rawLength = this.#rawLength[slot]!;
-    this.#bytes.copy(this.#bytesAt[slot]!, rawLength, to, at);
-    const [txids, wtxids] = [this.#txids, this.#wtxids];
+    const rawLength = this.#rows.rawLength[slot]!;
+    this.#bytes.copy(this.#rows.bytesAt[slot]!, rawLength, to, at);
+    const { txids, wtxids } = this.#rows;
     let from = (slot + 1) * HASH;
     for (let i = at + rawLength, end = i + HASH; i < end; i++) {
       from--;
@@ -241,8 +315,13 @@ export class Entries {
     }
   }
 
+  /** Sets the number of the event that announces the transaction, before its row is announced to followers. */
+  setSeq(slot: number, seq: number): void {
+    this.#rows.seq[slot] = seq;
+  }
+
   fee(slot: number): number {
-    return this.#fee[slot]!;
+    return this.#rows.fee[slot]!;
   }
 
   feeDelta(slot: number): number {
@@ -251,7 +330,7 @@ export class Entries {
 
   /** Returns the fee including the prioritisation delta. */
   modifiedFee(slot: number): number {
-    return this.#fee[slot]! + this.feeDelta(slot);
+    return this.#rows.fee[slot]! + this.feeDelta(slot);
   }
 
   setFeeDelta(slot: number, delta: number): void {
@@ -260,35 +339,36 @@ export class Entries {
   }
 
   weight(slot: number): number {
-    return this.#weight[slot]!;
+    return this.#rows.weight[slot]!;
   }
 
   vsize(slot: number): number {
-    return this.#vsize[slot]!;
+    return this.#rows.vsize[slot]!;
   }
 
   size(slot: number): number {
-    return this.#rawLength[slot]!;
+    return this.#rows.rawLength[slot]!;
   }
 
   sigopCost(slot: number): number {
-    return this.#sigopCost[slot]!;
+    return this.#rows.sigopCost[slot]!;
   }
 
   time(slot: number): number {
-    return this.#time[slot]!;
+    return this.#rows.time[slot]!;
   }
 
   height(slot: number): number {
-    return this.#height[slot]!;
+    return this.#rows.height[slot]!;
   }
 
+  /** Returns the arrival number, or for readers the number of the event that announced the transaction. */
   order(slot: number): number {
-    return this.#order[slot]!;
+    return this.#byEvent ? this.#rows.seq[slot]! : this.#rows.order[slot]!;
   }
 
   locked(slot: number): boolean {
-    return this.#locked[slot] === 1;
+    return this.#rows.locked[slot] === 1;
   }
 
   /** Yields all slots, unordered. No entry may be added during the iteration. */
@@ -296,82 +376,51 @@ export class Entries {
     for (let slot = 0; slot < this.#slots; slot++) if (this.has(slot)) yield slot;
   }
 
-  #count(slot: number, inputs: number, sign: 1 | -1): void {
+  #count(slot: number, sign: 1 | -1): void {
+    const { vsize, rawLength, fee, memory } = this.#rows;
     const totals = this.#totals;
-    totals.vsize += sign * this.#vsize[slot]!;
-    totals.size += sign * this.#rawLength[slot]!;
-    totals.fee += sign * this.#fee[slot]!;
-    const bytes = this.#rawLength[slot]! + this.#spentLength[slot]!;
-    totals.bytes += sign * (bytes + ENTRY_BYTES + inputs * INPUT_BYTES);
+    totals.vsize += sign * vsize[slot]!;
+    totals.size += sign * rawLength[slot]!;
+    totals.fee += sign * fee[slot]!;
+    totals.bytes += sign * memory[slot]!;
   }
 
   #addInput(slot: number, { txid, vout }: Outpoint): void {
     const input = this.#freeInputs.pop() ?? this.#inputSlots++;
-    if (input >= this.#owner.length) this.#growInputs();
-    this.#outpoints.set(txid, input * OUTPOINT);
-    writeVout(this.#outpoints, input * OUTPOINT + HASH, vout);
-    this.#owner[input] = slot;
-    this.#nextInput[input] = this.#firstInput[slot]!;
-    this.#firstInput[slot] = input;
-    this.#byOutpoint.add(input);
-    this.#chain(input);
-  }
-
-  #chain(input: number): void {
-    if (!this.#byParent) return;
-    const first = this.#byParent.find(this.#outpoints.subarray(input * OUTPOINT, input * OUTPOINT + HASH));
-    this.#previousSibling[input] = first;
-    this.#nextSibling[input] = first < 0 ? -1 : this.#nextSibling[first]!;
-    if (first < 0) {
-      this.#byParent.add(input);
-      return;
+    const capacity = this.#inputs.owner.length;
+    if (input >= capacity) {
+      this.#inputs = inputColumns(capacityFor(input, capacity), this.#inputs);
+      this.#inputsReplaced = true;
     }
-    const next = this.#nextSibling[first]!;
-    if (next >= 0) this.#previousSibling[next] = input;
-    this.#nextSibling[first] = input;
+    const { outpoints, owner, next } = this.#inputs;
+    outpoints.set(txid, input * OUTPOINT);
+    writeVout(outpoints, input * OUTPOINT + HASH, vout);
+    owner[input] = slot;
+    next[input] = this.#rows.firstInput[slot]!;
+    this.#rows.firstInput[slot] = input;
   }
 
-  #unchain(input: number): void {
-    if (!this.#byParent) return;
-    const previous = this.#previousSibling[input]!;
-    const next = this.#nextSibling[input]!;
-    if (next >= 0) this.#previousSibling[next] = previous;
-    if (previous >= 0) {
-      this.#nextSibling[previous] = next;
-      return;
+  #releaseRetired(): void {
+    if (!this.#retired) return;
+    for (let slot = this.#retired.next(); slot >= 0; slot = this.#retired.next()) {
+      this.#state[slot] = FREE;
+      this.#release(slot);
     }
-    this.#byParent.remove(input);
-    if (next >= 0) this.#byParent.add(next);
   }
 
-  #grow(): void {
-    const before = this.#capacity;
-    const rows = grownRows(before);
-    this.#capacity = rows;
-    this.#txids = grown(this.#txids, rows * HASH);
-    this.#wtxids = grown(this.#wtxids, rows * HASH);
-    this.#fee = grown(this.#fee, rows);
-    this.#order = grown(this.#order, rows);
-    this.#time = grown(this.#time, rows);
-    this.#weight = grown(this.#weight, rows);
-    this.#vsize = grown(this.#vsize, rows);
-    this.#sigopCost = grown(this.#sigopCost, rows);
-    this.#height = grown(this.#height, rows);
-    this.#rawLength = grown(this.#rawLength, rows);
-    this.#spentLength = grown(this.#spentLength, rows);
-    this.#bytesAt = grown(this.#bytesAt, rows).fill(Number.NaN, before);
-    this.#firstInput = grown(this.#firstInput, rows);
-    this.#locked = grown(this.#locked, rows);
+  /** Frees the memory of a row that no thread reads any more. */
+  #release(slot: number): void {
+    const { firstInput, bytesAt, rawLength, spentLength } = this.#rows;
+    const { next } = this.#inputs;
+    for (let input = firstInput[slot]!; input >= 0; input = next[input]!) this.#freeInputs.push(input);
+    this.#bytes.free(bytesAt[slot]!, rawLength[slot]! + spentLength[slot]!);
   }
 
-  #growInputs(): void {
-    const rows = grownRows(this.#owner.length);
-    this.#outpoints = grown(this.#outpoints, rows * OUTPOINT);
-    this.#owner = grown(this.#owner, rows);
-    this.#nextInput = grown(this.#nextInput, rows);
-    if (!this.#byParent) return;
-    this.#nextSibling = grown(this.#nextSibling, rows);
-    this.#previousSibling = grown(this.#previousSibling, rows);
+  #grow(slot: number): void {
+    this.#capacity = capacityFor(slot, this.#capacity);
+    this.#rows = transactionColumns(this.#capacity, this.#rows);
+    this.#state = grown(this.#state, this.#capacity);
+    this.#rowsReplaced = true;
   }
 }
 

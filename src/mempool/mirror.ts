@@ -2,13 +2,11 @@ import { type ParsedTransaction, parseTransaction } from '../primitives/block.ts
 import type { Coin } from '../primitives/coin.ts';
 import { hashToHex, type Txid } from '../primitives/hash.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
-import { readTxUndo } from '../primitives/undo.ts';
 import { assert } from '../util/assert.ts';
-import { ByteReader } from '../util/bytes.ts';
 import type { Clock } from '../util/clock.ts';
 import { Arrivals } from './arrivals.ts';
-import type { EntryFacts, MempoolChange, MempoolTotals } from './changes.ts';
-import { Entries } from './entries.ts';
+import type { EntryFacts, MempoolChange, MempoolTotals, SentChange } from './changes.ts';
+import { Entries, type SharedEntries } from './entries.ts';
 import { FeeHistogram } from './fee-histogram.ts';
 import type { FeeReport } from './fees/fee-estimator.ts';
 import { ScriptIndex } from './script-index.ts';
@@ -49,17 +47,19 @@ export interface MirrorPart {
 }
 
 type AddedChange = Extract<MempoolChange, { kind: 'added' }>;
+type RowChange = Extract<SentChange, { kind: 'row' }>;
 
 /** Limits of the remembered replacements: time in milliseconds, and number. */
 const REPLACED_MS = 24 * 3600 * 1000;
 const REPLACED_KEPT = 50_000;
 
 /**
- * A copy of the mempool for readers on another thread, updated by the mempool's changes in order, so that readers never
- * wait for the node thread.
+ * The mempool as readers on another thread see it, updated by the mempool's changes in order, so that readers never wait
+ * for the node thread. It reads the entries in the memory of the mempool itself, and has indexes of its own; without such
+ * memory it has copies of the entries. What it returns as a view is valid until the next change.
  */
 export class MempoolMirror {
-  readonly entries = new Entries({ spenders: true });
+  readonly entries = new Entries({ spenders: true, byEvent: true });
   readonly #scripts = new ScriptIndex();
   readonly #arrivals = new Arrivals();
   readonly #histogram = new FeeHistogram();
@@ -72,6 +72,8 @@ export class MempoolMirror {
   readonly #replacedBy = new Map<string, { readonly by: Txid; readonly at: number }>();
   #totals: MempoolTotals | null = null;
   #fees: FeeReport | null = null;
+  /** The owner of the entries' memory; null while it is not known. */
+  #owner: 'mirror' | 'mempool' | null = null;
   #seq = 0;
   #firstSeq: number | null = null;
   #tip: string | null = null;
@@ -121,11 +123,21 @@ export class MempoolMirror {
     return this.#firstSeq;
   }
 
+  /** Reads the entries of the mempool from now on. It must be called before the first of their rows is announced. */
+  share(shared: SharedEntries): void {
+    this.#owner ??= 'mempool';
+    assert(this.#owner === 'mempool', 'the mirror has no entries of its own');
+    this.entries.applyShared(shared);
+  }
+
   /** Applies the next change. */
-  apply(change: MempoolChange): void {
+  apply(change: SentChange): void {
     switch (change.kind) {
       case 'added':
         this.#add(change);
+        break;
+      case 'row':
+        this.#adopt(change);
         break;
       case 'removed':
         this.#remove(change.txid);
@@ -173,15 +185,16 @@ export class MempoolMirror {
   /** Returns a copy of a transaction's bytes for callers that keep them, or null if it is not in the mempool. */
   source(txid: Uint8Array): TxSource | null {
     const slot = this.entries.find(txid);
-    return slot < 0 ? null : this.#source(slot);
+    return slot < 0 ? null : this.sourceAt(slot);
   }
 
   /** Yields copies of all transactions in order of arrival; each is copied when it is reached. */
   *sources(): Generator<TxSource> {
-    for (const slot of this.#arrivals.after(0)) yield this.#source(slot);
+    for (const slot of this.#arrivals.after(0)) yield this.sourceAt(slot);
   }
 
-  #source(slot: number): TxSource {
+  /** Returns a copy of the bytes of the transaction at a slot. */
+  sourceAt(slot: number): TxSource {
     return { raw: this.entries.raw(slot).slice(), spent: this.entries.spent(slot).slice() };
   }
 
@@ -271,17 +284,30 @@ export class MempoolMirror {
   }
 
   #add(change: AddedChange): void {
-    const { raw, spent, seq, fee } = change;
+    const { raw, spent, seq } = change;
     const parsed = parseTransaction(raw);
+    this.#owner ??= 'mirror';
+    assert(this.#owner === 'mirror' && this.entries.find(parsed.txid) < 0, 'a transaction comes once');
     const slot = this.#free.pop() ?? this.#slots++;
-    assert(this.entries.find(parsed.txid) < 0, 'a transaction comes once');
     this.entries.add(slot, { ...change, parsed, spent, order: seq, locked: false });
-    this.#scripts.add(slot, parsed, readTxUndo(new ByteReader(spent), parsed.tx.inputs.length));
+    this.entries.setSeq(slot, seq);
+    this.#index(slot, change);
+  }
+
+  #adopt(change: RowChange): void {
+    assert(this.#owner === 'mempool', 'the entries of the mempool are shared');
+    this.entries.adopt(change.slot, change.feeDelta);
+    this.#index(change.slot, change);
+  }
+
+  #index(slot: number, { seq, fee, vsize, unbroadcast, replaced }: AddedChange | RowChange): void {
+    const { entries } = this;
+    this.#scripts.add(slot, entries.raw(slot), entries.spent(slot));
     this.#arrivals.add(seq, slot);
-    this.#histogram.add(fee, change.vsize);
-    if (change.unbroadcast) this.#unbroadcast.add(slot);
-    if (change.replaced.length > 0) this.#replaced.set(slot, change.replaced as readonly Txid[]);
-    if (this.#replacedBy.size > 0) this.#replacedBy.delete(hashToHex(parsed.txid));
+    this.#histogram.add(fee, vsize);
+    if (unbroadcast) this.#unbroadcast.add(slot);
+    if (replaced.length > 0) this.#replaced.set(slot, replaced as readonly Txid[]);
+    if (this.#replacedBy.size > 0) this.#replacedBy.delete(hashToHex(entries.txid(slot)));
   }
 
   #remove(txid: Uint8Array): void {
@@ -293,8 +319,11 @@ export class MempoolMirror {
     this.#scripts.remove(slot);
     this.#unbroadcast.delete(slot);
     this.#replaced.delete(slot);
-    entries.remove(slot);
-    this.#free.push(slot);
+    if (this.#owner === 'mempool') entries.drop(slot);
+    else {
+      entries.remove(slot);
+      this.#free.push(slot);
+    }
   }
 
   #rememberReplaced(txid: Uint8Array, by: Txid): void {
@@ -315,6 +344,7 @@ export class MempoolMirror {
       seq: entries.order(slot),
       data: '',
       silent: true,
+      slot,
       raw: entries.raw(slot).slice(),
       spent: entries.spent(slot).slice(),
       fee: entries.fee(slot),

@@ -7,6 +7,7 @@ import { TxGraph } from './cluster/tx-graph.ts';
 import { Entries, type NewEntry } from './entries.ts';
 import { parentsOf } from './relatives.ts';
 import { RollingMinimumFee } from './rolling-minimum-fee.ts';
+import type { UpdateProgress } from './update-progress.ts';
 
 /** The way in which a transaction entered the mempool. */
 export interface Arrival {
@@ -35,13 +36,25 @@ export interface MempoolObserver {
   modified(slot: number): void;
 }
 
+export interface MempoolDeps {
+  readonly clock: Clock;
+  readonly observer: MempoolObserver;
+  /** Set if other threads read the entries. */
+  readonly progress?: UpdateProgress;
+}
+
+/** Memory of a small transaction with one input, bytes: no more of them fit into the mempool. */
+const LEAST_ENTRY_BYTES = 700;
+/** Rows of address space that are reserved at most. */
+const MAX_RESERVE = 1 << 21;
+
 /**
  * The transactions that wait for a block. No two of them spend the same coin, and each spent coin is in the chain or an
  * output of another entry. `Acceptance` validates transactions before they are added.
  */
 export class Mempool {
   readonly options: RelayOptions;
-  readonly entries = new Entries();
+  readonly entries: Entries;
   readonly graph: TxGraph;
   readonly #clock: Clock;
   readonly #observer: MempoolObserver;
@@ -49,18 +62,22 @@ export class Mempool {
   /** Sum of the prioritisation deltas by txid, also for transactions that are not in the mempool. */
   readonly #deltas = new Map<string, number>();
   #changes = 0;
-  /** Txids of submitted transactions that no peer has requested yet, in hex. */
-  readonly #unbroadcast = new Set<string>();
+  /** Slots of submitted transactions that no peer has requested yet. */
+  readonly #unbroadcast = new Set<number>();
   /** Lower bound of the entries' times, Unix seconds. */
   #oldest = Number.POSITIVE_INFINITY;
   /** Whether the saved transactions have been imported. */
   loaded = false;
 
-  constructor(options: RelayOptions, deps: { readonly clock: Clock; readonly observer: MempoolObserver }) {
+  constructor(options: RelayOptions, deps: MempoolDeps) {
     this.options = options;
     this.#clock = deps.clock;
     this.#observer = deps.observer;
-    this.graph = new TxGraph(options.clusterCount, options.clusterVsize * 4);
+    const { progress } = deps;
+    // Growing would copy all columns, and both copies would stay until the garbage collection of all threads.
+    const reserve = progress ? Math.min(MAX_RESERVE, Math.ceil(options.maxMempoolBytes / LEAST_ENTRY_BYTES)) : 0;
+    this.entries = new Entries(progress ? { reserve, progress } : {});
+    this.graph = new TxGraph(options.clusterCount, options.clusterVsize * 4, (slot) => this.entries.isFree(slot));
     this.#floor = new RollingMinimumFee(Number(options.incrementalFeerate), unixSeconds(deps.clock));
   }
 
@@ -107,7 +124,7 @@ export class Mempool {
     this.#changes++;
     this.entries.add(slot, entry);
     this.#oldest = Math.min(this.#oldest, entry.time);
-    if (arrival.local) this.#unbroadcast.add(hashToHex(entry.parsed.txid));
+    if (arrival.local) this.#unbroadcast.add(slot);
     this.#observer.added(slot, entry.parsed, arrival);
   }
 
@@ -121,7 +138,7 @@ export class Mempool {
   removeUnlinked(slot: number, reason: RemovalReason, departure: Departure): void {
     this.#changes++;
     this.#observer.removed(slot, reason, departure);
-    this.#unbroadcast.delete(hashToHex(this.entries.txid(slot)));
+    this.#unbroadcast.delete(slot);
     this.entries.remove(slot);
   }
 
@@ -187,27 +204,27 @@ export class Mempool {
     return this.#deltas;
   }
 
-  /** Txids of submitted transactions that no peer has requested yet, in hex and display order. */
-  get unbroadcast(): ReadonlySet<string> {
+  /** Slots of submitted transactions that no peer has requested yet. */
+  get unbroadcast(): ReadonlySet<number> {
     return this.#unbroadcast;
   }
 
   isUnbroadcast(slot: number): boolean {
-    return this.#unbroadcast.has(hashToHex(this.entries.txid(slot)));
+    return this.#unbroadcast.has(slot);
   }
 
   /** Marks a transaction as not yet requested by any peer, as after a restart. */
   addUnbroadcast(txid: Uint8Array): void {
     const slot = this.entries.find(txid);
     if (slot < 0) return;
-    this.#unbroadcast.add(hashToHex(txid));
+    this.#unbroadcast.add(slot);
     this.#observer.modified(slot);
   }
 
   /** Records that a peer requested a transaction. */
   removeUnbroadcast(txid: Uint8Array): void {
     const slot = this.entries.find(txid);
-    if (this.#unbroadcast.delete(hashToHex(txid)) && slot >= 0) this.#observer.modified(slot);
+    if (this.#unbroadcast.delete(slot)) this.#observer.modified(slot);
   }
 
   /** Returns the slots of the parents in the mempool. */

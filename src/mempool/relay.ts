@@ -1,6 +1,6 @@
 import type { TxRejection } from '../consensus/rejection.ts';
 import type { ParsedTransaction } from '../primitives/block.ts';
-import { hashFromHex, type Txid, type Wtxid } from '../primitives/hash.ts';
+import type { Txid, Wtxid } from '../primitives/hash.ts';
 import type { AcceptResult, PackageResult } from './accept-result.ts';
 import { miningOrder } from './cluster/mining-order.ts';
 import type { Mempool } from './pool.ts';
@@ -131,8 +131,8 @@ export class MempoolRelay {
 
   /** Returns submitted transactions that no peer has requested yet, to be announced again. */
   unbroadcast(): RelayFacts[] {
-    const { entries, unbroadcast } = this.#mempool;
-    return Array.from(unbroadcast, (txid) => this.#facts(entries.find(hashFromHex<Txid>(txid))));
+    const { unbroadcast } = this.#mempool;
+    return Array.from(unbroadcast, (slot) => this.#facts(slot));
   }
 
   /** Records that a peer requested a transaction, which therefore is broadcast. */

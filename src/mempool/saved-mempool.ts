@@ -44,6 +44,11 @@ export class SavedMempool {
     this.#removed.add(key);
   }
 
+  /** Number of changes that wait for the next save. */
+  get pending(): number {
+    return this.#changed.size + this.#removed.size;
+  }
+
   /** Writes all changes since the last save in slices. Changes made meanwhile may be left for the next save. */
   async save(mempool: Mempool, signal: AbortSignal): Promise<void> {
     for (const waiting of [this.#removed, this.#changed]) {

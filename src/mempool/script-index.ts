@@ -1,6 +1,5 @@
 import { type SipHashKey, sipHashKeyOf, sipHashWords } from '../crypto/siphash.ts';
-import type { ParsedTransaction } from '../primitives/block.ts';
-import type { Coin } from '../primitives/coin.ts';
+import { visitOutputs, visitSpentOutputs } from '../primitives/output-scan.ts';
 import { isUnspendable } from '../script/templates.ts';
 import { grown, grownRows } from '../util/column.ts';
 import { SlotIndex } from '../util/slot-index.ts';
@@ -39,26 +38,28 @@ export class ScriptIndex {
   #previous = new Int32Array(INITIAL);
   /** Touches of the same transaction are linked. */
   #nextOfOwner = new Int32Array(INITIAL);
-  readonly #firstOfOwner: number[] = [];
+  #firstOfOwner = new Int32Array(INITIAL);
   readonly #byPrint = new SlotIndex(PRINT, () => this.#prints);
   readonly #free: number[] = [];
   #slots = 0;
 
-  /** `spent` are the coins of the inputs, in order. */
-  add(owner: number, { tx }: ParsedTransaction, spent: readonly Coin[]): void {
+  /** Adds a transaction by its serialization and the undo records of its spent outputs. */
+  add(owner: number, raw: Uint8Array, spent: Uint8Array): void {
+    while (owner >= this.#firstOfOwner.length)
+      this.#firstOfOwner = grown(this.#firstOfOwner, grownRows(this.#firstOfOwner.length));
     this.#firstOfOwner[owner] = -1;
-    for (const { output } of spent) {
-      const touch = this.#touch(owner, output.scriptPubKey);
-      this.#sent[touch]! += Number(output.value);
+    visitSpentOutputs(spent, (value, script) => {
+      const touch = this.#touch(owner, script);
+      this.#sent[touch]! += value;
       this.#inputs[touch]!++;
-    }
-    for (const { value, scriptPubKey } of tx.outputs) {
+    });
+    visitOutputs(raw, (value, script) => {
       // Unspendable outputs are not indexed, as in the address index.
-      if (isUnspendable(scriptPubKey)) continue;
-      const touch = this.#touch(owner, scriptPubKey);
-      this.#received[touch]! += Number(value);
+      if (isUnspendable(script)) return;
+      const touch = this.#touch(owner, script);
+      this.#received[touch]! += value;
       this.#outputs[touch]!++;
-    }
+    });
   }
 
   remove(owner: number): void {

@@ -22,6 +22,7 @@ import { importMempool, type MempoolImportCounts, type MempoolImportOptions } fr
 import { Mempool, type MempoolObserver } from './pool.ts';
 import { MempoolRelay } from './relay.ts';
 import { SavedMempool } from './saved-mempool.ts';
+import type { UpdateProgress } from './update-progress.ts';
 import { Acceptance, type AcceptOptions } from './validation/acceptance.ts';
 import { PackageAcceptance } from './validation/package-acceptance.ts';
 
@@ -50,6 +51,8 @@ export interface MempoolServiceDeps {
    * restoring and imports wait for it; submissions of clients do not.
    */
   backpressure?(): Promise<void> | null;
+  /** Set if other threads read the entries. */
+  readonly progress?: UpdateProgress;
 }
 
 /** Limits of a submitted transaction. */
@@ -82,6 +85,8 @@ export interface Prioritised {
 }
 
 const SAVE_INTERVAL_MS = 5 * 60 * 1000;
+/** Number of changes that are saved before the interval ends, so that few of them are held in memory. */
+const SAVE_CHANGES = 50_000;
 const REPORT_INTERVAL_MS = 10_000;
 const MAX_TIP_AGE_SECONDS = 3 * 3600;
 const FAILED = { kind: 'transaction', reason: 'transaction failed' } as const;
@@ -103,6 +108,8 @@ export class MempoolService implements ChainFollower {
   readonly #timers: ReturnType<typeof setInterval>[];
   readonly #ending = new AbortController();
   #saving: Promise<void> = Promise.resolve();
+  /** The save of the interval or of many changes; null while there is none. */
+  #savingAll: Promise<unknown> | null = null;
   readonly #view: ChainView;
   /** The tip that is being committed; `chain.tip` is still the previous one. */
   #nextTip: ChainView['tip'] | null = null;
@@ -125,7 +132,8 @@ export class MempoolService implements ChainFollower {
       silent: () => chain.initialSync,
       emit: (changes) => deps.emit(changes),
     });
-    this.mempool = new Mempool(options, { clock, observer: this.#observer() });
+    const { progress } = deps;
+    this.mempool = new Mempool(options, { clock, observer: this.#observer(), ...(progress && { progress }) });
     this.#feed.observe(this.mempool);
     this.fees = new FeeEstimator({
       graph: this.mempool.graph,
@@ -151,10 +159,7 @@ export class MempoolService implements ChainFollower {
     // The first event shows that the mempool is not loaded yet.
     this.#feed.markTotalsChanged();
     this.#timers = [
-      setInterval(
-        () => void this.save().catch((error) => this.#ending.signal.aborted || this.#logSaveError(error)),
-        SAVE_INTERVAL_MS,
-      ),
+      setInterval(() => this.#saveInBackground(), SAVE_INTERVAL_MS),
       setInterval(() => this.#reportFees(), REPORT_INTERVAL_MS),
     ];
   }
@@ -310,6 +315,14 @@ export class MempoolService implements ChainFollower {
     return this.#deps.store.path;
   }
 
+  #saveInBackground(): void {
+    this.#savingAll ??= this.save()
+      .catch((error) => this.#ending.signal.aborted || this.#logSaveError(error))
+      .then(() => {
+        this.#savingAll = null;
+      });
+  }
+
   /** Saves the mempool and stops all timers. */
   close(): void {
     for (const timer of this.#timers) clearInterval(timer);
@@ -346,6 +359,7 @@ export class MempoolService implements ChainFollower {
     return {
       added: (slot, parsed, arrival) => {
         this.#saved.recordChange(parsed.txid);
+        if (this.#saved.pending >= SAVE_CHANGES) this.#saveInBackground();
         this.#feed.added(slot, parsed, arrival);
         const countable = !arrival.reaccepted && !arrival.inPackage && this.mempool.parents(slot).length === 0;
         this.fees.addTransaction(slot, entries().fee(slot), entries().vsize(slot), entries().height(slot), countable);

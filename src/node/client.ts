@@ -113,8 +113,8 @@ export class NodeClient implements NodePort {
     return () => this.#updateListeners.delete(listener);
   }
 
-  acknowledge(bytes: number): void {
-    this.#send({ type: 'acknowledge', bytes });
+  acknowledge(bytes: number, updates: number): void {
+    this.#send({ type: 'acknowledge', bytes, updates });
   }
 
   onPeerChange(listener: (change: PeerChange) => void): () => void {

@@ -11,8 +11,8 @@ export type ToNode =
       readonly stopping: Int32Array;
     }
   | { readonly type: 'close' }
-  /** Acknowledges that updates of this many bytes, as `changeBytes` counts, have been applied. */
-  | { readonly type: 'acknowledge'; readonly bytes: number }
+  /** Acknowledges that this many whole updates and bytes, as `changeBytes` counts, have been applied. */
+  | { readonly type: 'acknowledge'; readonly bytes: number; readonly updates: number }
   /** The client of a call has disconnected, so the call may be cancelled. */
   | { readonly type: 'cancel'; readonly id: number }
   | { readonly type: 'call'; readonly id: number; readonly name: NodeCallName; readonly args: readonly unknown[] };

@@ -1,4 +1,5 @@
-import { changeBytes } from '../mempool/changes.ts';
+import { changeBytes, withoutBytes } from '../mempool/changes.ts';
+import { UpdateProgress } from '../mempool/update-progress.ts';
 import { transferredBuffers } from '../util/ascii-text.ts';
 import { systemClock } from '../util/clock.ts';
 import { refillReserve, reserveDescriptors } from '../util/descriptors.ts';
@@ -32,6 +33,7 @@ const BACKLOG_BYTES = 4 << 20;
 
 const abort = new AbortController();
 const backlog = new Backlog(BACKLOG_BYTES);
+const progress = new UpdateProgress();
 let node: Node | null = null;
 /** Ends running calls, by their ids. */
 const calls = new Map<number, AbortController>();
@@ -76,6 +78,7 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
         const opened = new Node(config, {
           log,
           room: () => backlog.whenRoom(),
+          progress,
           isStopping: () => Atomics.load(stopping, 0) !== 0,
         });
         node = opened;
@@ -84,9 +87,12 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
         if (config.import.files.length === 0) opened.startPeers();
         yieldInSync(opened);
         send({ type: 'opened', status: opened.status() });
-        opened.onUpdate((update) => {
-          backlog.addSent(update.changes.reduce((sum, change) => sum + changeBytes(change), 0));
-          send({ type: 'update', update, status: update.commit && opened.status() });
+        opened.onUpdate(({ changes: all, commit }) => {
+          const changes = withoutBytes(all);
+          backlog.addSent(changes.reduce((sum, change) => sum + changeBytes(change), 0));
+          const shared = opened.mempool.mempool.entries.drainShared();
+          send({ type: 'update', update: { changes, commit, shared }, status: commit && opened.status() });
+          progress.recordSent();
         });
         opened.onPeerChange((change) => send({ type: 'peer', change }));
         // During initial block download the node collects garbage after commits.
@@ -125,6 +131,7 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
       return;
     case 'acknowledge':
       backlog.acknowledge(data.bytes);
+      progress.recordApplied(data.updates);
       return;
     case 'close':
       backlog.close();

@@ -7,6 +7,7 @@ import { signatureEngine, signatureLibrary } from '../crypto/secp256k1.ts';
 import type { IndexJob } from '../indexes/index-job.ts';
 import { indexThread } from '../indexes/index-thread.ts';
 import { MempoolService } from '../mempool/service.ts';
+import type { UpdateProgress } from '../mempool/update-progress.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { CallTable, NodeCallName, NodeCalls } from '../port/node-calls.ts';
 import type { NodeCounters, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
@@ -56,6 +57,8 @@ export interface NodeDeps {
   readonly clock?: Clock;
   /** Backpressure: resolves when the main thread has room for more updates; null where it has room now. */
   readonly room?: () => Promise<void> | null;
+  /** Set if another thread reads the entries of the mempool. */
+  readonly progress?: UpdateProgress;
   /** Opens the chain of an unfinished reindex. */
   readonly reindex?: StoredGenesis;
   /** Whether the program is to stop, which interrupts the conversion of an earlier chain database. */
@@ -96,7 +99,7 @@ export class Node {
   #buildingFilters = false;
 
   /** Opens the chain; the directory must be locked. Throws OperatorError where it cannot be used. */
-  constructor(config: Config, { log, clock = systemClock, room, reindex, isStopping }: NodeDeps) {
+  constructor(config: Config, { log, clock = systemClock, room, progress, reindex, isStopping }: NodeDeps) {
     this.#config = config;
     this.#log = log;
     this.#clock = clock;
@@ -160,6 +163,7 @@ export class Node {
         this.#updates.notify({ changes, commit: null });
       },
       ...(room && { backpressure: room }),
+      ...(progress && { progress }),
     });
     this.mempool = mempool;
     this.#network = config.p2p.enabled

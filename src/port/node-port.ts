@@ -1,4 +1,5 @@
-import type { MempoolChange } from '../mempool/changes.ts';
+import type { SentChange } from '../mempool/changes.ts';
+import type { SharedEntries } from '../mempool/entries.ts';
 import type { DurationTotals } from '../util/duration-counts.ts';
 import type { WalletState } from '../wallet/wallet-state.ts';
 import type { CallArgs, CallResult, NodeCallName } from './node-calls.ts';
@@ -133,7 +134,9 @@ export interface PeerChange {
 
 /** An update of the node: changes of the mempool in order, then the commit that caused them, if any. */
 export interface NodeUpdate {
-  readonly changes: readonly MempoolChange[];
+  readonly changes: readonly SentChange[];
+  /** Memory of the mempool that its readers need for these changes; absent where the changes carry the transactions. */
+  readonly shared?: SharedEntries | null;
   readonly commit: {
     /** Number of the newest event of the chain. */
     readonly lastSeq: number;
@@ -157,9 +160,10 @@ export interface NodePort {
   /** Calls the listener with every update once readers of the chain see it. Returns a function that unsubscribes it. */
   onUpdate(listener: (update: NodeUpdate) => void): () => void;
   /**
-   * Acknowledges updates by their bytes, as `changeBytes` counts them. Until then the node delays work that can wait.
+   * Acknowledges updates by their number and their bytes, as `changeBytes` counts them. Until then the node delays work
+   * that can wait, and the memory of removed transactions stays readable.
    */
-  acknowledge(bytes: number): void;
+  acknowledge(bytes: number, updates: number): void;
   /** Calls the listener when a peer has connected or disconnected. Returns a function that unsubscribes it. */
   onPeerChange(listener: (change: PeerChange) => void): () => void;
 }

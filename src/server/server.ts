@@ -141,7 +141,7 @@ export class ApiServer {
       clock,
       onChanges: (changes) => this.#onMempoolChanges(changes),
       onCommit: (commit) => this.#onCommit(commit),
-      onApplied: (bytes) => this.#attached().node.acknowledge(bytes),
+      onApplied: (bytes, updates) => this.#attached().node.acknowledge(bytes, updates),
     });
     this.#events = new EventLog({
       clock,

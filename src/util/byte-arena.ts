@@ -4,75 +4,103 @@ const SEGMENT = 1 << 20;
 /** Larger pieces get an allocation of their own. */
 const LARGEST = SEGMENT / 8;
 
+/** A segment of an arena by its index; null if the segment was dropped. */
+export type SegmentChange = readonly [index: number, bytes: Uint8Array | null];
+
 /**
- * Stores many small byte strings in few large segments: each costs its bytes and a few more, where a Uint8Array of its
- * own costs two or three times as much. A piece is identified by a number. Freed memory is reused for pieces of about
- * the same size, and is never returned to the system.
+ * Stores many small byte strings in few large segments of shared memory: each costs its bytes and a few more, where a
+ * Uint8Array of its own costs two or three times as much. A piece is identified by a number. Freed memory is reused for
+ * pieces of about the same size, and is never returned to the system. Other threads read the same memory through an
+ * arena that follows this one: it applies the segment changes and adds nothing itself.
  */
 export class ByteArena {
-  readonly #segments: Buffer[] = [];
+  readonly #segments: (Buffer | null)[] = [];
+  /** Index of the segment that is being filled, and the offset of its free rest. */
+  #current = -1;
   #end = SEGMENT;
   /** Free pieces by size class. */
   readonly #free: number[][] = CLASSES.map(() => []);
-  /** Pieces with an allocation of their own; their numbers are negative. */
-  readonly #large = new Map<number, Uint8Array>();
-  #nextLarge = -1;
+  /** Indexes of dropped segments. */
+  readonly #dropped: number[] = [];
+  #changes: SegmentChange[] = [];
 
   /** Stores a copy of the concatenated parts and returns its number. */
   add(...parts: readonly Uint8Array[]): number {
     let length = 0;
     for (const part of parts) length += part.length;
     const at = this.#allocate(length);
-    const view = this.view(at, length);
-    let offset = 0;
+    const offset = at % SEGMENT;
+    const segment = this.#segments[(at - offset) / SEGMENT]!;
+    let to = offset;
     for (const part of parts) {
-      view.set(part, offset);
-      offset += part.length;
+      segment.set(part, to);
+      to += part.length;
     }
     return at;
   }
 
   /** Returns a view of a piece. The view is invalid once the piece is freed. */
   view(at: number, length: number): Uint8Array {
-    if (at < 0) return this.#large.get(at)!.subarray(0, length);
     const offset = at % SEGMENT;
-    const { buffer } = this.#segments[(at - offset) / SEGMENT]!;
-    return new Uint8Array(buffer, offset, length);
+    const { buffer, byteOffset } = this.#segments[(at - offset) / SEGMENT]!;
+    return new Uint8Array(buffer, byteOffset + offset, length);
   }
 
   /** Copies the first `length` bytes of a piece into `to`. */
   copy(at: number, length: number, to: Uint8Array, offset: number): void {
-    if (at < 0) {
-      to.set(this.view(at, length), offset);
-      return;
-    }
     const from = at % SEGMENT;
     this.#segments[(at - from) / SEGMENT]!.copy(to, offset, from, from + length);
   }
 
   /** Frees a piece; `length` as it was added. */
   free(at: number, length: number): void {
-    if (at < 0) this.#large.delete(at);
-    else this.#free[classOf(length)]!.push(at);
+    if (length <= LARGEST) {
+      this.#free[classOf(length)]!.push(at);
+      return;
+    }
+    const index = at / SEGMENT;
+    this.#setSegment(index, null);
+    this.#dropped.push(index);
+  }
+
+  /** Returns the segments that were added and dropped since the last call. */
+  drainChanges(): readonly SegmentChange[] {
+    const changes = this.#changes;
+    this.#changes = [];
+    return changes;
+  }
+
+  /** Applies the segment changes of the arena that this one follows. */
+  applyChanges(changes: readonly SegmentChange[]): void {
+    for (const [index, bytes] of changes)
+      this.#segments[index] = bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
   #allocate(length: number): number {
-    if (length > LARGEST) {
-      const at = this.#nextLarge--;
-      this.#large.set(at, new Uint8Array(length));
-      return at;
-    }
+    // A large piece has a segment of its own.
+    if (length > LARGEST) return this.#addSegment(length) * SEGMENT;
     const of = classOf(length);
     const free = this.#free[of]!.pop();
     if (free !== undefined) return free;
     const size = CLASSES[of]!;
     if (this.#end + size > SEGMENT) {
-      this.#segments.push(Buffer.alloc(SEGMENT));
+      this.#current = this.#addSegment(SEGMENT);
       this.#end = 0;
     }
-    const at = (this.#segments.length - 1) * SEGMENT + this.#end;
+    const at = this.#current * SEGMENT + this.#end;
     this.#end += size;
     return at;
+  }
+
+  #addSegment(length: number): number {
+    const index = this.#dropped.pop() ?? this.#segments.length;
+    this.#setSegment(index, Buffer.from(new SharedArrayBuffer(length)));
+    return index;
+  }
+
+  #setSegment(index: number, segment: Buffer | null): void {
+    this.#segments[index] = segment;
+    this.#changes.push([index, segment && new Uint8Array(segment.buffer)]);
   }
 }
 

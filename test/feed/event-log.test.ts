@@ -84,6 +84,7 @@ function update(seq: number): MempoolChange {
 function added(seq: number, txid = seq.toString(16).padStart(64, '0'), bytes = 10): MempoolChange {
   return {
     kind: 'added',
+    slot: 0,
     seq,
     data: JSON.stringify({ seq, txid }),
     raw: new Uint8Array(bytes),

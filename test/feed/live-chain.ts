@@ -158,6 +158,7 @@ export function addedChange(seq: number, tx: Transaction, coins: readonly TestCo
   const time = 1_700_000_001;
   return {
     kind: 'added',
+    slot: 0,
     seq,
     data: JSON.stringify({ seq, time, txid: hashToHex(txidOf(tx)), size: bytes.length, fee }),
     raw: bytes,

@@ -20,6 +20,7 @@ interface Staging {
 }
 
 const INITIAL = 256;
+const COMPACT_AT = 4096;
 /** Stands for the cluster of a single transaction; the object is created only on request. */
 const SINGLETON: Cluster = { slots: [], chunks: [], oversized: false };
 
@@ -39,21 +40,29 @@ export class TxGraph {
   #version = new Uint32Array(INITIAL);
   readonly #classes = new FeerateClasses();
   #free: number[] = [];
+  /** Slots of removed transactions in order of removal, from the index `#firstRemoved` on. */
+  #removed: number[] = [];
+  #firstRemoved = 0;
+  readonly #mayReuse: (slot: number) => boolean;
   /** Slots whose cluster must be recomputed. */
   #stale = new Set<number>();
   #oversized = new Set<Cluster>();
   readonly #heap = new ChunkHeap((slot, version) => this.#version[slot] === version);
   #staging: Staging | null = null;
 
-  /** `maxCount` and `maxWeight` are the cluster limits: transactions, and weight units. */
-  constructor(maxCount = 64, maxWeight = 404_000) {
+  /**
+   * `maxCount` and `maxWeight` are the cluster limits: transactions, and weight units. `mayReuse` returns whether the slot
+   * of a removed transaction can be assigned again.
+   */
+  constructor(maxCount = 64, maxWeight = 404_000, mayReuse: (slot: number) => boolean = () => true) {
+    this.#mayReuse = mayReuse;
     this.#maxCount = maxCount;
     this.#maxWeight = maxWeight;
   }
 
   /** Adds a transaction without dependencies; returns its slot. */
   add(fee: number, weight: number): number {
-    const slot = this.#free.pop() ?? this.#parents.end;
+    const slot = this.#free.pop() ?? this.#reusedSlot() ?? this.#parents.end;
     if (slot === this.#fee.length) this.#grow();
     this.#fee[slot] = fee;
     this.#weight[slot] = weight;
@@ -90,7 +99,7 @@ export class TxGraph {
     for (const child of children) this.#unlink(slot, child);
     this.#drop(slot);
     if (!this.#staging) {
-      this.#free.push(slot);
+      this.#removed.push(slot);
       return;
     }
     this.#staging.freed.push(slot);
@@ -183,7 +192,7 @@ export class TxGraph {
   }
 
   commitStaging(): void {
-    this.#free.push(...this.#staging!.freed);
+    this.#removed.push(...this.#staging!.freed);
     this.#staging = null;
   }
 
@@ -265,6 +274,18 @@ export class TxGraph {
       out.push(...dropped);
     }
     return out;
+  }
+
+  /** Returns the slot that was removed first, unless it cannot be assigned yet. */
+  #reusedSlot(): number | undefined {
+    const slot = this.#removed[this.#firstRemoved];
+    if (slot === undefined || !this.#mayReuse(slot)) return undefined;
+    this.#firstRemoved++;
+    if (this.#firstRemoved >= COMPACT_AT && this.#firstRemoved * 2 >= this.#removed.length) {
+      this.#removed = this.#removed.slice(this.#firstRemoved);
+      this.#firstRemoved = 0;
+    }
+    return slot;
   }
 
   #grow(): void {
