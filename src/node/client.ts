@@ -3,6 +3,7 @@ import { ApiError } from '../http/errors.ts';
 import type { CallArgs, CallResult, NodeCallName } from '../port/node-calls.ts';
 import type { NodeCounters, NodePort, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
 import { OperatorError } from '../util/operator-error.ts';
+import { Outbox } from '../util/outbox.ts';
 import { startWorker } from '../util/worker.ts';
 import type { FromNode, ToNode } from './node-messages.ts';
 
@@ -20,6 +21,7 @@ const PENDING_BYTES = 64 * 1024 ** 2;
 /** The node thread as the main thread uses it: commands are sent to it; answers, status and commits come back. */
 export class NodeClient implements NodePort {
   readonly #worker: Worker;
+  readonly #outbox = new Outbox<ToNode>((messages) => this.#worker.postMessage(messages));
   readonly #pending = new Map<number, PendingCall>();
   readonly #updateListeners = new Set<(update: NodeUpdate) => void>();
   readonly #peerListeners = new Set<(change: PeerChange) => void>();
@@ -42,7 +44,9 @@ export class NodeClient implements NodePort {
     this.#failed.promise.catch(() => {});
     this.#opened.promise.catch(() => {});
     this.#worker = startWorker(new URL('./node-worker.ts', import.meta.url), 'node');
-    this.#worker.onmessage = ({ data }: MessageEvent<FromNode>) => this.#receive(data);
+    this.#worker.onmessage = ({ data }: MessageEvent<readonly FromNode[]>) => {
+      for (const message of data) this.#receive(message);
+    };
     this.#worker.onerror = ({ message }) => this.#fail(new Error(`the node thread failed: ${message}`));
     // A thread that has ended sends no answer, so all waiting calls are rejected.
     this.#worker.addEventListener('close', () => {
@@ -131,7 +135,8 @@ export class NodeClient implements NodePort {
   }
 
   #send(message: ToNode): void {
-    this.#worker.postMessage(message);
+    this.#outbox.collect();
+    this.#outbox.send(message);
   }
 
   #receive(message: FromNode): void {

@@ -5,6 +5,7 @@ import { systemClock } from '../util/clock.ts';
 import { refillReserve, reserveDescriptors } from '../util/descriptors.ts';
 import { stderrLog } from '../util/log.ts';
 import { lowerCompilerThreads } from '../util/nice.ts';
+import { Outbox } from '../util/outbox.ts';
 import { beginServing, isServing, yieldToReplies } from '../util/serving.ts';
 import { announceStart } from '../util/worker.ts';
 import { Backlog } from './backlog.ts';
@@ -39,7 +40,8 @@ let node: Node | null = null;
 const calls = new Map<number, AbortController>();
 let background: Promise<unknown> = Promise.resolve();
 
-const send = (message: FromNode, transfer: ArrayBuffer[] = []): void => self.postMessage(message, transfer);
+const outbox = new Outbox<FromNode>((messages, transfer) => self.postMessage(messages, transfer));
+const send = (message: FromNode, transfer: ArrayBuffer[] = []): void => outbox.send(message, transfer);
 
 /** Lowers the priority of this thread and of the compiler once the initial sync is over or clients are served. */
 function yieldInSync(opened: Node): void {
@@ -69,7 +71,13 @@ async function work(opened: Node, { files, log }: { files: readonly string[]; lo
   if (!abort.signal.aborted) await opened.sandbox(abort.signal);
 }
 
-self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
+self.onmessage = ({ data }: MessageEvent<readonly ToNode[]>) => {
+  // The replies to several calls at once go back together as well.
+  if (data.length > 1) outbox.collect();
+  for (const message of data) void receive(message);
+};
+
+async function receive(data: ToNode): Promise<void> {
   switch (data.type) {
     case 'open':
       try {
@@ -146,4 +154,4 @@ self.onmessage = async ({ data }: MessageEvent<ToNode>) => {
       send({ type: 'closed' });
       return;
   }
-};
+}

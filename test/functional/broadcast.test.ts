@@ -137,6 +137,36 @@ describe('submitting transactions', () => {
     }
   });
 
+  test('a JSON-RPC batch submits in order: each transaction may spend the one before, and later calls see them all', async () => {
+    const chainOf = (length: number) => {
+      const txs = [sweep(purse.coin(), 'p2wpkh', 1000n)];
+      while (txs.length < length) txs.push(sweep(coinOf(txs.at(-1)!, 0), 'p2wpkh', 1000n));
+      return txs;
+    };
+    const [first, second] = [chainOf(24), chainOf(24)];
+    const bad = withBadSignature(sweep(purse.coin(), 'p2wpkh', 1000n));
+    const submit = (tx: Parameters<typeof hexOf>[0]) => ({ method: 'sendrawtransaction', params: [hexOf(tx)] });
+    const entry = (tx: Parameters<typeof hexOf>[0]) => ({ method: 'getmempoolentry', params: [idOf(tx)] });
+    const calls = [
+      ...first.map(submit),
+      entry(first.at(-1)!),
+      submit(bad),
+      entry(second[0]!),
+      ...second.map(submit),
+      submit(second[0]!),
+      entry(second.at(-1)!),
+    ];
+    const { body } = await api.rpcBody(calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call })));
+    const replies = body as unknown as { id: number; result?: unknown; error?: { code: number } }[];
+    expect(replies.map(({ id }) => id)).toEqual(calls.map((_, id) => id));
+    expect(replies.slice(0, 24).map(({ result }) => result)).toEqual(first.map(idOf));
+    expect(replies[24]).toMatchObject({ result: { ancestorcount: 24 } });
+    expect([replies[25]?.error?.code, replies[26]?.error?.code]).toEqual([-26, -5]);
+    expect(replies.slice(27, 51).map(({ result }) => result)).toEqual(second.map(idOf));
+    expect(replies[51]).toMatchObject({ result: idOf(second[0]!) });
+    expect(replies[52]).toMatchObject({ result: { ancestorcount: 24 } });
+  });
+
   test('a replacement names the transactions that it replaced, and those that it paid too little for', async () => {
     const coin = purse.coin();
     const first = sweep(coin, 'p2wpkh', 1000n);

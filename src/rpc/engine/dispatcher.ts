@@ -42,6 +42,9 @@ interface CallInput {
   readonly params: RpcValue;
 }
 
+/** Length of a text in the parameters of a call up to which it may overlap, so that few bytes wait for the node thread. */
+const MAX_OVERLAPPING_LENGTH = 20_000;
+
 /** Runs methods: reads on the main thread while they are short, longer ones in a reader worker. */
 export class RpcDispatcher {
   readonly #ctx: RpcContext;
@@ -54,6 +57,12 @@ export class RpcDispatcher {
     this.#ctx = ctx;
     this.#methods = methods;
     this.#service = ctx.queries;
+  }
+
+  /** Returns whether a call may run while earlier calls of its batch that may overlap are unanswered. */
+  mayOverlap({ method, params }: RpcCall): boolean {
+    const isLong = (value: unknown) => typeof value === 'string' && value.length > MAX_OVERLAPPING_LENGTH;
+    return (this.#methods.get(method)?.overlaps ?? false) && Array.isArray(params) && !params.some(isLong);
   }
 
   /** Returns the result as JSON text. Throws RpcError. */

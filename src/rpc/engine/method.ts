@@ -87,6 +87,8 @@ interface MethodText {
   readonly scope: Scope;
   /** May take minutes. It runs in a reader worker of its own, without a time limit. */
   readonly long?: boolean;
+  /** Calls of a batch that follow each other may overlap: the node thread carries them out in their order. */
+  readonly overlaps?: boolean;
   /** For tests and debugging; the OpenRPC document omits it by default. */
   readonly hidden?: boolean;
 }

@@ -36,6 +36,11 @@ const UNQUEUED: QueueSlot = { releaseDuring: (wait) => wait() };
 const CONTENT_TYPES = ['application/json', 'application/json-rpc', 'text/plain', 'application/x-www-form-urlencoded'];
 /** Time limit of one slice of a batch, milliseconds. */
 const SLICE_MS = 2;
+/**
+ * Unanswered calls of a batch that overlap: some groups of transactions, of which the node thread accepts one while the
+ * scripts of the next are verified.
+ */
+const MAX_OVERLAPPING = 96;
 
 /** JSON-RPC at `POST /` and `POST /wallet/<name>`, with these methods. */
 export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
@@ -169,16 +174,31 @@ async function single(dispatcher: RpcDispatcher, call: RpcCall, caller: ReplyTar
     : rpcReply(200, resultReply(call, result), caller.send);
 }
 
+/** Runs the calls of a batch one after another, except neighbours that may overlap. */
 async function batch(dispatcher: RpcDispatcher, calls: readonly RpcCall[], caller: ReplyTarget): Promise<Response> {
-  const replies: string[] = [];
+  const texts: string[] = [];
   const pause = slicePauses(SLICE_MS);
-  for (const call of calls) {
-    const text = await dispatcher.run(call, caller).then(
-      (result) => joined(resultReply(call, result)),
-      (error: RpcError) => errorReply(call, error),
-    );
-    if (!isNotification(call)) replies.push(text);
-    await pause();
+  let running: Promise<void>[] = [];
+  for (const [index, call] of calls.entries()) {
+    const overlaps = dispatcher.mayOverlap(call);
+    if (!overlaps) await Promise.all(running.splice(0));
+    else if (running.length >= MAX_OVERLAPPING) {
+      await Promise.all(running.slice(0, MAX_OVERLAPPING / 2));
+      running = running.slice(MAX_OVERLAPPING / 2);
+    }
+    const done = dispatcher
+      .run(call, caller)
+      .then(
+        (result) => joined(resultReply(call, result)),
+        (error: RpcError) => errorReply(call, error),
+      )
+      .then((text) => void (texts[index] = text));
+    if (overlaps) running.push(done);
+    else await done;
+    const pausing = pause();
+    if (pausing) await pausing;
   }
+  await Promise.all(running);
+  const replies = texts.filter((_, index) => !isNotification(calls[index]!));
   return batchReply(calls, replies, caller.send);
 }

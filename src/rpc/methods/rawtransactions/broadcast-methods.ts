@@ -47,12 +47,12 @@ const sendrawtransaction = nodeMethod({
   result: hashStr('txid'),
   examples: [example([EXAMPLE.signedTransaction]), example([EXAMPLE.signedTransaction, 0.2])],
   scope: 'broadcast',
+  // No other task runs between the begin of a call and that of its node call, so the node thread receives a batch in order.
+  overlaps: true,
   async run(env, hex, maxFeerate, maxBurn) {
     const { ctx, read } = env;
     const tx = decode(hex, 'TX decode failed. Make sure the tx has at least one input.');
     checkInSync(env);
-    const confirmed = () => read((reading) => isConfirmed(reading, tx.txid));
-    if (await confirmed()) return alreadyConfirmed();
     const limits = { maxFeerate: maxFeerate === 0n ? null : Number(maxFeerate), maxBurn: Number(maxBurn) };
     const result = await ctx.node().call('broadcast', tx.raw, limits);
     // The caller must find the transaction in the mempool after this reply.
@@ -62,7 +62,8 @@ const sendrawtransaction = nodeMethod({
       ctx.metrics.txBroadcast(result.status === 'accepted' ? 'accepted' : 'already_in_mempool');
       return hashToHex(tx.txid);
     }
-    if (await confirmed()) return alreadyConfirmed();
+    // The coins of a confirmed transaction are spent, so it is rejected; Core reports that it is confirmed.
+    if (await read((reading) => isConfirmed(reading, tx.txid))) return alreadyConfirmed();
     ctx.metrics.txBroadcast('rejected');
     throw rejectionError(result, tx);
   },
