@@ -16,6 +16,8 @@ export interface ScriptChecks {
    * before `to`. All is copied.
    */
   add(block: ParsedBlock, tx: number, spent: Uint8Array, from: number, to: number): void;
+  /** Adds a transaction without a block, with one undo record for each input. `tx` is its index in a failure. */
+  addTransaction(tx: number, raw: Uint8Array, spent: Uint8Array, inputs: number): void;
   /** Resolves to the first failure, or to null if all inputs are valid. Rejects when they cannot be checked. */
   finish(): Promise<ScriptFailure | null>;
   /** Drops the checks that have not run: the block is rejected for another reason. */

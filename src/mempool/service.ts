@@ -1,4 +1,5 @@
 import type { ChainFollower, ChainMove } from '../chain/events.ts';
+import type { ScriptVerifier } from '../chain/script-verifier.ts';
 import type { SignatureEngine } from '../crypto/signature-engine.ts';
 import { dustOutputs } from '../policy/dust.ts';
 import type { RelayOptions } from '../policy/relay-options.ts';
@@ -22,6 +23,7 @@ import { importMempool, type MempoolImportCounts, type MempoolImportOptions } fr
 import { Mempool, type MempoolObserver } from './pool.ts';
 import { MempoolRelay } from './relay.ts';
 import { SavedMempool } from './saved-mempool.ts';
+import { SubmissionQueue } from './submission-queue.ts';
 import type { UpdateProgress } from './update-progress.ts';
 import { Acceptance, type AcceptOptions } from './validation/acceptance.ts';
 import { PackageAcceptance } from './validation/package-acceptance.ts';
@@ -38,6 +40,8 @@ interface MempoolChain extends ChainView {
 export interface MempoolServiceDeps {
   readonly chain: MempoolChain;
   readonly engine: SignatureEngine;
+  /** Verifies scripts of submitted transactions on other threads; on this one where it is absent. */
+  readonly verifier?: ScriptVerifier;
   readonly store: MempoolStore;
   readonly fees: FeeStore;
   /** Accept a tip of any age, as on regtest. */
@@ -105,6 +109,7 @@ export class MempoolService implements ChainFollower {
   readonly #feed: ChangeFeed;
   readonly #saved: SavedMempool;
   readonly fees: FeeEstimator;
+  readonly #submissions: SubmissionQueue;
   readonly #timers: ReturnType<typeof setInterval>[];
   readonly #ending = new AbortController();
   #saving: Promise<void> = Promise.resolve();
@@ -148,6 +153,12 @@ export class MempoolService implements ChainFollower {
     const validationDeps = { mempool: this.mempool, chain: this.#view, engine, clock };
     this.acceptance = new Acceptance(validationDeps);
     this.packages = new PackageAcceptance(validationDeps, this.acceptance);
+    this.#submissions = new SubmissionQueue({
+      verifier: deps.verifier ?? null,
+      chain: this.#view,
+      entries: this.mempool.entries,
+      settled: (work) => this.#settled(work),
+    });
     const { mempool, acceptance, packages } = this;
     this.relay = new MempoolRelay({
       mempool,
@@ -216,7 +227,9 @@ export class MempoolService implements ChainFollower {
     const burn = checkBurn(parsed, maxBurn);
     if (burn) return Promise.resolve(burn);
     const maxFee = maxFeerate === null ? null : Math.ceil((maxFeerate * Math.ceil(weightOf(parsed) / 4)) / 1000);
-    return this.#settled(() => this.#broadcast(parsed, { local: true, maxFee }));
+    return this.#submissions.enqueue(parsed, (scriptsValid) =>
+      this.#broadcast(parsed, { local: true, maxFee, scriptsValid }),
+    );
   }
 
   /** Runs work on the mempool and emits its changes before the result is returned. */

@@ -153,6 +153,7 @@ export class Node {
     mempool = new MempoolService(relayOptionsOf(config), {
       chain: this.chain,
       engine: signatureEngine(),
+      verifier: this.#pool,
       store: new MempoolStore(this.#database),
       fees: new FeeStore(this.#database),
       anyTip: this.params.name === 'regtest',

@@ -7,7 +7,7 @@ import { coinOf, sweep, withBadSignature } from '../lib/tx-builder.ts';
 
 /** A verifier that never resolves. */
 const silentVerifier: ScriptVerifier = {
-  begin: () => ({ add: () => {}, finish: () => new Promise(() => {}), cancel: () => {} }),
+  begin: () => ({ add: () => {}, addTransaction: () => {}, finish: () => new Promise(() => {}), cancel: () => {} }),
 };
 
 const parsed = ({ raw }: TestBlock) => parseBlock(raw);

@@ -34,6 +34,8 @@ export const inlineVerifier: ScriptVerifier = {
         const inputs = firstInput[i + 1]! - firstInput[i]!;
         batch.add(i - 1, inputs, { bytes: raw, from: txAt[i]!, to: txAt[i + 1]! }, { bytes: spent, from, to });
       },
+      addTransaction: (tx, raw, spent, inputs) =>
+        batch.add(tx, inputs, { bytes: raw, from: 0, to: raw.length }, { bytes: spent, from: 0, to: spent.length }),
       finish: async () => verifyBatch(batch.finish(), signatureEngine()),
       cancel: () => {},
     };
@@ -42,7 +44,7 @@ export const inlineVerifier: ScriptVerifier = {
 
 /** Finds every script valid: for chains whose signatures another test verifies. */
 export const trustingVerifier: ScriptVerifier = {
-  begin: () => ({ add: () => {}, finish: async () => null, cancel: () => {} }),
+  begin: () => ({ add: () => {}, addTransaction: () => {}, finish: async () => null, cancel: () => {} }),
 };
 
 /** As another one, but each verdict comes some turns of the event loop late, so that later blocks are connected first. */
@@ -52,6 +54,7 @@ export function lateVerifier(turns: () => number, verifier: ScriptVerifier = inl
       const checks = verifier.begin(flags);
       return {
         add: checks.add.bind(checks),
+        addTransaction: checks.addTransaction.bind(checks),
         cancel: () => checks.cancel(),
         finish: async () => {
           const verdict = await checks.finish();

@@ -27,6 +27,7 @@ class HeldVerifier implements ScriptVerifier {
     const { promise } = this.#gate;
     return {
       add: checks.add.bind(checks),
+      addTransaction: checks.addTransaction.bind(checks),
       cancel: () => checks.cancel(),
       finish: async () => {
         await promise;

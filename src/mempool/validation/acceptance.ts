@@ -32,6 +32,8 @@ export interface AcceptOptions {
   readonly maxFee?: number | null;
   /** Leave the mempool above its size limit; the caller trims it after adding more. */
   readonly keepAboveLimit?: boolean;
+  /** The scripts were verified with the policy flags, against the outputs that the transaction spends. */
+  readonly scriptsValid?: boolean;
   /** Time of first entry, Unix seconds; by default now. */
   readonly time?: number;
   /** Arrival number of a transaction that is restored. */
@@ -150,7 +152,7 @@ export class Acceptance {
       const unspent = checkEphemeralSpends([ephemeralView(mempool, candidate)]);
       if (unspent) return rejected(unspent.rejection);
     }
-    const scripts = checkScripts(candidate, engine);
+    const scripts = options.scriptsValid ? null : checkScripts(candidate, engine);
     if (scripts) return rejected(scripts);
     const { maxFee } = options;
     if (maxFee !== undefined && maxFee !== null && entry.fee > maxFee)

@@ -1,7 +1,7 @@
 import type { ScriptChecks, ScriptFailure, ScriptVerifier } from '../../chain/script-verifier.ts';
 import type { ParsedBlock } from '../../primitives/block.ts';
 import { startWorker } from '../../util/worker.ts';
-import { READY, shareTransaction, VerifyBatchWriter } from './verify-batch.ts';
+import { type ByteRange, READY, shareTransaction, VerifyBatchWriter } from './verify-batch.ts';
 import type { SharedPart, VerifyReply, VerifyRequest } from './verify-worker.ts';
 
 /** Inputs per batch. Smaller batches cost more messages, larger ones leave workers idle at the end of a block. */
@@ -163,9 +163,18 @@ class BlockChecks implements ScriptChecks {
     if (this.#pool.isKnownValid(wtxids, i * 32, this.#flags)) return;
     const { txAt, firstInput } = columns;
     const inputs = firstInput[i + 1]! - firstInput[i]!;
-    if (inputs > BATCH_INPUTS) this.#share(tx, raw.subarray(txAt[i], txAt[i + 1]), spent.subarray(from, to), inputs);
+    this.#add(tx, inputs, { bytes: raw, from: txAt[i]!, to: txAt[i + 1]! }, { bytes: spent, from, to });
+  }
+
+  addTransaction(tx: number, raw: Uint8Array, spent: Uint8Array, inputs: number): void {
+    this.#add(tx, inputs, { bytes: raw, from: 0, to: raw.length }, { bytes: spent, from: 0, to: spent.length });
+  }
+
+  #add(tx: number, inputs: number, raw: ByteRange, spent: ByteRange): void {
+    if (inputs > BATCH_INPUTS)
+      this.#share(tx, raw.bytes.subarray(raw.from, raw.to), spent.bytes.subarray(spent.from, spent.to), inputs);
     else {
-      this.#writer.add(tx, inputs, { bytes: raw, from: txAt[i]!, to: txAt[i + 1]! }, { bytes: spent, from, to });
+      this.#writer.add(tx, inputs, raw, spent);
       if (this.#writer.inputs >= BATCH_INPUTS || this.#writer.bytes >= BATCH_BYTES) this.#flush();
     }
   }
