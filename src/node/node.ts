@@ -334,6 +334,7 @@ export class Node {
   async buildIndexes(): Promise<void> {
     if (this.#buildingIndexes) return;
     this.#buildingIndexes = true;
+    this.#indexProblem = null;
     const runJob = (job: IndexJob) => this.#indexJobs.runJob(job);
     await buildIndexes(this.chain, {
       runJob,
