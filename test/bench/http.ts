@@ -3,14 +3,19 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { RecordedReply } from './http/bare.ts';
 import { copyOf, prepareSample, type ServerProcess, startBare, startNode } from './http/chain.ts';
+import { startCore } from './http/core.ts';
 import { runLoad, type Wire } from './http/load.ts';
 import { pinClient, processorTime } from './http/processor-time.ts';
-import { type Row, requestTexts, rowsFor } from './http/rows.ts';
+import { coreRow, type Row, requestTexts, rowsFor } from './http/rows.ts';
 import { grouped, percentile, printGrid } from './report.ts';
 
 const CONNECTIONS = 8;
 const WARM_UP_MS = 200;
+/** Requests before the first round, which compile the code of the row; fewer if they take very long. */
+const WARM_UP_REQUESTS = 3000;
+const WARM_UP_WINDOWS = 20;
 const READY_MS = 60_000;
+const CORE = 'Core';
 const ROOT = resolve(import.meta.dir, '../..');
 
 interface Target {
@@ -26,14 +31,16 @@ interface Series {
 }
 
 /**
- * Sends requests of every kind to a node, to a bare Bun.serve and a bare Elysia that return the same bytes, and with
- * `--base DIR` to the node of another checkout, in alternation. The servers share one core, and the client has another.
+ * Sends requests of every kind to a node, to a bare Bun.serve and a bare Elysia that return the same bytes, with
+ * `--base DIR` to the node of another checkout, and with `--core BITCOIND` to Bitcoin Core with the same chain where it
+ * answers the same question, in alternation. The servers share one core, and the client has another.
  */
 export async function benchHttp(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
     args: [...args],
     options: {
       base: { type: 'string' },
+      core: { type: 'string' },
       only: { type: 'string' },
       rounds: { type: 'string', default: '5' },
       ms: { type: 'string', default: '300' },
@@ -46,8 +53,10 @@ export async function benchHttp(args: readonly string[]): Promise<void> {
   const directories = base ? [datadir, copyOf(datadir)] : [datadir];
   const targets: Target[] = [];
   try {
+    if (values.core !== undefined)
+      targets.push({ name: CORE, server: await startCore(resolve(values.core), datadir, sample.tipHeight) });
     const node = await startNode(ROOT, datadir);
-    targets.push({ name: 'node', server: node });
+    targets.unshift({ name: 'node', server: node });
     if (base) targets.push({ name: 'base', server: await startNode(base, directories[1]!) });
     const rows = rowsFor(sample).filter(({ name }) => !values.only || name.includes(values.only));
     await untilReady(node.port);
@@ -64,7 +73,7 @@ export async function benchHttp(args: readonly string[]): Promise<void> {
       measured.push([row, series]);
       console.error(`${index + 1}/${rows.length} ${row.name}${base ? `: ${pairedRatio(series)}` : ''}`);
     }
-    report(measured, base !== null);
+    report(measured, { base: base !== null, core: values.core !== undefined });
   } finally {
     for (const { server } of targets) await server.stop();
     for (const directory of directories) rmSync(directory, { recursive: true, force: true });
@@ -114,20 +123,26 @@ async function measure(
   { etag, rounds, ms }: { etag: string | null; rounds: number; ms: number },
 ): Promise<ReadonlyMap<string, Series>> {
   const { status, connectionEach, atMost } = row;
-  const wire: Wire = { texts: requestTexts(row, etag), status, connectionEach, atMost };
+  const asked = coreRow(row);
+  const texts = { own: requestTexts(row, etag), core: asked && requestTexts(asked, null) };
+  const wireOf = (name: string): Wire => {
+    return { texts: name === CORE ? texts.core! : texts.own, status, connectionEach, atMost };
+  };
+  const measured = targets.filter(({ name }) => name !== CORE || texts.core !== null);
   const series = new Map(
-    targets.map(({ name }) => [name, { perSecond: [], processorUs: [], latencies: [] } as Series]),
+    measured.map(({ name }) => [name, { perSecond: [], processorUs: [], latencies: [] } as Series]),
   );
-  for (const { name, server } of targets) {
+  for (const { name, server } of measured) {
     if (row.before > 0 && (name === 'node' || name === 'base')) await record(row, server.port);
-    await runLoad(server.port, wire, CONNECTIONS, WARM_UP_MS);
+    for (let window = 0, sent = 0; window < WARM_UP_WINDOWS && sent < Math.min(WARM_UP_REQUESTS, atMost); window++)
+      sent += (await runLoad(server.port, wireOf(name), CONNECTIONS, WARM_UP_MS)).requests;
   }
   for (let round = 0; round < rounds; round++)
-    for (let i = 0; i < targets.length; i++) {
+    for (let i = 0; i < measured.length; i++) {
       // Each round begins with another target, so that their order has no effect.
-      const { name, server } = targets[(i + round) % targets.length]!;
+      const { name, server } = measured[(i + round) % measured.length]!;
       const before = processorTime(server.pid);
-      const { requests, seconds, latencies } = await runLoad(server.port, wire, CONNECTIONS, ms);
+      const { requests, seconds, latencies } = await runLoad(server.port, wireOf(name), CONNECTIONS, ms);
       const { perSecond, processorUs, latencies: all } = series.get(name)!;
       perSecond.push(requests / seconds);
       processorUs.push((processorTime(server.pid) - before) / requests);
@@ -136,13 +151,17 @@ async function measure(
   return series;
 }
 
-function report(measured: readonly (readonly [Row, ReadonlyMap<string, Series>])[], withBase: boolean): void {
+function report(
+  measured: readonly (readonly [Row, ReadonlyMap<string, Series>])[],
+  { base: withBase, core: withCore }: { readonly base: boolean; readonly core: boolean },
+): void {
   console.log(
     'requests/s: median of the rounds, and the spread in percent of it; p50 and p99 in ms; µs: processor time of the\n' +
       'server for one request, the least of the rounds, which says more than the rest on a machine that is shared\n',
   );
-  const names = ['node', ...(withBase ? ['base'] : []), 'Bun.serve', 'Elysia'];
-  const head = ['', 'req/s', '±%', 'p50', 'p99', ...names.map((name) => `µs ${name}`)];
+  const names = ['node', ...(withBase ? ['base'] : []), 'Bun.serve', 'Elysia', ...(withCore ? [CORE] : [])];
+  const head = ['', 'req/s', '±%', 'p50', 'p99', ...names.map((name) => `µs ${name}`), 'of bare'];
+  if (withCore) head.push('Core req/s', 'of Core');
   if (withBase) head.push('least', 'paired', 'quartiles');
   const lines = measured.map(([row, series]) => {
     const { perSecond, latencies } = series.get('node')!;
@@ -155,12 +174,34 @@ function report(measured: readonly (readonly [Row, ReadonlyMap<string, Series>])
       grouped(((sorted.at(-1)! - sorted[0]!) / middle) * 50),
       grouped(percentile(times, 0.5), 2),
       grouped(percentile(times, 0.99), 2),
-      ...names.map((name) => grouped(Math.min(...series.get(name)!.processorUs), 1)),
+      ...names.map((name) => leastOf(series.get(name))),
+      share(series.get('Bun.serve')!, series.get('node')!),
     ];
+    if (withCore) line.push(...besideCore(series.get('node')!, series.get(CORE) ?? null));
     if (withBase) line.push(...comparison(series.get('node')!, series.get('base')!));
     return line;
   });
   printGrid(head, lines);
+}
+
+function leastOf(series: Series | undefined): string {
+  return series ? grouped(Math.min(...series.processorUs), 1) : '';
+}
+
+/** Returns the requests per processor second of `node` relative to those of `other`, by the least of the rounds. */
+function share(other: Series, node: Series): string {
+  return (Math.min(...other.processorUs) / Math.min(...node.processorUs)).toFixed(2);
+}
+
+/** Returns the requests a second of Bitcoin Core, which has several threads, and those of the node relative to them. */
+function besideCore(node: Series, core: Series | null): string[] {
+  if (core === null) return ['', ''];
+  const median = ({ perSecond }: Series) =>
+    percentile(
+      perSecond.toSorted((a, b) => a - b),
+      0.5,
+    );
+  return [grouped(median(core)), (median(node) / median(core)).toFixed(2)];
 }
 
 /**

@@ -18,7 +18,7 @@ const BENCHES: Readonly<
   Record<string, { readonly help: string; readonly run: (chain: string, args: readonly string[]) => Promise<void> }>
 > = {
   http: {
-    help: 'requests of every kind, beside a bare Bun.serve and a bare Elysia; --base DIR: beside another checkout',
+    help: 'requests of every kind, beside a bare Bun.serve and a bare Elysia; --base DIR, --core BITCOIND: beside these as well',
     run: (_, args) => benchHttp(args),
   },
   import: {

@@ -7,6 +7,8 @@ const OPERATOR_KEY = 'a-key-for-the-bench-of-the-http-server';
 const START_MS = 60_000;
 const BLOCKS = 110;
 const PAYMENTS = 100;
+/** Blocks behind the payments, so that these are deeper than a reorg reaches. */
+const LATER_BLOCKS = 100;
 const UNCONFIRMED = 20;
 const WATCHES = 50;
 const TICKET_KEYS = 60;
@@ -28,6 +30,7 @@ export interface Sample {
   /** Hash of the block with the payments. */
   readonly blockHash: string;
   readonly blockHeight: number;
+  readonly tipHeight: number;
   readonly txid: string;
   /** Address that received all payments. */
   readonly address: string;
@@ -150,6 +153,7 @@ async function fill(port: number, datadir: string): Promise<Sample> {
   let txid = '';
   for (let i = 0; i < PAYMENTS; i++) txid = (await call('sendtoaddress', address, amount(i))) as string;
   const [blockHash] = (await call('generatetoaddress', 1, mineTo)) as string[];
+  await call('generatetoaddress', LATER_BLOCKS, mineTo);
   let unconfirmed = '';
   for (let i = 0; i < UNCONFIRMED; i++) unconfirmed = (await call('sendtoaddress', address, amount(i))) as string;
   const key = await newKey('bench', ['admin', 'read', 'broadcast', 'wallet', 'mining', 'metrics']);
@@ -169,6 +173,7 @@ async function fill(port: number, datadir: string): Promise<Sample> {
     revokedKey: revoked.key,
     blockHash: blockHash!,
     blockHeight: BLOCKS + 1,
+    tipHeight: BLOCKS + 1 + LATER_BLOCKS,
     txid,
     address,
     unconfirmedHex: (await call('getrawtransaction', unconfirmed)) as string,

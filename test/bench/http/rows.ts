@@ -1,4 +1,5 @@
 import type { Sample } from './chain.ts';
+import { CORE_AUTHORIZATION } from './core.ts';
 
 /** One measured kind of request. */
 export interface Row {
@@ -15,6 +16,8 @@ export interface Row {
   readonly connectionEach: boolean;
   /** Maximum number of requests of one window. */
   readonly atMost: number;
+  /** The same question to Bitcoin Core; null where it has none. */
+  readonly core: { readonly path: string; readonly authorization: string | null } | null;
   /** Number of requests before the first window, which bring the node into the measured state. */
   readonly before: number;
 }
@@ -43,13 +46,16 @@ export function rowsFor(sample: Sample): Row[] {
     connectionEach: false,
     atMost: Number.POSITIVE_INFINITY,
     before: 0,
+    core: null,
     ...more,
   });
   const open = (name: string, path: string, more: Partial<Row> = {}) =>
     row(name, path, { authorizations: [null], ...more });
   const post = (name: string, path: string, body: string, more: Partial<Row> = {}) =>
     row(name, path, { method: 'POST', body, headers: JSON_BODY, ...more });
-  const rpc = (name: string, calls: object | object[]) => post(name, '/', JSON.stringify(calls));
+  const rpc = (name: string, calls: object | object[]) =>
+    post(name, '/', JSON.stringify(calls), { core: { path: '/', authorization: CORE_AUTHORIZATION } });
+  const coreRest = (path: string) => ({ core: { path: `/rest/${path}.json`, authorization: null } });
   const rpcCall = (method: string, params: unknown[] = []) => ({ jsonrpc: '2.0', id: 1, method, params });
   const byHash = { pattern: '/api/block/:hash' };
   const byTxid = { pattern: '/api/tx/:txid' };
@@ -57,13 +63,16 @@ export function rowsFor(sample: Sample): Row[] {
   return [
     open('healthz', '/healthz'),
     open('readyz', '/readyz', { status: 200 }),
-    open('info', '/api/info'),
+    open('info', '/api/info', coreRest('chaininfo')),
     row('block by hash', `/api/block/${blockHash}`, byHash),
     row('block by hash, 304', `/api/block/${blockHash}`, { ...byHash, status: 304 }),
     row('block by height', `/api/block-by-height/${blockHeight}`, { pattern: '/api/block-by-height/:height' }),
-    row('block, 100 txs', `/api/block/${blockHash}/txs`, { pattern: '/api/block/:hash/txs' }),
+    row('block, 100 txs', `/api/block/${blockHash}/txs`, {
+      pattern: '/api/block/:hash/txs',
+      ...coreRest(`block/${blockHash}`),
+    }),
     row('header', `/api/block/${blockHash}/header`, { pattern: '/api/block/:hash/header' }),
-    row('tx', `/api/tx/${txid}`, byTxid),
+    row('tx', `/api/tx/${txid}`, { ...byTxid, ...coreRest(`tx/${txid}`) }),
     row('tx hex', `/api/tx/${txid}/hex`, { pattern: '/api/tx/:txid/hex' }),
     row('tx raw', `/api/tx/${txid}/raw`, { pattern: '/api/tx/:txid/raw' }),
     row('address', `/api/address/${address}`, byAddress()),
@@ -89,7 +98,8 @@ export function rowsFor(sample: Sample): Row[] {
       'rpc batch of 10',
       Array.from({ length: 10 }, (_, id) => ({ ...rpcCall('getblockhash', [id]), id })),
     ),
-    rpc('rpc getbalance', rpcCall('getbalance')),
+    // Bitcoin Core has no wallet here.
+    { ...rpc('rpc getbalance', rpcCall('getbalance')), core: null },
     row('WebSocket upgrade', '/ws', { status: 101, headers: WS_HEADERS, connectionEach: true }),
     open('401 without a key', `/api/tx/${txid}`, { ...byTxid, status: 401 }),
     row('403 wrong scope', `/api/tx/${txid}`, {
@@ -102,6 +112,11 @@ export function rowsFor(sample: Sample): Row[] {
     open('421 wrong host', '/api/info', { status: 421, headers: { host: 'elsewhere.example' } }),
     open('429 wrong keys', '/metrics', { status: 429, authorizations: [`Bearer ${sample.revokedKey}`], before: 20 }),
   ];
+}
+
+/** Returns the row as a request to Bitcoin Core, or null. */
+export function coreRow(row: Row): Row | null {
+  return row.core && { ...row, path: row.core.path, authorizations: [row.core.authorization] };
 }
 
 /** Returns the requests of a row as they are on the wire. */
