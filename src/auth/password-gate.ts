@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 
 /** The outcome of an attempt. A `dropped` one was not compared; `closing` asks to close the connection as well. */
 export type Outcome<T> =
@@ -86,7 +86,7 @@ interface AddressQueue<T> {
 export class PasswordGate<T> {
   readonly #timer: GateTimer;
   readonly #onCompared: (result: 'right' | 'wrong' | 'dropped') => void;
-  readonly #hmacKey = randomBytes(32);
+  readonly #hmac = new Bun.CryptoHasher('sha256', randomBytes(32));
   /** Values by digest, bounded by the number of valid passwords. */
   readonly #known = new Map<string, T>();
   /** Queues in round-robin order. */
@@ -140,7 +140,7 @@ export class PasswordGate<T> {
 
   /** The digest is keyed, so that neither a copy of the map nor the time of a look-up reveals the text. */
   #digest(text: string): string {
-    return createHmac('sha256', this.#hmacKey).update(text).digest('base64');
+    return this.#hmac.copy().update(text).digest('base64');
   }
 
   #hold(address: string, begin: (queue: AddressQueue<T>, waiter: Waiter<T>) => void): Promise<Outcome<T>> {

@@ -10,6 +10,13 @@ export function sha256(data: Uint8Array, out: Uint8Array = new Uint8Array(32)): 
   return out;
 }
 
+/** Returns SHA-256 of the UTF-8 of a text. */
+export function sha256OfText(text: string): Uint8Array {
+  const out = new Uint8Array(32);
+  Bun.SHA256.hash(text, out);
+  return out;
+}
+
 /**
  * Returns SHA-256 of SHA-256, 32 bytes, the hash of transactions, blocks and merkle trees; writes to `out` if given.
  */

@@ -3,7 +3,8 @@ import { gzip } from 'node:zlib';
 
 const gzipAsync = promisify(gzip);
 
-const MIN_BYTES = 1024;
+/** Longer bodies are compressed. */
+export const MIN_COMPRESSED_BYTES = 1024;
 /** Longer bodies are compressed by another thread, since the main thread must not block for milliseconds. */
 const MAX_INLINE_BYTES = 32 * 1024;
 /** A stream of events has no end to wait for. */
@@ -35,7 +36,8 @@ export function willCompress(request: Request, type: string | null): boolean {
   return isCompressible(type) && acceptsGzip(request.headers.get('accept-encoding'));
 }
 
-function isCompressible(type: string | null): boolean {
+/** Whether replies of a content type are compressed. */
+export function isCompressible(type: string | null): boolean {
   return type !== null && COMPRESSIBLE.test(type);
 }
 
@@ -55,7 +57,7 @@ export function acceptsGzip(header: string | null): boolean {
 async function compress(response: Response, body: MakeBody): Promise<Response> {
   const { status, headers } = response;
   const bytes = new Uint8Array(await response.arrayBuffer());
-  if (bytes.length <= MIN_BYTES) return new Response(bytes, { status, headers });
+  if (bytes.length <= MIN_COMPRESSED_BYTES) return new Response(bytes, { status, headers });
   const packed =
     bytes.length <= MAX_INLINE_BYTES ? Bun.gzipSync(bytes, { level: 1 }) : await gzipAsync(bytes, { level: 1 });
   headers.set('content-encoding', 'gzip');

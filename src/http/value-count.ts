@@ -10,6 +10,11 @@ const OPEN_ARRAY = 0x5b;
 const OPEN_OBJECT = 0x7b;
 const BACKSLASH = 0x5c;
 
+/** Whether a JSON text is long enough to exceed a limit. Each value and each escape take at least one byte. */
+export function mayExceed(text: Uint8Array): boolean {
+  return text.length >= MAX_VALUES;
+}
+
 /**
  * Returns the limit that a JSON text exceeds, as `20000 values`; null where it exceeds none. Characters within strings
  * are counted as well, so the count is never too low: hex and base64, which fill long bodies, contain none of them.

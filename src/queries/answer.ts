@@ -1,6 +1,6 @@
 import { sha256 } from '../crypto/hash-functions.ts';
-import type { ApiError, ErrorDetails, FailureCode } from '../http/errors.ts';
-import { hashToHex } from '../primitives/hash.ts';
+import { type ApiError, type ErrorDetails, type FailureCode, JSON_TYPE } from '../http/errors.ts';
+import { PlainReply, type ReplyKind } from '../http/plain-reply.ts';
 import type { ReadEnv } from './read-env.ts';
 
 /**
@@ -12,7 +12,8 @@ export type Freshness = 'none' | 'tip' | 'body' | { readonly immutable: string }
 
 /** The result of an endpoint; `next` is path and query of the next page. */
 export interface Answer {
-  readonly type: 'json' | 'text' | 'bytes';
+  /** `jsonText`: the body is JSON text already. */
+  readonly type: 'json' | 'jsonText' | 'text' | 'bytes';
   readonly body: unknown;
   readonly freshness: Freshness;
   readonly next: string | null;
@@ -20,6 +21,11 @@ export interface Answer {
 
 export function jsonAnswer(body: unknown, next: string | null = null): Answer {
   return { type: 'json', body, freshness: 'tip', next };
+}
+
+/** As `jsonAnswer`, for a body that is JSON text already. */
+export function jsonTextAnswer(body: string): Answer {
+  return { type: 'jsonText', body, freshness: 'tip', next: null };
 }
 
 export function textAnswer(body: string, freshness: Freshness): Answer {
@@ -54,33 +60,51 @@ export interface ReadFailure {
 }
 
 const CONTENT_TYPES = {
-  json: 'application/json; charset=utf-8',
+  json: JSON_TYPE,
+  jsonText: JSON_TYPE,
   text: 'text/plain; charset=utf-8',
   bytes: 'application/octet-stream',
 } as const;
 
-/** Serializes an answer, with the headers for its tip and its freshness. */
-export function replyOf(env: Pick<ReadEnv, 'tip' | 'mempoolSeq'>, { type, body, freshness, next }: Answer): ReadReply {
-  const { tip, mempoolSeq } = env;
-  const tipHash = hashToHex(tip.hash);
+const CACHE_CONTROL = {
+  none: 'no-store',
+  revalidated: 'private, no-cache',
+  immutable: 'private, immutable, max-age=86400',
+} as const;
+
+type Caching = keyof typeof CACHE_CONTROL;
+
+const KINDS = Object.fromEntries(
+  Object.entries(CONTENT_TYPES).map(([name, type]) => [
+    name,
+    Object.fromEntries(
+      Object.entries(CACHE_CONTROL).map(([caching, cacheControl]) => [caching, { type, cacheControl }]),
+    ),
+  ]),
+) as Readonly<Record<Answer['type'], Readonly<Record<Caching, ReplyKind>>>>;
+
+/** Serializes an answer, with its tip and its freshness. */
+export function replyOf(
+  { state, mempoolSeq }: Pick<ReadEnv, 'state' | 'mempoolSeq'>,
+  { type, body, freshness, next }: Answer,
+): PlainReply {
+  const { tipView } = state;
   const out = type === 'json' ? JSON.stringify(body) : (body as string | Uint8Array);
-  const headers: Record<string, string> = {
-    'content-type': CONTENT_TYPES[type],
-    'x-chain-height': String(tip.height),
-    'x-chain-hash': tipHash,
-    'cache-control': cacheControlOf(freshness),
-  };
-  if (freshness !== 'none')
-    headers.etag = etagOf(freshness, mempoolSeq === null ? tipHash : `${tipHash}-${mempoolSeq}`, out);
-  if (next !== null) headers.link = `<${next}>; rel="next"`;
-  return { headers, body: out };
+  const etag =
+    freshness === 'none'
+      ? null
+      : etagOf(freshness, mempoolSeq === null ? tipView.hash : `${tipView.hash}-${mempoolSeq}`, out);
+  return new PlainReply(KINDS[type][cachingOf(freshness)], out, { tip: tipView, etag, next });
 }
 
-function cacheControlOf(freshness: Freshness): string {
-  if (freshness === 'none') return 'no-store';
-  return typeof freshness === 'object' && 'immutable' in freshness
-    ? 'private, immutable, max-age=86400'
-    : 'private, no-cache';
+/** Returns a reply as plain data. */
+export function sentReply(reply: PlainReply): ReadReply {
+  return { headers: reply.headers(), body: reply.body };
+}
+
+function cachingOf(freshness: Freshness): Caching {
+  if (freshness === 'none') return 'none';
+  return typeof freshness === 'object' && 'immutable' in freshness ? 'immutable' : 'revalidated';
 }
 
 function etagOf(freshness: Exclude<Freshness, 'none'>, state: string, body: string | Uint8Array): string {

@@ -1,4 +1,5 @@
 import type { Call, Following } from '../http/call.ts';
+import type { DirectRoute } from '../http/direct-route.ts';
 import type { ApiOptions } from '../http/options.ts';
 import type { ReplyLedger } from '../http/reply-ledger.ts';
 import type { Scope } from '../http/scopes.ts';
@@ -36,6 +37,8 @@ export interface ApiContext {
   /** null until the node is attached. */
   tip(): TipView | null;
   call(request: Request): Call;
+  /** Adds a direct route, before the server serves. */
+  answerDirectly(route: DirectRoute): void;
   /** Follows a request that waits or takes long: it ends when its key loses the right to make it. */
   follow(call: Call, scope: Scope): Following;
   /** Aborts when the server stops. Every wait then ends with the current state. */

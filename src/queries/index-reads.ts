@@ -5,7 +5,7 @@ import type { TxStore } from '../storage/tx-store.ts';
 import type { ReadEnv } from './read-env.ts';
 
 /** Sources of the state of the indexes. */
-export type IndexEnv = Pick<ReadEnv, 'reads' | 'tip' | 'settings'>;
+export type IndexEnv = Pick<ReadEnv, 'reads' | 'state' | 'tip' | 'settings'>;
 
 export interface IndexState {
   readonly enabled: boolean;
@@ -25,35 +25,35 @@ const TITLES: Readonly<Record<keyof IndexSwitches, string>> = {
 };
 
 /** Returns the state of an index, which needs that of the positions as well. */
-export function indexState({ reads, settings }: IndexEnv, name: keyof IndexSwitches): IndexState {
+export function indexState(env: IndexEnv, name: keyof IndexSwitches): IndexState {
+  const { state, settings } = env;
   const parts: readonly IndexName[] = [name, 'positions'];
   return {
     enabled: settings.indexes[name],
     // Read by few callers alone.
     get height() {
-      return Math.min(...parts.map((part) => reads.indexes.covered(part)?.height ?? -1));
+      return Math.min(...parts.map((part) => env.reads.indexes.covered(part)?.height ?? -1));
     },
-    synced: parts.every((part) => reads.isCovered(part)),
+    synced: parts.every((part) => state.live.has(part)),
   };
 }
 
 /** Whether an index is switched on and covers the chain. */
-export function isIndexReady(env: IndexEnv, name: keyof IndexSwitches): boolean {
-  const { enabled, synced } = indexState(env, name);
-  return enabled && synced;
+export function isIndexReady({ settings, state }: IndexEnv, name: keyof IndexSwitches): boolean {
+  return settings.indexes[name] && state.live.has(name) && state.live.has('positions');
 }
 
 /** Throws `feature_disabled` if an index is switched off, and `index_not_ready` while it does not cover the chain. */
 export function requireIndex(env: IndexEnv, name: keyof IndexSwitches): void {
+  if (isIndexReady(env, name)) return;
   const state = indexState(env, name);
   if (!state.enabled)
     fail('feature_disabled', `this needs the ${TITLES[name]}: index.${name} is off`, { feature: `${name}_index` });
-  if (!state.synced)
-    fail('index_not_ready', `the ${TITLES[name]} is being built`, {
-      index: name,
-      height: Math.max(0, state.height),
-      tipHeight: env.tip.height,
-    });
+  fail('index_not_ready', `the ${TITLES[name]} is being built`, {
+    index: name,
+    height: Math.max(0, state.height),
+    tipHeight: env.tip.height,
+  });
 }
 
 /** Returns the transaction index. Throws as `requireIndex` does. */
@@ -69,6 +69,6 @@ export function addressIndexOf(env: IndexEnv): ScriptStore {
 }
 
 /** Returns the positions of transactions in blocks of the active chain; null if they do not cover it. */
-export function positionsOf({ reads }: Pick<ReadEnv, 'reads'>): TxStore | null {
-  return reads.isCovered('positions') ? reads.txs : null;
+export function positionsOf({ reads, state }: Pick<ReadEnv, 'reads' | 'state'>): TxStore | null {
+  return state.live.has('positions') ? reads.txs : null;
 }

@@ -1,19 +1,25 @@
 import { fail } from '../http/errors.ts';
 import type { MempoolMirror } from '../mempool/mirror.ts';
 import type { NetworkParams } from '../params/network-params.ts';
-import { hashToHex, type Txid } from '../primitives/hash.ts';
-import { BlockPruned, type ChainReads } from '../storage/chain-reads.ts';
+import type { Txid } from '../primitives/hash.ts';
+import { BlockPruned, type ChainReads, type ChainState } from '../storage/chain-reads.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import type { WalletReads } from '../wallet/store/wallet-reads.ts';
 import type { WalletState } from '../wallet/wallet-state.ts';
 import type { ReadSettings } from './read-settings.ts';
+import type { TxTexts } from './tx-texts.ts';
 
 /** The sources of an answer: one snapshot, its tip, and constants of the node. */
 export interface ReadEnv {
+  /** The first access begins the snapshot. */
   readonly reads: ChainReads;
   readonly tip: HeaderRecord;
+  /** The state of the database that the answer belongs to. The object is another one after each commit. */
+  readonly state: ChainState;
   readonly params: NetworkParams;
   readonly settings: ReadSettings;
+  /** The cache of transactions in JSON; null in a worker, and where it is disabled. */
+  readonly texts: TxTexts | null;
   /** The mempool at the same tip. Throws MempoolBehind while it is at another one. */
   readonly mempool: MempoolMirror;
   /** Number of the newest mempool event, where the answer has read the mempool; else null. */
@@ -58,6 +64,7 @@ export function needSpenders({ mempool }: ReadEnv, txids: readonly Txid[]): void
 /** The sources of a snapshot; `mempool` is null where the answer must not read it. */
 export interface ReadBase extends Pick<ReadEnv, 'reads' | 'params' | 'settings' | 'wallets'> {
   readonly mirror: MempoolMirror | null;
+  readonly texts?: TxTexts | null;
 }
 
 /** Work budget of an answer on the main thread. */
@@ -65,20 +72,28 @@ const FRONT_BUDGET_US = 1500;
 
 /** Runs `read` on one state of the database. `onFront` bounds the work that it may announce. */
 export function withSnapshot<T>(
-  { mirror, ...base }: ReadBase,
+  base: ReadBase,
   expectWork: (microseconds: number) => void,
   read: (env: ReadEnv) => T,
 ): T {
-  return base.reads.snapshot(() => {
-    const tip = base.reads.tip();
+  const { reads, params, settings, wallets, mirror, texts = null } = base;
+  return reads.snapshotWithState((state, open) => {
     let used = false;
     return reportPruned(read, {
-      ...base,
-      tip,
+      params,
+      settings,
+      state,
+      tip: state.tip,
+      texts,
       expectWork,
+      ...(wallets && { wallets }),
+      get reads() {
+        open();
+        return reads;
+      },
       get mempool() {
         if (!mirror) throw new Error('this request runs without the mempool');
-        if (mirror.tip !== hashToHex(tip.hash)) throw new MempoolBehind('the mempool mirror is at another block');
+        if (mirror.tip !== state.tipView.hash) throw new MempoolBehind('the mempool mirror is at another block');
         used = true;
         return mirror;
       },

@@ -4,24 +4,28 @@ import { willCompress } from '../http/compress.ts';
 import { ApiError } from '../http/errors.ts';
 import type { ApiOptions } from '../http/options.ts';
 import { NODE, type Owner, ownerOf } from '../http/owner.ts';
+import type { PlainReply } from '../http/plain-reply.ts';
 import type { ReplyLedger } from '../http/reply-ledger.ts';
 import { LONG_REPLY } from '../http/reply-ledger.ts';
 import type { MirrorPart } from '../mempool/mirror.ts';
-import { hashToHex } from '../primitives/hash.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import type { Log } from '../util/log.ts';
-import { type Answer, type ReadEndpoint, type ReadReply, replyOf } from './answer.ts';
+import type { MaybePromise } from '../util/maybe-promise.ts';
+import { type Answer, type ReadEndpoint, type ReadReply, replyOf, sentReply } from './answer.ts';
 import type { MempoolState } from './mempool-state.ts';
 import { frontBudget, MempoolBehind, NeedsWorker, type ReadEnv, withSnapshot } from './read-env.ts';
 import type { ReadSources } from './read-settings.ts';
 import type { JobResult, ReaderJob } from './reader-jobs.ts';
 import { ReaderPool } from './reader-pool.ts';
+import { type TextCounts, TxTexts } from './tx-texts.ts';
 
 const READER_WORKERS = 2;
 const RESERVED_READERS = 1;
 const LONG_READERS = 3;
 const JOBS_PER_KEY = 64;
 const JOBS_TOTAL = 512;
+/** Limit of the cache of transactions, bytes. */
+const TEXT_BYTES = 32 << 20;
 /** Maximum length of a request that is cached with its reply, characters. */
 const MAX_QUESTION = 1024;
 
@@ -55,11 +59,13 @@ export class ReadService {
   readonly sources: ReadSources;
   readonly #ctx: ReadServiceOptions;
   readonly #pool: ReaderPool;
+  readonly #texts: TxTexts | null;
 
   constructor(ctx: ReadServiceOptions) {
     this.#ctx = ctx;
     const { log, options, sources } = ctx;
     this.sources = sources;
+    this.#texts = ctx.cache && new TxTexts(TEXT_BYTES);
     this.#pool = new ReaderPool({
       chainDir: options.chainDir,
       networkDir: options.networkDir,
@@ -94,14 +100,37 @@ export class ReadService {
     return this.#caughtUp(() => this.#snapshot(frontBudget(), read), signal);
   }
 
+  /**
+   * Runs `read` on one snapshot, synchronously. Throws NeedsWorker as `readShort` does, and MempoolBehind where it would
+   * wait for the mempool.
+   */
+  readNow<T>(read: (env: ReadEnv) => T): T {
+    return this.#snapshot(frontBudget(), read);
+  }
+
   /** Returns the reply of an endpoint, made on the main thread or in a worker. */
-  async respond<I>(endpoint: ReadEndpoint<I>, input: I, request: Request): Promise<Response> {
-    const signal = this.#limited(request.signal);
+  respond<I>(endpoint: ReadEndpoint<I>, input: I, request: Request): MaybePromise<Response | PlainReply> {
+    const make = (env: ReadEnv) => replyOf(env, endpoint.run(env, input));
     try {
-      return this.#response(await this.readShort((env) => replyOf(env, endpoint.run(env, input)), signal), request);
+      // Most replies need no signal, which takes longer to make than some of them.
+      return this.#sendable(this.readNow(make), request);
     } catch (error) {
-      if (!(error instanceof NeedsWorker)) throw error;
+      if (error instanceof NeedsWorker) return this.#respondFromWorker(endpoint, input, request);
+      if (!(error instanceof MempoolBehind)) throw error;
     }
+    return this.#respondLater(make, request).catch((error: unknown) => {
+      if (error instanceof NeedsWorker) return this.#respondFromWorker(endpoint, input, request);
+      throw error;
+    });
+  }
+
+  /** Makes a short reply after the mempool has caught up. Rejects with NeedsWorker. */
+  async #respondLater(make: (env: ReadEnv) => PlainReply, request: Request): Promise<Response | PlainReply> {
+    return this.#sendable(await this.readShort(make, this.#limited(request.signal)), request);
+  }
+
+  async #respondFromWorker<I>(endpoint: ReadEndpoint<I>, input: I, request: Request): Promise<Response> {
+    const signal = this.#limited(request.signal);
     const owner = ownerOf(this.#ctx.call(request));
     return this.#response(await this.#long(endpoint, input, { signal, owner }), request);
   }
@@ -118,8 +147,19 @@ export class ReadService {
   }
 
   /** Returns the reply of an answer that is made on the main thread. */
-  async reply(make: (env: ReadEnv) => Answer, request: Request): Promise<Response> {
-    return this.#response(await this.readWhole((env) => replyOf(env, make(env)), request.signal), request);
+  reply(make: (env: ReadEnv) => Answer, request: Request): MaybePromise<Response | PlainReply> {
+    const read = (env: ReadEnv) => replyOf(env, make(env));
+    try {
+      return this.#sendable(this.read(read), request);
+    } catch (error) {
+      if (!(error instanceof MempoolBehind)) throw error;
+    }
+    return this.readWhole(read, request.signal).then((reply) => this.#sendable(reply, request));
+  }
+
+  /** Look-ups in the cache of transactions; null where it is disabled. */
+  get textCounts(): TextCounts | null {
+    return this.#texts?.counts ?? null;
   }
 
   close(): Promise<void> {
@@ -128,7 +168,8 @@ export class ReadService {
 
   #snapshot<T>(expectWork: (microseconds: number) => void, read: (env: ReadEnv) => T): T {
     const { mirror } = this.#ctx.mempool;
-    return withSnapshot({ reads: this.#ctx.reads(), ...this.sources, mirror }, expectWork, read);
+    const { params, settings } = this.sources;
+    return withSnapshot({ reads: this.#ctx.reads(), params, settings, mirror, texts: this.#texts }, expectWork, read);
   }
 
   async #caughtUp<T>(attempt: () => T, signal: AbortSignal): Promise<T> {
@@ -160,7 +201,7 @@ export class ReadService {
     const question = `${endpoint.name} ${JSON.stringify(input, bytesAsHex)}`;
     const cache = question.length <= MAX_QUESTION ? this.#ctx.cache : null;
     const seq = mempoolPart ? this.#ctx.mempool.mirror.seq : 0;
-    const known = cache && cachedReply(cache, `${hashToHex(this.#ctx.reads().tip().hash)} ${seq} ${question}`);
+    const known = cache && cachedReply(cache, `${this.#ctx.reads().state().tipView.hash} ${seq} ${question}`);
     if (known) return known;
     const made = restReply(
       await this.runJob({
@@ -174,6 +215,11 @@ export class ReadService {
     // A reply made from a later state of the mempool is stored under the earlier one, where no request finds it.
     if (cache) cacheReply(cache, `${made.headers['x-chain-hash']} ${seq} ${question}`, made);
     return made;
+  }
+
+  /** Returns a short reply as it is, and a long one as a Response that counts its unsent bytes. */
+  #sendable(reply: PlainReply, request: Request): Response | PlainReply {
+    return reply.body.length <= LONG_REPLY ? reply : this.#response(sentReply(reply), request);
   }
 
   #response({ headers, body }: ReadReply, request: Request): Response {

@@ -5,6 +5,7 @@ import { describeRoute, type RouteDescription } from '../http/route-description.
 import type { NetworkParams } from '../params/network-params.ts';
 import type { ReadEndpoint } from '../queries/answer.ts';
 import type { ReadService } from '../queries/read-service.ts';
+import type { MaybePromise } from '../util/maybe-promise.ts';
 import type { RestContext } from './rest-context.ts';
 
 /** A request whose parameters fit their schemas. */
@@ -14,10 +15,8 @@ export interface Asked<P extends Properties, Q extends Properties> {
   readonly request: Request;
 }
 
-/** Answers requests of one route. */
-type Serve<P extends Properties, Q extends Properties> = (
-  asked: Asked<P, Q>,
-) => Response | object | Promise<Response | object>;
+/** Answers requests of one route with a Response, a PlainReply, or an object that becomes the JSON of the reply. */
+type Serve<P extends Properties, Q extends Properties> = (asked: Asked<P, Q>) => MaybePromise<object>;
 
 interface Declared<P extends Properties, Q extends Properties> extends Omit<RouteDescription, 'limits'> {
   /** GET by default. */

@@ -1,13 +1,31 @@
 import { type AnyElysia, Elysia } from 'elysia';
+import type { DirectRoute } from '../http/direct-route.ts';
+import { asResponse } from '../http/plain-reply.ts';
+import { whenReady } from '../util/maybe-promise.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ENDPOINTS } from './endpoints.ts';
+import { BLOCK_HASH, TXID } from './parameters.ts';
 import type { RestContext } from './rest-context.ts';
 
 /** The REST interface. */
 export function restRoutes(ctx: RestContext): AnyElysia {
   const app: AnyElysia = new Elysia({ name: 'rest' });
   for (const endpoint of ENDPOINTS) addRoute(app, endpoint, ctx);
+  for (const endpoint of ENDPOINTS) addDirectRoute(endpoint, ctx);
   return app;
+}
+
+/** Makes a GET route direct if it has no parameter but one hash, which is then the only value to validate. */
+function addDirectRoute(endpoint: Endpoint, ctx: RestContext): void {
+  const { method, path, params, query } = endpoint;
+  const [name, ...others] = Object.keys(params?.properties ?? {});
+  const schema = name && params!.properties[name];
+  if (method !== 'GET' || query || others.length > 0 || (name && schema !== TXID && schema !== BLOCK_HASH)) return;
+  const serve = endpoint.serve(ctx, ctx.queries);
+  const answer: DirectRoute['answer'] = name
+    ? (request, hash) => serve({ params: { [name]: hash }, query: NONE, request })
+    : (request) => serve({ params: NONE, query: NONE, request });
+  ctx.answerDirectly({ method, path, answer });
 }
 
 const NONE = {};
@@ -18,7 +36,8 @@ const NONE = {};
  */
 function addRoute(app: AnyElysia, endpoint: Endpoint, ctx: RestContext): void {
   const { method, path, params, query } = endpoint;
-  const serve = endpoint.serve(ctx, ctx.queries);
+  const make = endpoint.serve(ctx, ctx.queries);
+  const serve = (asked: Parameters<typeof make>[0]) => whenReady(make(asked), asResponse);
   const hook = {
     ...(params && { params }),
     ...(query && { query }),

@@ -8,14 +8,15 @@ import { positionHeight, positionIndex, txPosition } from '../primitives/coin.ts
 import { hashFromHex, hashToHex, type Txid } from '../primitives/hash.ts';
 import { headerFromBytes } from '../primitives/header.ts';
 import { merkleBranch } from '../primitives/merkle.ts';
-import { bytesAnswer, jsonAnswer, textAnswer } from '../queries/answer.ts';
+import { bytesAnswer, jsonAnswer, jsonTextAnswer, textAnswer } from '../queries/answer.ts';
 import { headerTime, tipView } from '../queries/block-facts.ts';
-import { INDEX_ERRORS } from '../queries/index-reads.ts';
+import { INDEX_ERRORS, isIndexReady } from '../queries/index-reads.ts';
 import { encodeMerkleBlock } from '../queries/merkle-block.ts';
 import { blockPruned, needSpenders, type ReadEnv } from '../queries/read-env.ts';
 import { anyTxFacts, confirmationsAt, findTx, txByTxid } from '../queries/tx-facts.ts';
 import type { TxRecord } from '../storage/tx-store.ts';
 import { equalBytes } from '../util/bytes.ts';
+import { type TxText, txJson, txTextLength, txTextOf } from '../views/rest/tx-text.ts';
 import { statusView, txView } from '../views/rest/tx-view.ts';
 import { readEndpoint } from './endpoint.ts';
 import { flag, TXID } from './parameters.ts';
@@ -46,16 +47,25 @@ export const txEndpoint = readEndpoint({
     const { entries } = env.mempool;
     const id = hashFromHex<Txid>(txid);
     const slot = entries.find(id);
+    const known = slot < 0 && isIndexReady(env, 'tx') ? (env.texts?.find<TxText>(env, textKey(txid)) ?? null) : null;
+    if (known) return jsonTextAnswer(txJson(env, known));
     const size = slot < 0 ? sizeOf(env, txByTxid(env, txid)) : entries.size(slot);
     env.expectWork((size / PART_BYTES / 2) * PART_US);
     needSpenders(env, [id]);
-    return jsonAnswer(txView(env, anyTxFacts(env, txid)));
+    const facts = anyTxFacts(env, txid);
+    const text = env.texts && txTextOf(env, facts);
+    if (!text) return jsonAnswer(txView(env, facts));
+    const json = txJson(env, text);
+    env.texts!.store(env, textKey(txid), text, txTextLength(text));
+    return jsonTextAnswer(json);
   },
   mempoolPart({ mempool: { entries } }, { txid }) {
     const slot = entries.find(hashFromHex<Txid>(txid));
     return slot < 0 ? [] : clusterOf(entries, slot);
   },
 });
+
+const textKey = (txid: string) => `rest ${txid}`;
 
 /** Returns the size without reading the transaction. */
 function sizeOf({ reads }: ReadEnv, { position, offset }: TxRecord): number {

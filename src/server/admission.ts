@@ -133,9 +133,9 @@ export class Admission {
 
   /** Counts the request until its reply is ready. Throws ApiError `rate_limited`. */
   #hold(visit: Visit, running: ParallelRequests): void {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    void running.run(ownerOf(visit.call!), () => promise);
-    visit.release = resolve;
+    const owner = ownerOf(visit.call!);
+    running.begin(owner);
+    visit.release = () => running.end(owner);
   }
 
   #checkHost({ request, path }: Visit): void {

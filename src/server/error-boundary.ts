@@ -1,6 +1,8 @@
 import { Elysia } from 'elysia';
 import { ApiError, errorResponse, type FailureCode, shownError } from '../http/errors.ts';
+import type { Log } from '../util/log.ts';
 import type { ServerContext } from './context.ts';
+import type { Visit } from './visit.ts';
 
 /** Path parameters whose invalid values have an error code of their own. */
 const PATH_FAILURES: Readonly<Record<string, FailureCode>> = {
@@ -26,8 +28,8 @@ interface InvalidValue {
 export const errorBoundary = ({ log, call }: ServerContext) =>
   new Elysia({ name: 'api.errors' }).onError({ as: 'global' }, ({ code, error, request, path }) => {
     const { requestId } = call(request);
-    const answer = (failure: ApiError) =>
-      errorResponse(failure, requestId, request.method === 'POST' && isRpc(path) ? 'rpc' : 'rest');
+    const shape = request.method === 'POST' && isRpc(path) ? 'rpc' : 'rest';
+    const answer = (failure: ApiError) => errorResponse(failure, requestId, shape);
     const shown = shownError(error);
     if (shown) return answer(shown);
     if (code === 'NOT_FOUND') return answer(new ApiError('not_found', 'no such route'));
@@ -38,9 +40,19 @@ export const errorBoundary = ({ log, call }: ServerContext) =>
       // through.
       if (invalid.type !== 'response') return answer(invalidValue(invalid));
     }
-    log.error('request failed', { requestId, path, error });
-    return answer(new ApiError('internal_error', 'internal error'));
+    return handlerError(error, { requestId, path, shape }, log);
   });
+
+/** Returns the error body of an exception of a handler. One that the client did not cause is logged and not shown. */
+export function handlerError(
+  error: unknown,
+  { requestId, path, shape }: Pick<Visit, 'requestId' | 'path' | 'shape'>,
+  log: Log,
+): Response {
+  const shown = shownError(error);
+  if (!shown) log.error('request failed', { requestId, path, error });
+  return errorResponse(shown ?? new ApiError('internal_error', 'internal error'), requestId, shape);
+}
 
 function invalidValue({ type, valueError }: InvalidValue): ApiError {
   const parameter = (valueError?.path ?? '').replace(/^\//, '').replaceAll('/', '.');

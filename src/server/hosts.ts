@@ -17,6 +17,8 @@ interface HostNames {
  */
 export class HostPolicy {
   readonly #names: ReadonlySet<string>;
+  /** The last value that was allowed: most clients send the same one. */
+  #lastAllowed = '';
 
   constructor({ allowedHosts, publicUrl, bindHost }: HostNames) {
     const names = [bindHost, ...(publicUrl === null ? [] : [new URL(publicUrl).host]), ...allowedHosts];
@@ -28,9 +30,12 @@ export class HostPolicy {
    * browser.
    */
   allows(host: string | null): boolean {
-    if (host === null || host === '') return true;
+    if (host === null || host === '' || host === this.#lastAllowed) return true;
     const name = nameOf(host);
-    return parseIp(name) !== null || name === 'localhost' || name.endsWith('.localhost') || this.#names.has(name);
+    const allowed =
+      parseIp(name) !== null || name === 'localhost' || name.endsWith('.localhost') || this.#names.has(name);
+    if (allowed) this.#lastAllowed = host;
+    return allowed;
   }
 
   /** Throws ApiError if the request was made for another host. */

@@ -13,8 +13,8 @@ export class ParallelRequests {
     this.#what = what;
   }
 
-  /** Runs `answer` and counts it until it has a reply. Throws ApiError `rate_limited` at the limit. */
-  run<T>(owner: Owner, answer: () => T | Promise<T>): T | Promise<T> {
+  /** Counts a request until `end` is called. Throws ApiError `rate_limited` at the limit. */
+  begin(owner: Owner): void {
     const running = this.#running.get(owner) ?? 0;
     if (running >= this.#most)
       throw new ApiError('rate_limited', `more than ${this.#most} ${this.#what} of one key at a time`, {
@@ -22,23 +22,29 @@ export class ParallelRequests {
         retryAfter: 1,
       });
     this.#running.set(owner, running + 1);
+  }
+
+  /** Ends the count of one request. */
+  end(owner: Owner): void {
+    const left = this.#running.get(owner)! - 1;
+    if (left > 0) this.#running.set(owner, left);
+    else this.#running.delete(owner);
+  }
+
+  /** Runs `answer` and counts it until it has a reply. Throws ApiError `rate_limited` at the limit. */
+  run<T>(owner: Owner, answer: () => T | Promise<T>): T | Promise<T> {
+    this.begin(owner);
     let reply: T | Promise<T>;
     try {
       reply = answer();
     } catch (error) {
-      this.#end(owner);
+      this.end(owner);
       throw error;
     }
     if (!(reply instanceof Promise)) {
-      this.#end(owner);
+      this.end(owner);
       return reply;
     }
-    return reply.finally(() => this.#end(owner));
-  }
-
-  #end(owner: Owner): void {
-    const left = this.#running.get(owner)! - 1;
-    if (left > 0) this.#running.set(owner, left);
-    else this.#running.delete(owner);
+    return reply.finally(() => this.end(owner));
   }
 }

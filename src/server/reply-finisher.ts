@@ -1,9 +1,11 @@
 import type { AuditLog } from '../auth/audit/audit-log.ts';
-import { compressed } from '../http/compress.ts';
+import type { TokenBucket } from '../auth/rate-limits.ts';
+import { acceptsGzip, compressed, isCompressible, MIN_COMPRESSED_BYTES } from '../http/compress.ts';
 import { ApiError, BEARER_CHALLENGE, errorResponse, JSON_TYPE, shownError } from '../http/errors.ts';
 import { etagMatches } from '../http/etag.ts';
 import type { ApiOptions } from '../http/options.ts';
 import { type Owner, ownerOf } from '../http/owner.ts';
+import { PlainReply } from '../http/plain-reply.ts';
 import { ANONYMOUS } from '../http/principal.ts';
 import type { ReplyLedger } from '../http/reply-ledger.ts';
 import type { TipView } from '../queries/tip-view.ts';
@@ -14,6 +16,7 @@ import type { MaybePromise } from '../util/maybe-promise.ts';
 import { recordAdminRequest } from './admin-request.ts';
 import { ended } from './connections/visitors.ts';
 import { corsHeaders } from './cors.ts';
+import { COMMON_HEADERS, HeaderTemplates, WITH } from './header-templates.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
 import type { RefusalPace } from './refusal-pace.ts';
 import { SOCKET_PATH, type Visit } from './visit.ts';
@@ -36,6 +39,7 @@ const EVENT_STREAM = 'text/event-stream';
 /** Turns the outcome of a request into the reply that is sent: headers, 304, compression, pace, metrics and audit log. */
 export class ReplyFinisher {
   readonly #deps: ReplyDependencies;
+  readonly #templates = new HeaderTemplates();
 
   constructor(deps: ReplyDependencies) {
     this.#deps = deps;
@@ -57,11 +61,17 @@ export class ReplyFinisher {
   }
 
   /** Returns the reply as it is sent; undefined once the connection is a WebSocket. */
-  finish(visit: Visit, reply: Response): MaybePromise<Response | undefined> {
+  finish(visit: Visit, reply: Response | PlainReply): MaybePromise<Response | undefined> {
     visit.release?.();
-    // A route that bypasses the hook would be open to every client.
-    if (!visit.checked && reply.ok)
+    visit.release = null;
+    const isReply = reply instanceof PlainReply;
+    // A route that bypasses the checks would be open to every client.
+    if (!visit.checked && (isReply || reply.ok))
       return this.#complete(visit, this.failed(visit, new Error('a reply without any check')));
+    if (isReply)
+      return this.#isPlain(visit, reply)
+        ? this.#completePlain(visit, reply)
+        : this.#complete(visit, reply.toResponse());
     if (visit.upgraded) {
       this.#record(visit, 101);
       return undefined;
@@ -76,6 +86,37 @@ export class ReplyFinisher {
     if (pace === 'and close') reply.headers.set('connection', 'close');
     if (typeof pace === 'string') return this.#complete(visit, reply);
     return pace.then(() => this.#complete(visit, reply));
+  }
+
+  /** Whether a reply needs neither a comparison of ETags, nor compression, nor headers for pages of other origins. */
+  #isPlain({ request }: Visit, { kind, body, etag }: PlainReply): boolean {
+    const { headers } = request;
+    if (this.#deps.options.http.corsOrigins.length > 0) return false;
+    if (etag !== null && headers.get('if-none-match') !== null) return false;
+    // Text has at most three bytes for each character.
+    const mayBeLong = body.length * 3 > MIN_COMPRESSED_BYTES;
+    return !(mayBeLong && isCompressible(kind.type) && acceptsGzip(headers.get('accept-encoding')));
+  }
+
+  /** Does the same as `#complete` for a reply with status 200 that is sent as it is. */
+  #completePlain(visit: Visit, { kind, body, tip, etag, link }: PlainReply): Response {
+    const { bucket, requestId } = visit;
+    const extra =
+      (etag !== null ? WITH.etag : 0) |
+      (link !== null ? WITH.link : 0) |
+      (bucket ? WITH.limit : 0) |
+      (isCompressible(kind.type) ? WITH.vary : 0);
+    const headers = this.#templates.get(kind, extra, {
+      tip: tip ?? this.#deps.tip(),
+      syncing: this.#deps.syncing(),
+      isRead: visit.request.method === 'GET',
+    });
+    headers.set('x-request-id', requestId);
+    if (etag !== null) headers.set('etag', etag);
+    if (link !== null) headers.set('link', link);
+    if (bucket) setLimit(headers, bucket);
+    this.#record(visit, 200);
+    return new Response(body as string | Uint8Array<ArrayBuffer>, { headers });
   }
 
   #complete(visit: Visit, response: Response): MaybePromise<Response> {
@@ -105,13 +146,9 @@ export class ReplyFinisher {
 
   #setHeaders({ requestId, bucket }: Visit, headers: Headers): void {
     headers.set('x-request-id', requestId);
-    headers.set('x-api-version', '1');
-    headers.set('x-content-type-options', 'nosniff');
+    for (const [name, value] of Object.entries(COMMON_HEADERS)) headers.set(name, value);
     this.#setChainHeaders(headers);
-    if (!bucket) return;
-    headers.set('ratelimit-limit', String(bucket.rate.burst));
-    headers.set('ratelimit-remaining', String(bucket.remaining));
-    headers.set('ratelimit-reset', String(bucket.resetAfter));
+    if (bucket) setLimit(headers, bucket);
   }
 
   #setChainHeaders(headers: Headers): void {
@@ -143,6 +180,12 @@ export class ReplyFinisher {
     const route = visit.isSocket ? SOCKET_PATH : (entry?.template ?? 'unmatched');
     this.#deps.metrics.http(route, request.method, status, (performance.now() - startedAt) / 1000);
   }
+}
+
+function setLimit(headers: Headers, bucket: TokenBucket): void {
+  headers.set('ratelimit-limit', String(bucket.rate.burst));
+  headers.set('ratelimit-remaining', String(bucket.remaining));
+  headers.set('ratelimit-reset', String(bucket.resetAfter));
 }
 
 function visitOwner({ principal, client }: Visit): Owner {

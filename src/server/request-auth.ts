@@ -61,22 +61,41 @@ export class RequestAuth {
   /** Returns the request as its handler sees it. */
   callOf(visit: Visit): Call {
     if (visit.visitor && visit.principal !== ANONYMOUS) visit.visitor.keyed = true;
-    const { metrics } = this.#deps;
-    return {
-      requestId: visit.requestId,
-      get principal() {
-        return visit.principal;
-      },
-      ip: visit.client.ip,
-      require: (scope: Scope) => checkScope(visit.principal, scope),
-      charge: (cost: number) => {
-        const { bucket } = visit;
-        if (!bucket || cost <= 0 || bucket.consume(cost)) return;
-        const scope = visit.principal === ANONYMOUS ? 'ip' : 'key';
-        metrics.rateLimited(scope);
-        fail('rate_limited', 'too many requests', { scope, retryAfter: bucket.retryAfter(cost) });
-      },
-    };
+    return new VisitCall(visit, this.#deps.metrics);
+  }
+}
+
+class VisitCall implements Call {
+  readonly #visit: Visit;
+  readonly #metrics: RequestAuthDependencies['metrics'];
+
+  constructor(visit: Visit, metrics: RequestAuthDependencies['metrics']) {
+    this.#visit = visit;
+    this.#metrics = metrics;
+  }
+
+  get requestId(): string {
+    return this.#visit.requestId;
+  }
+
+  get principal(): Principal {
+    return this.#visit.principal;
+  }
+
+  get ip(): string {
+    return this.#visit.client.ip;
+  }
+
+  require(scope: Scope): void {
+    checkScope(this.principal, scope);
+  }
+
+  charge(cost: number): void {
+    const { bucket, principal } = this.#visit;
+    if (!bucket || cost <= 0 || bucket.consume(cost)) return;
+    const scope = principal === ANONYMOUS ? 'ip' : 'key';
+    this.#metrics.rateLimited(scope);
+    fail('rate_limited', 'too many requests', { scope, retryAfter: bucket.retryAfter(cost) });
   }
 }
 

@@ -1,6 +1,6 @@
 import { ApiError } from '../http/errors.ts';
 import { MempoolMirror } from '../mempool/mirror.ts';
-import { failureOf, type ReadReply, replyOf } from '../queries/answer.ts';
+import { failureOf, type ReadReply, replyOf, sentReply } from '../queries/answer.ts';
 import { MempoolBehind, NeedsSpenders, type ReadBase, type ReadEnv, withSnapshot } from '../queries/read-env.ts';
 import type { ReaderJob, ReaderResult } from '../queries/reader-jobs.ts';
 import { withWallet } from '../queries/wallet-env.ts';
@@ -41,7 +41,7 @@ export function runJob(base: Omit<ReadBase, 'mirror'>, job: ReaderJob, checkpoin
 function restReply(env: ReadEnv, { name, input }: Extract<ReaderJob, { kind: 'rest' }>): ReadReply {
   const endpoint = READ_ENDPOINTS.get(name);
   if (!endpoint) throw new Error(`no endpoint ${name}`);
-  return replyOf(env, endpoint.run(env, input));
+  return sentReply(replyOf(env, endpoint.run(env, input)));
 }
 
 function rpcReply(

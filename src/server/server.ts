@@ -8,6 +8,7 @@ import { MempoolFeed, type SeenChange } from '../feed/mempool-feed.ts';
 import { StoredWatches } from '../feed/stored-watches.ts';
 import { WatchRegistry } from '../feed/watches.ts';
 import { ByteCache } from '../http/byte-cache.ts';
+import type { DirectRoute } from '../http/direct-route.ts';
 import { ApiError } from '../http/errors.ts';
 import type { ApiOptions } from '../http/options.ts';
 import { ReplyLedger } from '../http/reply-ledger.ts';
@@ -202,6 +203,7 @@ export class ApiServer {
     });
     this.#fees = new FeeAnnouncer(this.#hub, clock);
 
+    const directRoutes: DirectRoute[] = [];
     this.context = {
       options,
       params,
@@ -226,6 +228,7 @@ export class ApiServer {
       keysChanged: () => this.auth.keysChanged(),
       eventWaits: new EventWaits(),
       issueTicket: (principal) => this.auth.issueTicket(principal),
+      answerDirectly: (route) => void directRoutes.push(route),
       rpcProbe: null,
       stopping: this.#stopping.signal,
       shutDown: deps.shutDown ?? null,
@@ -269,7 +272,8 @@ export class ApiServer {
         upgradeToWebSocket(request, server, of, { options, auth: this.auth, hub: this.#hub }),
     };
     this.#gate = new Gate(gateDeps);
-    this.#gate.open(composeApp(this.context, this.#readiness, { gate: this.#gate, plugins: deps.plugins ?? [] }));
+    const app = composeApp(this.context, this.#readiness, { gate: this.#gate, plugins: deps.plugins ?? [] });
+    this.#gate.open(app, directRoutes);
     rehearse(this.#gate);
 
     // Everything that takes long is done before the listener opens: the first clients would wait for it.
@@ -382,6 +386,7 @@ export class ApiServer {
       wsConnections: () => this.#hub.size,
       wsBackpressured: () => this.#hub.backpressured,
       wsWatched: () => ({ connection: this.#hub.watched, key: this.#watches.total }),
+      txCache: () => this.#queries.textCounts,
       auditWritable: () => this.#audit.writable,
       initialKeyFile: () => this.auth.hasInitialKeyFile,
     };

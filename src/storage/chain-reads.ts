@@ -2,12 +2,13 @@ import type { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { type ParsedTransaction, parseTransaction } from '../primitives/block.ts';
 import { type Coin, positionHeight, positionIndex, type TxPosition } from '../primitives/coin.ts';
+import { hashToHex } from '../primitives/hash.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import { readTxUndo } from '../primitives/undo.ts';
 import { ByteReader, equalBytes } from '../util/bytes.ts';
 import { RecordReader } from './block-files.ts';
 import { CoinStore } from './coin-store.ts';
-import { openReadOnly, readSnapshot } from './database.ts';
+import { openReadOnly } from './database.ts';
 import { EventStore } from './event-store.ts';
 import { FilterStore } from './filter-store.ts';
 import { type HeaderRecord, HeaderStore } from './header-store.ts';
@@ -39,6 +40,23 @@ export class BlockPruned extends Error {
   }
 }
 
+/** Facts of one state of the database that most replies need. They are read once after each commit. */
+export interface ChainState {
+  readonly tip: HeaderRecord;
+  /** The tip as replies name it; the hash in display order. */
+  readonly tipView: { readonly height: number; readonly hash: string };
+  /** The indexes that cover the tip. */
+  readonly live: ReadonlySet<IndexName>;
+}
+
+/** A commit was made after the facts of a state were read and before the snapshot of that state began. */
+class StateChanged extends Error {
+  override readonly name = 'StateChanged';
+}
+
+/** A number of SQLite that no state has. */
+const NO_VERSION = -1;
+
 /**
  * Read access to the chain on a read-only connection of its own. A reply is read inside one `snapshot`, so that all of
  * it belongs to one tip.
@@ -54,13 +72,19 @@ export class ChainReads {
   readonly meta: MetaStore;
   readonly filters: FilterStore;
   readonly indexes: IndexStore;
-  /** The indexes that cover the tip of the current snapshot; null until they are needed. */
-  #live: ReadonlySet<IndexName> | null = null;
   readonly spenders: SpenderStore;
   readonly #db: Database;
   readonly #runs: ReaderRuns;
   readonly #blocks: RecordReader;
   readonly #undo: RecordReader;
+  readonly #begin;
+  readonly #commit;
+  readonly #dataVersion;
+  /** The facts of the state whose number is `#stateVersion`; null if they have not been read. */
+  #state: ChainState | null = null;
+  #stateVersion = NO_VERSION;
+  /** The number of the state of the current snapshot. */
+  #snapshotVersion = NO_VERSION;
 
   /** `dir` is the folder of the chain, which holds chain.db and blocks/. */
   constructor(dir: string, options: { cacheMiB?: number } = {}) {
@@ -78,6 +102,10 @@ export class ChainReads {
     this.spenders = new SpenderStore(this.#runs, (position, outpoint) => this.#spends(position, outpoint));
     this.#blocks = new RecordReader(join(dir, 'blocks'), 'blk');
     this.#undo = new RecordReader(join(dir, 'blocks'), 'rev');
+    this.#begin = this.#db.prepare<null, []>('BEGIN');
+    this.#commit = this.#db.prepare<null, []>('COMMIT');
+    // Changes with each commit of another connection.
+    this.#dataVersion = this.#db.prepare<{ data_version: number }, []>('PRAGMA data_version');
   }
 
   /** Runs `read` on one state of the database. `read` is synchronous; snapshots may nest. */
@@ -85,19 +113,54 @@ export class ChainReads {
     if (this.#db.inTransaction) return read();
     for (let attempt = 1; ; attempt++)
       try {
-        return readSnapshot(this.#db, () => {
-          this.#runs.beginSnapshot();
-          try {
-            return read();
-          } finally {
-            this.#runs.endSnapshot();
-            this.#live = null;
-          }
-        });
+        this.#beginSnapshot(null);
+        try {
+          return read();
+        } finally {
+          this.#endSnapshot();
+        }
       } catch (error) {
         // Thrown before `read` was called: the snapshot was older than the files that it names.
         if (!(error instanceof RunFileMissing) || attempt === SNAPSHOT_ATTEMPTS) throw error;
       }
+  }
+
+  /**
+   * Runs `read` on the facts of the present state. The snapshot of that state begins with the first call of `open`, so a
+   * reply that needs the facts alone reads nothing else. Calls `read` again if a commit comes before `open`.
+   */
+  snapshotWithState<T>(read: (state: ChainState, open: () => void) => T): T {
+    const state = this.#state;
+    if (this.#db.inTransaction || state === null || this.#presentVersion() !== this.#stateVersion)
+      return this.snapshot(() => read(this.state(), () => {}));
+    const version = this.#stateVersion;
+    let isOpen = false;
+    try {
+      return read(state, () => {
+        if (isOpen) return;
+        this.#beginSnapshot(version);
+        isOpen = true;
+      });
+    } catch (error) {
+      if (!(error instanceof StateChanged)) throw error;
+    } finally {
+      if (isOpen) this.#endSnapshot();
+    }
+    return this.snapshot(() => read(this.state(), () => {}));
+  }
+
+  /** Returns the facts of the current snapshot, or of the present state. The object stays the same until a commit. */
+  state(): ChainState {
+    if (!this.#db.inTransaction) {
+      if (this.#state !== null && this.#presentVersion() === this.#stateVersion) return this.#state;
+      return this.snapshot(() => this.state());
+    }
+    if (this.#state === null || this.#stateVersion !== this.#snapshotVersion) {
+      const tip = this.tip();
+      this.#state = { tip, tipView: { height: tip.height, hash: hashToHex(tip.hash) }, live: this.indexes.live() };
+      this.#stateVersion = this.#snapshotVersion;
+    }
+    return this.#state;
   }
 
   /**
@@ -131,9 +194,7 @@ export class ChainReads {
 
   /** Whether an index has the rows of the whole active chain. Otherwise it must not be used. */
   isCovered(index: IndexName): boolean {
-    const live = this.#live ?? this.indexes.live();
-    if (this.#db.inTransaction) this.#live = live;
-    return live.has(index);
+    return this.state().live.has(index);
   }
 
   /** Returns the encoded block; null if its body was never stored. Throws BlockPruned. */
@@ -173,6 +234,29 @@ export class ChainReads {
     this.filters.close();
     this.#runs.close();
     this.#db.close();
+  }
+
+  /** Begins a snapshot. Throws StateChanged if it is not of the state with the number `version`, if that is given. */
+  #beginSnapshot(version: number | null): void {
+    this.#begin.run();
+    try {
+      // The first read of the transaction, which determines its state.
+      this.#snapshotVersion = this.#presentVersion();
+      if (version !== null && this.#snapshotVersion !== version) throw new StateChanged();
+      this.#runs.beginSnapshot(this.#snapshotVersion);
+    } catch (error) {
+      this.#commit.run();
+      throw error;
+    }
+  }
+
+  #endSnapshot(): void {
+    this.#runs.endSnapshot();
+    this.#commit.run();
+  }
+
+  #presentVersion(): number {
+    return this.#dataVersion.get()!.data_version;
   }
 
   #spends(position: TxPosition, outpoint: Outpoint): boolean {

@@ -40,6 +40,7 @@ function parseGroups(text: string, isEnd: boolean): number[] | null {
 
 /** Whether the text is a loopback address. */
 export function isLoopback(ip: string): boolean {
+  if (ip === '127.0.0.1') return true;
   const bytes = parseIp(ip);
   if (!bytes) return false;
   return bytes.length === 4 ? bytes[0] === 127 : bytes.every((b, i) => b === (i === 15 ? 1 : 0));
@@ -50,9 +51,15 @@ export function isLoopback(ip: string): boolean {
  * the whole prefix.
  */
 export function limitKey(ip: string): string {
-  const bytes = parseIp(ip);
-  return bytes ? bytes.subarray(0, bytes.length === 4 ? 4 : 8).toHex() : ip;
+  if (ip !== lastLimited.ip) {
+    const bytes = parseIp(ip);
+    lastLimited = { ip, key: bytes ? bytes.subarray(0, bytes.length === 4 ? 4 : 8).toHex() : ip };
+  }
+  return lastLimited.key;
 }
+
+/** The last result of `limitKey`: one request asks several times. */
+let lastLimited = { ip: '', key: '' };
 
 /** Addresses with a common prefix of `bits` bits. */
 export interface IpSubnet {

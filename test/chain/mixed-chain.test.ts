@@ -81,6 +81,8 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
         expectWork: () => {},
         mempool: undefined as never,
         mempoolSeq: null,
+        state: reads.state(),
+        texts: null,
       };
       const serialized = utxoStats(env, 'hash_serialized_3');
       const wanted = expected.txoutset.hash_serialized_3;

@@ -22,7 +22,6 @@ const EMPTY = {
   coins: { get: () => null },
   scripts: { totals: () => null },
   indexes: { covered: () => ({ height: 0 }) },
-  isCovered: () => true,
 };
 
 /** Environment with an empty mempool, and with an empty chain unless `reads` is given. */
@@ -37,8 +36,10 @@ function run(
     params: regtest,
     settings: { indexes: { tx: true, address: true, spender: false } },
     reads,
+    state: { live: new Set(['positions', 'tx', 'address']) },
     mempool: { findEntry: () => null, touching: () => [] },
     expectWork,
+    texts: null,
   } as unknown as ReadEnv;
   return method.invoke(env, readArguments(method, parseJson(JSON.stringify(params))));
 }

@@ -16,14 +16,12 @@ const sample: RoutePlugin = (ctx) =>
     .get('/api/big', () => ({ text: 'x'.repeat(2000) }))
     .get('/api/huge', () => ({ text: 'y'.repeat(200_000) }))
     .get('/api/tip', () => {
-      const tip = ctx.reads().tip();
-      const { body, headers } = replyOf({ tip, mempoolSeq: null }, jsonAnswer({ height: tip.height }));
-      return new Response(body, { headers });
+      const state = ctx.reads().state();
+      return replyOf({ state, mempoolSeq: null }, jsonAnswer({ height: state.tip.height })).toResponse();
     })
     .get('/api/raw', () => {
       const answer = bytesAnswer(Uint8Array.of(1, 2, 3), { immutable: 'ab'.repeat(32) });
-      const { body, headers } = replyOf({ tip: ctx.reads().tip(), mempoolSeq: null }, answer);
-      return new Response(body, { headers });
+      return replyOf({ state: ctx.reads().state(), mempoolSeq: null }, answer).toResponse();
     })
     .get('/api/broken', () => {
       throw new Error('secret of the house');

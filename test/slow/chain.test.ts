@@ -27,6 +27,8 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
           expectWork: () => {},
           mempool: undefined as never,
           mempoolSeq: null,
+          state: reads.state(),
+          texts: null,
         };
         expect(hashToHex(utxoStats(env, 'muhash').hash!)).toBe(muhashByHeight[i + 1]!);
       });

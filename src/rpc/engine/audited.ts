@@ -18,7 +18,8 @@ export interface AuditedCall {
   readonly wallet: string | null;
 }
 
-type AuditTime = 'before' | 'after';
+/** When a call is recorded: before it runs, or afterwards. */
+export type AuditTime = 'before' | 'after';
 
 /** Methods that neither move coins nor use, reveal or change keys. They run even if the log cannot be written. */
 const HARMLESS: ReadonlySet<string> = new Set([

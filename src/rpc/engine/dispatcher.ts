@@ -2,11 +2,12 @@ import type { Call } from '../../http/call.ts';
 import { ApiError } from '../../http/errors.ts';
 import { NODE, ownerOf } from '../../http/owner.ts';
 import type { Scope } from '../../http/scopes.ts';
-import { NeedsWorker, type ReadEnv } from '../../queries/read-env.ts';
+import { MempoolBehind, NeedsWorker, type ReadEnv } from '../../queries/read-env.ts';
 import type { ReadService } from '../../queries/read-service.ts';
 import { withWallet } from '../../queries/wallet-env.ts';
+import type { MaybePromise } from '../../util/maybe-promise.ts';
 import { RPC_ERROR } from '../../util/rpc-error-codes.ts';
-import { auditCallOf, audited, auditTime, requireScope } from './audited.ts';
+import { type AuditedCall, type AuditTime, auditCallOf, audited, auditTime, requireScope } from './audited.ts';
 import { walletOf, walletSynced } from './call-wallet.ts';
 import { jobBody, jobText } from './job-result.ts';
 import type { RpcValue } from './json.ts';
@@ -31,7 +32,10 @@ import { RpcState } from './rpc-state.ts';
 export interface RpcCaller {
   readonly call: Call | null;
   readonly wallet: string | null;
-  readonly signal: AbortSignal;
+  /** Its signal is made only where a call waits for something. */
+  readonly request: Pick<Request, 'signal'>;
+  /** Replaces the signal of the request. */
+  readonly until?: AbortSignal;
   readonly queueSlot: QueueSlot;
   /** Called with the result of a method on the main thread. */
   readonly onResult?: (value: unknown) => void;
@@ -40,10 +44,15 @@ export interface RpcCaller {
 interface CallInput {
   readonly args: readonly unknown[];
   readonly params: RpcValue;
+  /** Whether the main thread has found that the work exceeds its budget. */
+  readonly needsWorker?: boolean;
 }
 
 /** Length of a text in the parameters of a call up to which it may overlap, so that few bytes wait for the node thread. */
 const MAX_OVERLAPPING_LENGTH = 20_000;
+
+const NEEDS_WORKER = Symbol('the call needs a worker');
+const MUST_WAIT = Symbol('the call has to wait');
 
 /** Runs methods: reads on the main thread while they are short, longer ones in a reader worker. */
 export class RpcDispatcher {
@@ -65,40 +74,69 @@ export class RpcDispatcher {
     return (this.#methods.get(method)?.overlaps ?? false) && Array.isArray(params) && !params.some(isLong);
   }
 
-  /** Returns the result as JSON text. Throws RpcError. */
-  async run({ method: name, params, invalid }: RpcCall, caller: RpcCaller): Promise<JsonPieces> {
+  /** Returns the result as JSON text, at once if it is a short read. Throws or rejects with RpcError. */
+  run(call: RpcCall, caller: RpcCaller): MaybePromise<JsonPieces> {
     const startedAt = performance.now();
-    const method = this.#methods.get(name);
-    const running = { method: name, startedAt };
-    let code = 0;
-    this.#running.add(running);
-    try {
-      if (invalid) throw invalid;
-      if (!method) throw new RpcError(RPC_ERROR.methodNotFound, 'Method not found');
-      return await this.#invoke(method, params, caller);
-    } catch (error) {
-      const failure = this.#asRpcError(error, name, caller.signal);
-      code = failure.rpcCode;
-      throw failure;
-    } finally {
+    const method = this.#methods.get(call.method) ?? null;
+    const running = { method: call.method, startedAt };
+    const end = (code: number) => {
       this.#running.delete(running);
       // Callers choose the name, so only existing methods become labels.
       if (method) this.#ctx.metrics.rpc(method.name, code, (performance.now() - startedAt) / 1000);
+    };
+    const fail = (error: unknown): never => {
+      const failure = this.#asRpcError(error, call.method, caller);
+      end(failure.rpcCode);
+      throw failure;
+    };
+    const done = (result: JsonPieces) => {
+      end(0);
+      return result;
+    };
+    this.#running.add(running);
+    let result: MaybePromise<JsonPieces>;
+    try {
+      if (call.invalid) throw call.invalid;
+      if (!method) throw new RpcError(RPC_ERROR.methodNotFound, 'Method not found');
+      result = this.#invoke(method, call.params, caller);
+    } catch (error) {
+      return fail(error);
     }
+    return result instanceof Promise ? result.then(done, fail) : done(result);
   }
 
-  async #invoke(method: RpcMethod, params: RpcValue, caller: RpcCaller): Promise<JsonPieces> {
+  #invoke(method: RpcMethod, params: RpcValue, caller: RpcCaller): MaybePromise<JsonPieces> {
     const args = readArguments(method, params);
     const { call } = caller;
     const scope = scopeOfCall(method, args);
     const asked = call && { method, scope, args, call, wallet: caller.wallet };
     if (asked) requireScope(this.#ctx, asked);
     const when = auditTime(method, scope);
-    if (!asked || when === null) return this.#followed(method, scope, { args, params }, caller);
+    if (!asked || when === null) {
+      const now = method.runsOn === 'reads' && !method.long ? this.#readNow(method, args) : MUST_WAIT;
+      if (now !== MUST_WAIT && now !== NEEDS_WORKER) return now;
+      return this.#followed(method, scope, { args, params, needsWorker: now === NEEDS_WORKER }, caller);
+    }
+    return this.#audited(asked, when, { args, params }, caller);
+  }
+
+  /** Returns the result of a short read, unless it needs a worker or has to wait for the mempool. */
+  #readNow(method: RpcMethod, args: readonly unknown[]): JsonPieces | typeof NEEDS_WORKER | typeof MUST_WAIT {
+    try {
+      return this.#service.readNow((env) => resultPieces(method.invoke(env, args)));
+    } catch (error) {
+      if (error instanceof NeedsWorker) return NEEDS_WORKER;
+      if (error instanceof MempoolBehind) return MUST_WAIT;
+      throw error;
+    }
+  }
+
+  #audited(asked: AuditedCall, when: AuditTime, input: CallInput, caller: RpcCaller): Promise<JsonPieces> {
+    const { method, scope } = asked;
     const about = auditCallOf(this.#ctx, asked);
     return audited(this.#ctx, about, when, {
-      run: (onResult) => this.#followed(method, scope, { args, params }, { ...caller, onResult }),
-      codeOf: (error) => this.#asRpcError(error, method.name, caller.signal),
+      run: (onResult) => this.#followed(method, scope, input, { ...caller, onResult }),
+      codeOf: (error) => this.#asRpcError(error, method.name, caller),
     });
   }
 
@@ -108,8 +146,8 @@ export class RpcDispatcher {
     if (!method.long || !call) return this.#run(method, input, caller);
     const following = this.#ctx.follow(call, scope);
     try {
-      const signal = AbortSignal.any([caller.signal, following.signal]);
-      const result = await this.#run(method, input, { ...caller, signal });
+      const until = AbortSignal.any([caller.until ?? caller.request.signal, following.signal]);
+      const result = await this.#run(method, input, { ...caller, until });
       // The call may have ended early with a partial result.
       following.signal.throwIfAborted();
       return result;
@@ -121,15 +159,19 @@ export class RpcDispatcher {
     }
   }
 
-  async #run(method: RpcMethod, { args, params }: CallInput, caller: RpcCaller): Promise<JsonPieces> {
+  async #run(method: RpcMethod, { args, params, needsWorker }: CallInput, caller: RpcCaller): Promise<JsonPieces> {
+    const signal = caller.until ?? caller.request.signal;
     const main: MainThreadEnv = {
       ctx: this.#ctx,
-      ...caller,
+      call: caller.call,
+      wallet: caller.wallet,
+      signal,
+      queueSlot: caller.queueSlot,
       state: this.#state,
       running: this.#running,
       mempool: this.#ctx.mempool.mirror,
       settings: this.#service.sources.settings,
-      read: (read) => this.#service.readWhole(read, caller.signal),
+      read: (read) => this.#service.readWhole(read, signal),
     };
     if (method.runsOn === 'main') {
       const value = await method.invoke(main, args);
@@ -141,16 +183,16 @@ export class RpcDispatcher {
     const inside = <T>(env: ReadEnv, work: (env: ReadEnv) => T): T =>
       wallet ? withWallet(env, wallet, work) : work(env);
     try {
-      return await this.#service.readShort(
-        (env) => inside(env, (on) => resultPieces(method.invoke(on, args))),
-        caller.signal,
-      );
+      if (needsWorker !== true)
+        return await this.#service.readShort(
+          (env) => inside(env, (on) => resultPieces(method.invoke(on, args))),
+          signal,
+        );
     } catch (error) {
       if (!(error instanceof NeedsWorker)) throw error;
     }
     const job = { kind: 'rpc', method: method.name, params: JSON.stringify(params), wallet: wallet?.state } as const;
     const { long = false, spends, scripts, mempoolPart } = method;
-    const { signal } = caller;
     const owner = caller.call ? ownerOf(caller.call) : NODE;
     let part = mempoolPart && ((env: ReadEnv) => inside(env, (on) => [...mempoolPart(on, args)]));
     if (spends || scripts) {
@@ -163,9 +205,10 @@ export class RpcDispatcher {
     return [jobText(await this.#service.runJob({ job, signal, long, owner, mempoolPart: part }))];
   }
 
-  #asRpcError(error: unknown, method: string, signal: AbortSignal): RpcError {
+  #asRpcError(error: unknown, method: string, { request, until }: RpcCaller): RpcError {
     if (error instanceof RpcError) return error;
     if (error instanceof ApiError) return asRpcError(error);
+    const signal = until ?? request.signal;
     // An error after the caller has left is not a fault.
     if (!signal.aborted || error !== signal.reason) this.#ctx.log.error('JSON-RPC call failed', { method, error });
     return new RpcError(RPC_ERROR.internal, 'Internal error');

@@ -1,4 +1,5 @@
 import { fail } from '../../http/errors.ts';
+import type { MaybePromise } from '../../util/maybe-promise.ts';
 
 interface Caller {
   running: number;
@@ -23,24 +24,33 @@ export class KeyQueue {
   }
 
   /** Runs `work` as soon as the key `id` has a free slot. Throws ApiError `rate_limited` if its queue is full. */
-  async run<T>(id: string, work: (turn: QueueSlot) => Promise<T>): Promise<T> {
+  run<T>(id: string, work: (turn: QueueSlot) => MaybePromise<T>): MaybePromise<T> {
     const others = this.#callers.get(id);
     if (others && others.running >= this.#maxRunning && others.waiting.length >= this.#maxWaiting)
       fail('rate_limited', 'too many JSON-RPC requests at a time', { scope: 'rpc', retryAfter: 1 });
     const waiting = this.#acquire(id);
-    if (waiting) await waiting;
-    const releaseDuring = async <R>(wait: () => Promise<R>): Promise<R> => {
-      this.#release(id);
-      try {
-        return await wait();
-      } finally {
-        await this.#acquire(id);
-      }
-    };
+    return waiting ? waiting.then(() => this.#runInSlot(id, work)) : this.#runInSlot(id, work);
+  }
+
+  #runInSlot<T>(id: string, work: (turn: QueueSlot) => MaybePromise<T>): MaybePromise<T> {
+    let result: MaybePromise<T>;
     try {
-      return await work({ releaseDuring });
-    } finally {
+      result = work({ releaseDuring: (wait) => this.#releaseDuring(id, wait) });
+    } catch (error) {
       this.#release(id);
+      throw error;
+    }
+    if (result instanceof Promise) return result.finally(() => this.#release(id));
+    this.#release(id);
+    return result;
+  }
+
+  async #releaseDuring<R>(id: string, wait: () => Promise<R>): Promise<R> {
+    this.#release(id);
+    try {
+      return await wait();
+    } finally {
+      await this.#acquire(id);
     }
   }
 

@@ -1,4 +1,5 @@
 import { RPC_TYPE } from '../../http/errors.ts';
+import { PlainReply, type ReplyKind } from '../../http/plain-reply.ts';
 import { RPC_ERROR } from '../../util/rpc-error-codes.ts';
 import { isObject, member, NumberText, type RpcValue } from './json.ts';
 import { type JsonPieces, replyBody, type SendLong } from './reply-body.ts';
@@ -26,7 +27,7 @@ export function readCall(value: RpcValue): RpcCall {
   if (!isObject(value))
     return { version: 'legacy', id: 'null', method: '', params: null, invalid: bad('Invalid Request object') };
   const rawId = Object.hasOwn(value, 'id') ? value.id! : undefined;
-  let id = rawId === undefined ? undefined : JSON.stringify(rawId);
+  let id = rawId === undefined ? undefined : rawId instanceof NumberText ? rawId.text : JSON.stringify(rawId);
   const marker = member(value, 'jsonrpc');
   const version = marker === '2.0' ? '2.0' : 'legacy';
   const method = member(value, 'method');
@@ -70,17 +71,21 @@ export function errorStatus({ version, invalid }: Pick<RpcCall, 'version' | 'inv
   return rpcCode === RPC_ERROR.methodNotFound ? 404 : 500;
 }
 
-export function rpcReply(status: number, pieces: JsonPieces, send: SendLong | null = null): Response {
+export function rpcReply(status: number, pieces: JsonPieces, send: SendLong | null = null): Response | PlainReply {
   // Core ends its replies with a line break.
-  return new Response(replyBody([...pieces, '\n'], send), { status, headers: { 'content-type': RPC_TYPE } });
+  const body = replyBody([...pieces, '\n'], send);
+  if (status === 200 && typeof body === 'string') return new PlainReply(RPC_KIND, body);
+  return new Response(body, { status, headers: { 'content-type': RPC_TYPE } });
 }
+
+const RPC_KIND: ReplyKind = { type: RPC_TYPE, cacheControl: null };
 
 /** Returns the reply to a batch. `replies` holds those of all calls except notifications. */
 export function batchReply(
   calls: readonly RpcCall[],
   replies: readonly string[],
   send: SendLong | null = null,
-): Response {
+): Response | PlainReply {
   if (replies.length === 0 && calls.length > 0) return new Response(null, { status: 204 });
   return rpcReply(200, [`[${replies.join(',')}]`], send);
 }

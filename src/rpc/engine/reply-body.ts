@@ -20,11 +20,11 @@ export function replyBody(pieces: JsonPieces, send: SendLong | null): string | R
 
 /** Joins all pieces into one text. */
 export function joined(pieces: JsonPieces): string {
-  return pieces
-    .map((piece) =>
-      typeof piece === 'string' ? piece : Buffer.from(piece.buffer, piece.byteOffset, piece.length).toString('latin1'),
-    )
-    .join('');
+  let text = '';
+  for (const piece of pieces)
+    text +=
+      typeof piece === 'string' ? piece : Buffer.from(piece.buffer, piece.byteOffset, piece.length).toString('latin1');
+  return text;
 }
 
 /** Collects texts into pieces of about the size of a slice. */

@@ -3,9 +3,11 @@ import type { Call } from '../../http/call.ts';
 import { ApiError, fail } from '../../http/errors.ts';
 import { mediaType } from '../../http/media-type.ts';
 import { ownerOf } from '../../http/owner.ts';
+import { asResponse, type PlainReply } from '../../http/plain-reply.ts';
 import { describeRoute } from '../../http/route-description.ts';
 import { slicePauses } from '../../http/slice-pauses.ts';
-import { excessOf } from '../../http/value-count.ts';
+import { excessOf, mayExceed } from '../../http/value-count.ts';
+import type { MaybePromise } from '../../util/maybe-promise.ts';
 import { RPC_ERROR } from '../../util/rpc-error-codes.ts';
 import { requireScope } from './audited.ts';
 import { type RpcCaller, RpcDispatcher } from './dispatcher.ts';
@@ -30,6 +32,9 @@ import { extractSecrets, revealed } from './secret-texts.ts';
 
 type ReplyTarget = RpcCaller & { readonly send: SendLong };
 
+const decoder = new TextDecoder();
+/** The request of internal calls, which no client ends. */
+const NEVER: Pick<Request, 'signal'> = { signal: new AbortController().signal };
 /** Slot of internal calls, which are not queued. */
 const UNQUEUED: QueueSlot = { releaseDuring: (wait) => wait() };
 /** Accepted media types. The last one is the default of curl. */
@@ -51,7 +56,10 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
   const queue = new KeyQueue(limits.rpcMaxRunning, limits.rpcMaxQueued);
   const probe = readCall({ jsonrpc: '2.0', method: 'getblockcount' });
   ctx.rpcProbe = () =>
-    dispatcher.run(probe, { call: null, wallet: null, signal: new AbortController().signal, queueSlot: UNQUEUED });
+    // Asynchronous, so that an error is a rejection.
+    Promise.resolve().then(() =>
+      dispatcher.run(probe, { call: null, wallet: null, request: NEVER, queueSlot: UNQUEUED }),
+    );
 
   /** Throws ApiError for the whole request if the caller may not make one of its calls. */
   const checkCalls = (calls: readonly RpcCall[], call: Call, wallet: string | null): void => {
@@ -64,59 +72,64 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
     }
   };
 
-  const handle = async (request: Request, wallet: string | null): Promise<Response> => {
+  const handle = async (request: Request, wallet: string | null): Promise<Response | PlainReply> => {
     const call = ctx.call(request);
     checkContentType(request);
     const bytes = await request.bytes();
     // One request with a million small values would block the main thread for all callers.
-    const excess = await excessOf(bytes);
+    const excess = mayExceed(bytes) ? await excessOf(bytes) : null;
     if (excess) throw new RpcError(RPC_ERROR.invalidRequest, `the request holds more than ${excess}`);
     const secrets = extractSecrets(bytes, secretMethods);
+    if (secrets === null) return handleBody(parseBody(decoder.decode(bytes)), readCall, call, { wallet, request });
     try {
-      const body = parseBody(secrets ? secrets.text : new TextDecoder().decode(bytes));
-      return await handleBody(secrets ? secrets.restore(body) : body, call, { wallet, signal: request.signal });
+      const read = (value: RpcValue) => withTexts(methods, readCall(value));
+      return await handleBody(secrets.restore(parseBody(secrets.text)), read, call, { wallet, request });
     } finally {
-      secrets?.wipe();
+      secrets.wipe();
     }
   };
 
   const handleBody = (
     body: RpcValue,
+    read: (value: RpcValue) => RpcCall,
     call: Call,
-    { wallet, signal }: Pick<RpcCaller, 'wallet' | 'signal'>,
-  ): Promise<Response> => {
+    { wallet, request }: { readonly wallet: string | null; readonly request: Request },
+  ): MaybePromise<Response | PlainReply> => {
     const { id } = call.principal;
-    const to = { owner: ownerOf(call), signal };
     const send: SendLong = (pieces, length) => {
+      const to = { owner: ownerOf(call), signal: request.signal };
       ctx.replies.admit(to.owner);
       return ctx.replies.stream(pieces, length, to);
     };
+    const target = (queueSlot: QueueSlot): ReplyTarget => ({ call, wallet, request, queueSlot, send });
     if (!Array.isArray(body)) {
-      const only = withTexts(methods, readCall(body));
+      const only = read(body);
       checkCalls([only], call, wallet);
-      return queue.run(id, (queueSlot) => single(dispatcher, only, { call, wallet, signal, queueSlot, send }));
+      return queue.run(id, (queueSlot) => single(dispatcher, only, target(queueSlot)));
     }
     if (body.length > limits.rpcMaxBatch)
       throw new RpcError(RPC_ERROR.invalidRequest, `more than ${limits.rpcMaxBatch} calls`);
-    const calls = (body as RpcValue[]).map((each) => withTexts(methods, readCall(each)));
+    const calls = (body as RpcValue[]).map(read);
     checkCalls(calls, call, wallet);
     call.charge(Math.max(0, calls.length - 1));
-    return queue.run(id, (queueSlot) => batch(dispatcher, calls, { call, wallet, signal, queueSlot, send }));
+    return queue.run(id, (queueSlot) => batch(dispatcher, calls, target(queueSlot)));
   };
 
   const bounds = { bodyLimit: limits.rpcBodyBytes, unlimitedTime: true };
   const detail = (name: string, summary: string) => describeRoute({ ...RPC_ROUTE, name, summary, limits: bounds });
+  const answer = (request: Request, wallet: string | null) => orParseError(() => handle(request, wallet));
+  ctx.answerDirectly({ method: 'POST', path: '/', answer: (request) => answer(request, null) });
   return new Elysia({ name: 'rpc' })
-    .post('/', async ({ request }) => orParseError(() => handle(request, null)), {
+    .post('/', ({ request }) => answer(request, null).then(asResponse), {
       parse: 'none',
       detail: detail('rpc', 'JSON-RPC'),
     })
-    .post('/wallet/', async ({ request }) => orParseError(() => handle(request, '')), {
+    .post('/wallet/', ({ request }) => answer(request, '').then(asResponse), {
       parse: 'none',
       // Older clients use this path for the unnamed default wallet, which does not exist here.
       detail: { ...detail('rpc-unnamed-wallet', 'JSON-RPC'), hide: true },
     })
-    .post('/wallet/:name', async ({ request, params }) => orParseError(() => handle(request, params.name)), {
+    .post('/wallet/:name', ({ request, params }) => answer(request, params.name).then(asResponse), {
       parse: 'none',
       params: t.Object({ name: t.String({ description: 'name of a wallet' }) }),
       detail: detail('rpc-wallet', 'JSON-RPC of one wallet'),
@@ -126,7 +139,7 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
 /** Form of the reply to a request that cannot be parsed. Older clients understand version 2.0 as well. */
 const UNKNOWN = { version: '2.0', id: 'null' } as const;
 
-async function orParseError(handle: () => Promise<Response>): Promise<Response> {
+async function orParseError(handle: () => Promise<Response | PlainReply>): Promise<Response | PlainReply> {
   try {
     return await handle();
   } catch (error) {
@@ -136,6 +149,8 @@ async function orParseError(handle: () => Promise<Response>): Promise<Response> 
 }
 
 function checkContentType(request: Request): void {
+  const given = request.headers.get('content-type');
+  if (given === null || CONTENT_TYPES.includes(given)) return;
   const type = mediaType(request);
   if (type === '' || CONTENT_TYPES.includes(type)) return;
   throw new ApiError('unsupported_media_type', `unsupported media type ${type}`, { accepted: CONTENT_TYPES });
@@ -159,46 +174,64 @@ function withTexts(methods: RpcMethods, call: RpcCall): RpcCall {
   return method && hasSecrets(method) ? call : { ...call, params: revealed(call.params) };
 }
 
-async function single(dispatcher: RpcDispatcher, call: RpcCall, caller: ReplyTarget): Promise<Response> {
-  let result: JsonPieces;
+function single(dispatcher: RpcDispatcher, call: RpcCall, caller: ReplyTarget): MaybePromise<Response | PlainReply> {
+  const failed = (error: unknown) => failureReply(call, error as RpcError);
+  const done = (result: JsonPieces) =>
+    isNotification(call) ? new Response(null, { status: 204 }) : rpcReply(200, resultReply(call, result), caller.send);
+  let result: MaybePromise<JsonPieces>;
   try {
-    result = await dispatcher.run(call, caller);
+    result = dispatcher.run(call, caller);
   } catch (error) {
-    const failure = error as RpcError;
-    if (isNotification(call) && !call.invalid) return new Response(null, { status: 204 });
-    const reply = errorReply({ ...call, id: call.invalid ? (call.id ?? 'null') : call.id }, failure);
-    return rpcReply(errorStatus(call, failure), [reply]);
+    return failed(error);
   }
-  return isNotification(call)
-    ? new Response(null, { status: 204 })
-    : rpcReply(200, resultReply(call, result), caller.send);
+  return result instanceof Promise ? result.then(done, failed) : done(result);
+}
+
+function failureReply(call: RpcCall, failure: RpcError): Response | PlainReply {
+  if (isNotification(call) && !call.invalid) return new Response(null, { status: 204 });
+  const reply = errorReply({ ...call, id: call.invalid ? (call.id ?? 'null') : call.id }, failure);
+  return rpcReply(errorStatus(call, failure), [reply]);
 }
 
 /** Runs the calls of a batch one after another, except neighbours that may overlap. */
-async function batch(dispatcher: RpcDispatcher, calls: readonly RpcCall[], caller: ReplyTarget): Promise<Response> {
+async function batch(
+  dispatcher: RpcDispatcher,
+  calls: readonly RpcCall[],
+  caller: ReplyTarget,
+): Promise<Response | PlainReply> {
   const texts: string[] = [];
   const pause = slicePauses(SLICE_MS);
   let running: Promise<void>[] = [];
   for (const [index, call] of calls.entries()) {
     const overlaps = dispatcher.mayOverlap(call);
-    if (!overlaps) await Promise.all(running.splice(0));
+    if (!overlaps && running.length > 0) await Promise.all(running.splice(0));
     else if (running.length >= MAX_OVERLAPPING) {
       await Promise.all(running.slice(0, MAX_OVERLAPPING / 2));
       running = running.slice(MAX_OVERLAPPING / 2);
     }
-    const done = dispatcher
-      .run(call, caller)
-      .then(
-        (result) => joined(resultReply(call, result)),
-        (error: RpcError) => errorReply(call, error),
-      )
-      .then((text) => void (texts[index] = text));
-    if (overlaps) running.push(done);
-    else await done;
+    const text = replyText(dispatcher, call, caller);
+    if (!(text instanceof Promise)) texts[index] = text;
+    else {
+      const done = text.then((ready) => void (texts[index] = ready));
+      if (overlaps) running.push(done);
+      else await done;
+    }
     const pausing = pause();
     if (pausing) await pausing;
   }
   await Promise.all(running);
   const replies = texts.filter((_, index) => !isNotification(calls[index]!));
   return batchReply(calls, replies, caller.send);
+}
+
+/** Returns the reply to one call of a batch. */
+function replyText(dispatcher: RpcDispatcher, call: RpcCall, caller: ReplyTarget): MaybePromise<string> {
+  const done = (result: JsonPieces) => joined(resultReply(call, result));
+  const failed = (error: unknown) => errorReply(call, error as RpcError);
+  try {
+    const result = dispatcher.run(call, caller);
+    return result instanceof Promise ? result.then(done, failed) : done(result);
+  } catch (error) {
+    return failed(error);
+  }
 }

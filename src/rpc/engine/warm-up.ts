@@ -1,4 +1,5 @@
 import { ApiError } from '../../http/errors.ts';
+import { asResponse } from '../../http/plain-reply.ts';
 import { parseJson, type RpcValue } from './json.ts';
 import { batchReply, errorReply, isNotification, readCall } from './protocol.ts';
 import { asRpcError } from './rpc-error.ts';
@@ -22,9 +23,11 @@ export async function rejectWhileStarting(request: Request): Promise<Response> {
   if (!calls) throw refusal;
   const error = asRpcError(refusal);
   const wanted = calls.filter((call) => !isNotification(call));
-  return batchReply(
-    calls,
-    wanted.map((call) => errorReply(call, call.invalid ?? error)),
+  return asResponse(
+    batchReply(
+      calls,
+      wanted.map((call) => errorReply(call, call.invalid ?? error)),
+    ),
   );
 }
 

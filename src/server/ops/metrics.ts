@@ -5,6 +5,7 @@ import Histogram from 'prom-client/lib/histogram';
 import Registry from 'prom-client/lib/registry';
 import type { AuthCounters } from '../../auth/authenticator.ts';
 import type { MempoolTotals } from '../../mempool/changes.ts';
+import type { TextCounts } from '../../queries/tx-texts.ts';
 import type { WalletState } from '../../wallet/wallet-state.ts';
 import { DurationHistogram, type DurationSeries } from './durations.ts';
 import { type NodeMetricSources, NodeMetrics } from './node-metrics.ts';
@@ -48,6 +49,8 @@ export interface GaugeSources extends NodeMetricSources {
   /** Whether initial.key exists. */
   initialKeyFile(): boolean;
   cacheReady(): boolean;
+  /** The cache of transactions; null where it is disabled. */
+  txCache(): TextCounts | null;
   uptimeSeconds(): number;
   /** By thread: seconds since its last sign of progress, and the longest delay of its timers. */
   threads(): readonly { readonly name: string; readonly idle: number; readonly longestStall: number }[];
@@ -68,7 +71,8 @@ export class ApiMetrics implements AuthCounters {
   readonly #authFailures;
   readonly #passwords;
   readonly #rateLimited;
-  readonly #rpcTotal;
+  /** Numbers of calls by method and code, which are formatted when they are collected. */
+  readonly #rpcCounts = new Map<string, Map<number, number>>();
   readonly #rpcSeconds = new DurationHistogram('obverse_rpc_request_seconds', 'Time of JSON-RPC calls.');
   readonly #rpcByMethod = new Map<string, DurationSeries>();
   readonly #txBroadcast;
@@ -118,10 +122,18 @@ export class ApiMetrics implements AuthCounters {
       ['result'],
     );
     this.#rateLimited = counter('rate_limited_total', 'Requests refused by a limit.', ['scope']);
-    this.#rpcTotal = counter('rpc_requests_total', 'JSON-RPC calls, by known method and error code (0 is success).', [
-      'method',
-      'code',
-    ]);
+    const rpcCounts = this.#rpcCounts;
+    new Counter({
+      name: 'obverse_rpc_requests_total',
+      help: 'JSON-RPC calls, by known method and error code (0 is success).',
+      labelNames: ['method', 'code'],
+      registers,
+      collect() {
+        this.reset();
+        for (const [method, codes] of rpcCounts)
+          for (const [code, count] of codes) this.inc({ method, code: String(code) }, count);
+      },
+    });
     this.#txBroadcast = counter('tx_broadcast_total', 'Submitted transactions, by result.', ['result']);
     this.#mempoolAccepted = counter('mempool_accepted_total', 'Transactions that entered the mempool.', []);
     this.#mempoolRemoved = counter('mempool_removed_total', 'Transactions that left the mempool, by reason.', [
@@ -164,7 +176,9 @@ export class ApiMetrics implements AuthCounters {
 
   /** Counts a call. `method` must be known to the node; `code` is 0 on success. */
   rpc(method: string, code: number, seconds: number): void {
-    this.#rpcTotal.inc({ method, code: String(code) });
+    let codes = this.#rpcCounts.get(method);
+    if (!codes) this.#rpcCounts.set(method, (codes = new Map()));
+    codes.set(code, (codes.get(code) ?? 0) + 1);
     let series = this.#rpcByMethod.get(method);
     if (!series) this.#rpcByMethod.set(method, (series = this.#rpcSeconds.add({ method })));
     series.observe(seconds);
@@ -298,6 +312,20 @@ function addGauges(registry: Registry, sources: GaugeSources): void {
     const totals = sources.mempool();
     return totals && totals.minFeerate / 1000;
   });
+  new Counter({
+    name: 'obverse_tx_cache_lookups_total',
+    help: 'Look-ups of confirmed transactions in the cache of replies, by result.',
+    labelNames: ['result'],
+    registers,
+    collect() {
+      const counts = sources.txCache();
+      this.reset();
+      if (counts === null) return;
+      this.inc({ result: 'hit' }, counts.hits);
+      this.inc({ result: 'miss' }, counts.misses);
+    },
+  });
+  gauge('tx_cache_bytes', 'Size of the cache of transactions.', () => sources.txCache()?.bytes ?? null);
   gauge('events_seq', 'Number of the newest event of the log.', () => sources.eventsSeq());
   gauge('audit_writable', '0 while the audit log cannot be written, and spends are refused.', () =>
     sources.auditWritable() ? 1 : 0,

@@ -1,5 +1,7 @@
 import { Elysia, t } from 'elysia';
 import type { Call } from '../../http/call.ts';
+import { JSON_TYPE } from '../../http/errors.ts';
+import { PlainReply } from '../../http/plain-reply.ts';
 import { count, named, time, words } from '../../http/reply-schema.ts';
 import { describeRoute, json, plainText } from '../../http/route-description.ts';
 import { systemClock, unixSeconds } from '../../util/clock.ts';
@@ -46,8 +48,11 @@ function ofWallets(text: string, { principal: { wallets } }: Call): string {
 }
 
 /** Serves liveness, readiness, metrics and the public health reply. */
-export const opsRoutes = ({ options, metrics, startedAt, call }: ServerContext, readiness: Readiness) => {
+export const opsRoutes = (ctx: ServerContext, readiness: Readiness) => {
+  const { options, metrics, startedAt, call } = ctx;
   const healthz = healthzBody(options.service);
+  const healthzReply = new PlainReply({ type: JSON_TYPE, cacheControl: 'no-store' }, healthz);
+  ctx.answerDirectly({ method: 'GET', path: '/healthz', answer: () => healthzReply });
   return new Elysia({ name: 'api.ops' })
     .get('/healthz', () => healthzResponse(healthz), {
       detail: describeRoute({

@@ -6,7 +6,8 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS', 'PUT', 'PAT
 export class RequestMetrics {
   readonly #service: string;
   readonly #durations = new DurationHistogram('http_request_duration_seconds', 'Time from a request to its answer.');
-  readonly #byStatus = new Map<string, Map<number, DurationSeries>>();
+  /** By route, method and status. */
+  readonly #byRoute = new Map<string, Map<string, Map<number, DurationSeries>>>();
 
   constructor(service: string) {
     this.#service = service;
@@ -29,9 +30,10 @@ export class RequestMetrics {
   }
 
   #series(route: string, method: string, status: number): DurationSeries {
-    const key = method + route;
-    let statuses = this.#byStatus.get(key);
-    if (!statuses) this.#byStatus.set(key, (statuses = new Map()));
+    let methods = this.#byRoute.get(route);
+    if (!methods) this.#byRoute.set(route, (methods = new Map()));
+    let statuses = methods.get(method);
+    if (!statuses) methods.set(method, (statuses = new Map()));
     let series = statuses.get(status);
     if (!series) {
       series = this.#durations.add({ service: this.#service, route, method, status: String(status) });

@@ -42,6 +42,8 @@ export class ReaderRuns implements RunLists {
   /** The runs of each family, the youngest first; or the error of a run that cannot be opened. */
   #lists = new Map<RunFamily, Run[] | Error>();
   #version = -1;
+  /** Number of the state of the database whose list was compared last; null without one. */
+  #dataVersion: number | null = null;
   #inSnapshot = false;
   /** Whether the opened runs are those of the current snapshot. */
   #checked = false;
@@ -63,10 +65,12 @@ export class ReaderRuns implements RunLists {
 
   /**
    * Must be called as the first read of a snapshot: reads the list, which stays the same until `endSnapshot`. Throws
-   * RunFileMissing if a file of the list was removed meanwhile; the caller begins another snapshot.
+   * RunFileMissing if a file of the list was removed meanwhile; the caller begins another snapshot. `dataVersion` is the
+   * number of the snapshot's state, if it is known: the list of the same state is not read again.
    */
-  beginSnapshot(): void {
-    this.#checkList();
+  beginSnapshot(dataVersion: number | null = null): void {
+    if (dataVersion === null || dataVersion !== this.#dataVersion) this.#checkList();
+    this.#dataVersion = dataVersion;
     this.#inSnapshot = true;
     this.#checked = true;
   }
@@ -81,6 +85,7 @@ export class ReaderRuns implements RunLists {
     this.#open.clear();
     this.#lists.clear();
     this.#version = -1;
+    this.#dataVersion = null;
   }
 
   /** Compares the version of the list in the current snapshot with the opened runs. */
@@ -92,6 +97,7 @@ export class ReaderRuns implements RunLists {
   /** Opens the runs of the list and closes those that left it. */
   #reload(version: number): void {
     this.#version = -1;
+    this.#dataVersion = null;
     const records = this.#manifest.all();
     const current = new Set(records.map(({ id }) => id));
     for (const [id, run] of this.#open)

@@ -57,7 +57,7 @@ export function txView(env: ReadEnv, facts: TxFacts, { withMempool = true } = {}
     valueIn: paid === null ? null : sat(paid),
     valueOut: sat(valueOut(parsed)),
     vin: tx.inputs.map((input, i) => inputView(env, input, isCoinbase, spent?.[i] ?? null)),
-    vout: tx.outputs.map((output, n) => outputView(env, facts, output, n, withMempool)),
+    vout: tx.outputs.map((output, n) => outputView(env, output, n, isSpent(env, facts, n, withMempool))),
     status: statusView(env, place),
     mempool: facts.unconfirmed && withMempool ? mempoolView(env, facts.unconfirmed) : null,
     hex: parsed.raw.toHex(),
@@ -103,21 +103,20 @@ function inputView({ params }: ReadEnv, input: TxInput, isCoinbase: boolean, coi
   };
 }
 
-function outputView(env: ReadEnv, facts: TxFacts, output: TxOutput, n: number, withMempool: boolean) {
-  return {
-    n,
-    value: sat(output.value),
-    spent: isSpent(env, facts, n, withMempool),
-    script: scriptView(output.scriptPubKey, env.params),
-  };
+function outputView({ params }: ReadEnv, { value, scriptPubKey }: TxOutput, n: number, spent: boolean | null) {
+  return { n, value: sat(value), spent, script: scriptView(scriptPubKey, params) };
 }
 
 /** Whether an output is spent in the chain or by the mempool; null if it is unspendable or this is unknown. */
-function isSpent(env: ReadEnv, { parsed, place, unconfirmed }: TxFacts, vout: number, withMempool: boolean) {
+function isSpent(env: ReadEnv, facts: TxFacts, vout: number, withMempool: boolean): boolean | null {
+  const spent = isSpentInChain(env, facts, vout);
+  return spent === false && withMempool ? env.mempool.spender({ txid: facts.parsed.txid, vout }) !== null : spent;
+}
+
+/** Whether an output is spent in the chain; null if it is unspendable or this is unknown. */
+function isSpentInChain(env: ReadEnv, { parsed, place, unconfirmed }: TxFacts, vout: number): boolean | null {
   // The genesis coinbase was never added to the set of coins.
   if (isUnspendable(parsed.tx.outputs[vout]!.scriptPubKey) || place?.block.height === 0) return null;
   if (!place && !unconfirmed) return null;
-  const outpoint = { txid: parsed.txid, vout };
-  if (place && env.reads.coins.get(outpoint) === null) return true;
-  return withMempool && env.mempool.spender(outpoint) !== null;
+  return place !== null && env.reads.coins.get({ txid: parsed.txid, vout }) === null;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import type { ReadService } from '../../../src/queries/read-service.ts';
+import { MempoolBehind } from '../../../src/queries/read-env.ts';
 import { RpcDispatcher } from '../../../src/rpc/engine/dispatcher.ts';
 import { readCall } from '../../../src/rpc/engine/protocol.ts';
 import type { RpcContext } from '../../../src/rpc/engine/rpc-context.ts';
@@ -9,11 +9,15 @@ import { RPC_METHODS } from '../../../src/rpc/methods/methods.ts';
 async function loggedOf(error: unknown, signal: AbortSignal): Promise<string[]> {
   const logged: string[] = [];
   const log = { error: (message: string) => logged.push(message) };
-  const queries = { sources: { settings: {} }, readShort: () => Promise.reject(error) } as unknown as ReadService;
+  const readNow = () => {
+    throw new MempoolBehind('the read has to wait');
+  };
+  const queries = { sources: { settings: {} }, readNow, readShort: () => Promise.reject(error) };
   const ctx = { log, metrics: { rpc: () => {} }, mempool: { mirror: null }, queries } as unknown as RpcContext;
   const queueSlot = { releaseDuring: <T>(wait: () => Promise<T>) => wait() };
   const call = readCall({ method: 'getblockcount' });
-  const result = new RpcDispatcher(ctx, RPC_METHODS).run(call, { call: null, wallet: null, signal, queueSlot });
+  const dispatcher = new RpcDispatcher(ctx, RPC_METHODS);
+  const result = Promise.resolve(dispatcher.run(call, { call: null, wallet: null, request: { signal }, queueSlot }));
   expect(await result.catch((failure: unknown) => failure)).toMatchObject({ rpcCode: -32603 });
   return logged;
 }

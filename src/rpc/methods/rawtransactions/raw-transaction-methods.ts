@@ -10,8 +10,9 @@ import { blockTxFacts, type TxFacts, txFacts, unconfirmedFacts } from '../../../
 import type { HeaderRecord } from '../../../storage/header-store.ts';
 import { DecodeError, equalBytes } from '../../../util/bytes.ts';
 import { coreTx } from '../../../views/core/core-tx.ts';
+import { HOLE, partsLength, textParts } from '../../../views/text-parts.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
-import { type RpcMethod, rpcMethod } from '../../engine/method.ts';
+import { JsonText, type RpcMethod, rpcMethod } from '../../engine/method.ts';
 import { array, hashParam, hex, optional, readHashValue, verbosity } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, hashStr, hexStr } from '../../engine/schema.ts';
@@ -48,6 +49,9 @@ const getrawtransaction = rpcMethod({
   examples: [example([EXAMPLE.txid]), example([EXAMPLE.txid, 2]), example([EXAMPLE.txid, 1, EXAMPLE.blockHash])],
   scope: 'read',
   run(env, txid, level, blockHash) {
+    const key = blockHash === null && level >= 1 ? `rpc ${level >= 2} ${txid.toHex()}` : null;
+    const known = key && knownText(env, key, txid);
+    if (known) return jsonOf(env, known);
     const { reads, tip, params } = env;
     const genesis = reads.headers.byHeight(0)!;
     if (equalBytes(genesis.header.subarray(36, 68), txid))
@@ -69,20 +73,42 @@ const getrawtransaction = rpcMethod({
     if (level <= 0) return facts.parsed.raw.toHex();
     env.expectWork(facts.parsed.raw.length * JSON_US_PER_BYTE);
     const isActive = reads.headers.isActive(block);
-    return {
+    const shown = {
       ...(blockHash && { in_active_chain: isActive }),
       ...coreTx(facts, params, { withFee: detailed, withPrevouts: detailed }),
       blockhash: hashToHex(block.hash),
-      ...(isActive
-        ? { confirmations: tip.height - block.height + 1, time: headerTime(block), blocktime: headerTime(block) }
-        : { confirmations: 0 }),
     };
+    if (!isActive) return { ...shown, confirmations: 0 };
+    const times = { time: headerTime(block), blocktime: headerTime(block) };
+    // Undo data that is not known may become known.
+    const isFinal = !detailed || facts.isCoinbase || facts.spent !== null;
+    if (key === null || env.texts === null || !isFinal)
+      return { ...shown, confirmations: tip.height - block.height + 1, ...times };
+    const text = { height: block.height, parts: textParts({ ...shown, confirmations: HOLE, ...times }) };
+    env.texts.store(env, key, text, partsLength(text.parts));
+    return jsonOf(env, text);
   },
   mempoolPart({ mempool: { entries } }, txid) {
     const slot = entries.find(txid);
     return slot < 0 ? [] : [slot, ...parentsOf(entries, slot)];
   },
 });
+
+/** A confirmed transaction as the cache keeps it: its JSON before and behind its confirmations. */
+interface RawTxText {
+  readonly height: number;
+  readonly parts: readonly string[];
+}
+
+/** Returns the cached text of a confirmed transaction, or null. */
+function knownText(env: ReadEnv, key: string, txid: Txid): RawTxText | null {
+  if (env.texts === null || !isIndexReady(env, 'tx') || env.mempool.has(txid)) return null;
+  return env.texts.find<RawTxText>(env, key);
+}
+
+function jsonOf({ tip }: ReadEnv, { height, parts }: RawTxText): JsonText {
+  return new JsonText(`${parts[0]!}${tip.height - height + 1}${parts[1]!}`);
+}
 
 function confirmed(env: ReadEnv, txid: Txid): { facts: TxFacts; block: HeaderRecord } {
   const { enabled, synced } = indexState(env, 'tx');
