@@ -160,7 +160,7 @@ export class Node {
       clock,
       log,
       emit: (changes) => {
-        this.#wallets?.manager.onMempoolChanges(changes);
+        this.#wallets?.manager.follower.onMempoolChanges(changes);
         this.#updates.notify({ changes, commit: null });
       },
       ...(room && { backpressure: room }),
@@ -231,7 +231,7 @@ export class Node {
         const changes = this.mempool.committed();
         // The wallets apply the changes before any observer is notified.
         this.#wallets?.manager.afterChainCommit(moved);
-        this.#wallets?.manager.onMempoolChanges(changes);
+        this.#wallets?.manager.follower.onMempoolChanges(changes);
         this.#updates.notify({ changes, commit });
       },
     });
@@ -352,7 +352,7 @@ export class Node {
   /** Restores the saved mempool, and wallet transactions that are missing in it. */
   async loadMempool(signal: AbortSignal): Promise<void> {
     await this.mempool.load(signal);
-    await this.#wallets?.manager.mempoolLoaded();
+    await this.#wallets?.manager.follower.mempoolLoaded();
   }
 
   /** Starts the peer network, unless the configuration disables it. Throws OperatorError. */

@@ -131,7 +131,7 @@ export function openWallets(
     alongside: (follower) => ({
       follow(move) {
         follower.follow(move);
-        manager.beforeChainMove(move);
+        manager.follower.beforeChainMove(move);
       },
       has: (txid) => follower.has(txid),
     }),

@@ -1,8 +1,6 @@
 import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
-import type { ChainCommit, ChainMove } from '../chain/events.ts';
-import type { MempoolChange } from '../mempool/changes.ts';
-import { type ParsedBlock, parseTransaction } from '../primitives/block.ts';
+import type { ChainCommit } from '../chain/events.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { noteProgress } from '../util/progress.ts';
 import { runInSlices } from '../util/slices.ts';
@@ -11,6 +9,7 @@ import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
 import { WalletBackups } from './wallet-backups.ts';
 import { WalletBeyondPruned, walletFail } from './wallet-error.ts';
 import { DEFAULT_WALLET, removeDatabase, WalletFiles } from './wallet-files.ts';
+import { logFollowError, WalletFollower } from './wallet-follower.ts';
 import { checkWalletDirectory, type WalletMemory } from './wallet-memory.ts';
 import type { WalletState } from './wallet-state.ts';
 
@@ -28,18 +27,16 @@ export interface WalletManagerOptions {
   readonly known: WalletMemory;
 }
 
-/** Above this number of connected blocks wallets read the index instead of the blocks. */
-const MAX_BODIES = 8;
-const RESUBMIT_MS = 24 * 60 * 60 * 1000;
 const UNENCRYPTED =
   'The private keys of this wallet are not encrypted: set a passphrase with encryptwallet, or unload the wallet where the node needs none.';
 
 const PLAIN = { disablePrivateKeys: false, blank: false, avoidReuse: false };
 
-/** The wallets of a node; passes changes of the chain and the mempool on to those that are loaded. */
+/** The wallets of a node: which exist, are loaded, are being opened or are missing. */
 export class WalletManager {
   readonly files: WalletFiles;
   readonly backups: WalletBackups;
+  readonly follower: WalletFollower;
   readonly #autocreate: boolean;
   readonly #max: number;
   readonly #passphrase: () => Uint8Array | null;
@@ -51,19 +48,16 @@ export class WalletManager {
   readonly #opening = new Set<string>();
   readonly #loads = new WeakMap<Wallet, number>();
   readonly #failed = new Set<string>();
-  /** Wallets whose catch-up is awaited, so that its failure is logged once. */
-  readonly #catchingUp = new Set<Wallet>();
   readonly #missing = new Set<string>();
   /** Wallets that need blocks below a loaded UTXO set, by name, with the first of these blocks. */
   readonly #waiting = new Map<string, number>();
   #lastLoad = 0;
-  #bodies: readonly ParsedBlock[] | null = null;
-  #resubmitTimer: ReturnType<typeof setTimeout> | null = null;
 
   constructor({ dir, backupDir, autocreate, passphrase, max, known }: WalletManagerOptions, deps: WalletDeps) {
     const { log } = deps;
     this.files = new WalletFiles({ dir, backupDir, log });
     this.backups = new WalletBackups({ files: this.files, wallet: (name) => this.wallet(name), log });
+    this.follower = new WalletFollower(() => this.#wallets.values(), log);
     this.#autocreate = autocreate;
     this.#max = max;
     this.#passphrase = passphrase;
@@ -286,56 +280,14 @@ export class WalletManager {
     this.files.remember(name, loadOnStartup);
   }
 
-  /** Called before the chain moves, while the bodies of its blocks are available. */
-  beforeChainMove({ connected, readBlock }: ChainMove): void {
-    const few = connected.length <= MAX_BODIES && [...this.#wallets.values()].some(({ sync }) => sync.live);
-    this.#bodies = few ? connected.map(readBlock) : null;
-  }
-
-  /** Called after the move is committed. */
-  afterChainCommit({ connected, disconnected, tip }: ChainCommit): void {
-    const bodies = this.#bodies;
-    this.#bodies = null;
+  /** Called after a move of the chain is committed. */
+  afterChainCommit(commit: ChainCommit): void {
     this.openWaiting();
-    if (connected.length + disconnected.length === 0) return;
-    for (const wallet of this.#wallets.values())
-      this.#guarded(wallet, () => {
-        wallet.sync.onChainMoved({ disconnected, connected, bodies, tip });
-        if (!wallet.sync.live) this.#caughtUp(wallet);
-      });
-  }
-
-  /** Applies mempool changes in order; those that belong to a commit come after it. */
-  onMempoolChanges(changes: readonly MempoolChange[]): void {
-    if (this.#wallets.size === 0) return;
-    for (const change of changes) {
-      if (change.kind === 'added') {
-        const parsed = parseTransaction(change.raw);
-        for (const wallet of this.#wallets.values()) this.#guarded(wallet, () => wallet.sync.mempoolAdded(parsed));
-      } else if (change.kind === 'removed')
-        for (const wallet of this.#wallets.values())
-          this.#guarded(wallet, () => wallet.sync.mempoolRemoved(change.txid));
-    }
-  }
-
-  /**
-   * Submits wallet transactions that are missing from the mempool again: once the saved mempool is loaded, then about
-   * daily.
-   */
-  async mempoolLoaded(): Promise<void> {
-    // The random interval hides whose transactions they are.
-    const wait = RESUBMIT_MS * (0.5 + Math.random());
-    this.#resubmitTimer = setTimeout(() => void this.mempoolLoaded(), wait);
-    this.#resubmitTimer.unref();
-    for (const wallet of this.#wallets.values())
-      if (!wallet.signal.aborted)
-        await wallet.resubmitTransactions().catch((error) => {
-          if (!wallet.signal.aborted) this.#say(wallet, error, 'wallet transactions not submitted again');
-        });
+    this.follower.afterChainCommit(commit);
   }
 
   close(): void {
-    if (this.#resubmitTimer) clearTimeout(this.#resubmitTimer);
+    this.follower.close();
     for (const wallet of this.#wallets.values()) wallet.close();
     this.#wallets.clear();
   }
@@ -372,7 +324,7 @@ export class WalletManager {
   #add(wallet: Wallet): Promise<void> {
     this.#loaded(wallet);
     return wallet.start().catch((error) => {
-      if (!wallet.signal.aborted) this.#say(wallet, error);
+      if (!wallet.signal.aborted) logFollowError(this.#deps.log, wallet, error);
     });
   }
 
@@ -399,32 +351,5 @@ export class WalletManager {
     } finally {
       this.#opening.delete(name);
     }
-  }
-
-  /** An error in one wallet must stop neither the chain nor other wallets. */
-  #guarded(wallet: Wallet, work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      this.#say(wallet, error);
-    }
-  }
-
-  /** Logs the error that keeps a wallet from catching up; the next block triggers another attempt. */
-  #caughtUp(wallet: Wallet): void {
-    if (this.#catchingUp.has(wallet)) return;
-    this.#catchingUp.add(wallet);
-    wallet.sync
-      .catchUp()
-      // Coins that it found may be spent in the mempool already.
-      .then(() => wallet.scanner.scanMempool())
-      .catch((error) => {
-        if (!wallet.signal.aborted) this.#say(wallet, error);
-      })
-      .finally(() => this.#catchingUp.delete(wallet));
-  }
-
-  #say(wallet: Wallet, error: unknown, what = 'a wallet cannot follow the chain'): void {
-    this.#deps.log.error(what, { wallet: wallet.name, error });
   }
 }
