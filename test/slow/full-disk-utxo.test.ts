@@ -5,8 +5,7 @@ import { hashToHex } from '../../src/primitives/hash.ts';
 import { directoryWith } from '../lib/chain-directory.ts';
 import { cleanUpAfterTests, startNode, tempDir } from '../lib/node-process.ts';
 import { rpcError } from '../lib/peer-node.ts';
-import { extend, recentChain } from '../lib/sample-chains.ts';
-import { lockOf, spend } from '../lib/tx-builder.ts';
+import { recentChain } from '../lib/sample-chains.ts';
 import { utxoFileOf } from '../lib/utxo-file-model.ts';
 
 setDefaultTimeout(300_000);
@@ -24,13 +23,7 @@ afterAll(() => {
 cleanUpAfterTests();
 
 const BASE = 112;
-/** Three blocks of a megabyte, whose outputs need more space in the indexes than is left to them. */
-const chain = recentChain(105, { bigAt: 105 });
-for (const height of [106, 107])
-  chain.mine(1, {
-    txs: [spend(chain.coin(height - 100), new Array(30_000).fill({ to: lockOf('p2wpkh'), value: 1000n }))],
-  });
-extend(chain, 125 - chain.height, 0);
+const chain = recentChain(125, { bigAt: 105 });
 const file = utxoFileOf(chain.blocks.slice(0, BASE + 1));
 const set = `--chain.assumeUtxo=${BASE}:${file.hash}:${file.txs}:${hashToHex(chain.at(BASE).hash)}`;
 const NO_WALLET = '--wallet.enabled=false';
@@ -84,33 +77,4 @@ test.skipIf(!mounted)('a load that fills the disk is named, changes nothing, and
   await node.height(125);
   await node.stop();
   rmSync(node.datadir, { recursive: true });
-});
-
-test.skipIf(!mounted)('a build of indexes that fills the disk is named, and goes on when there is room', async () => {
-  const off = await startNode({
-    datadir: join(disk, 'indexes'),
-    args: [...ARGS, '--index.tx=false', '--index.address=false'],
-  });
-  for (const { raw } of chain.blocks.slice(1)) await off.api.rpc('submitblock', [raw.toHex()]);
-  await off.stop();
-  // A start removes the files of runs that were merged, which would make room.
-  await (
-    await startNode({ datadir: off.datadir, args: [...ARGS, '--index.tx=false', '--index.address=false'] })
-  ).stop();
-  fill(400_000);
-  const node = await startNode({ datadir: off.datadir, args: ARGS });
-  const check = async () =>
-    (await node.api.request<{ checks: { indexes: Record<string, string> } }>('/readyz')).body.checks.indexes;
-  await node.until('the problem', async () => (await check()).problem !== undefined);
-  expect(await check()).toMatchObject({
-    status: 'degraded',
-    message: 'the build of positions, tx, address has stopped',
-    problem: expect.stringContaining('no space left on the device: free some space'),
-  });
-  const { warnings } = await node.api.rpc<{ warnings: string[] }>('getblockchaininfo');
-  expect(warnings.join()).toContain('The build of the indexes positions, tx, address has stopped: cannot use');
-  expect(await node.api.rpc('getblockcount')).toBe(125);
-  free();
-  await node.until('the indexes', async () => (await check()).status === 'ok', 120_000);
-  await node.stop();
 });
