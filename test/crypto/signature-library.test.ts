@@ -30,6 +30,11 @@ function withWrong<T extends object>(target: T, name: keyof T, wrong: unknown): 
   });
 }
 
+// On other systems the library has another name or none. `.ci/install-programs` installs it on Debian.
+test.if(process.platform === 'linux')('libsecp256k1 is installed, which tests of this file need', () => {
+  expect(file).toBeString();
+});
+
 test.skipIf(file === undefined)('the library of the system is preferred', () => {
   expect(signatureLibrary()).toMatchObject({ source: file!, engine: { name: 'system' }, refused: [] });
 });
