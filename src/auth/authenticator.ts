@@ -7,7 +7,7 @@ import { SCOPES } from '../http/scopes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { limitKey } from '../util/ip-address.ts';
 import type { Log } from '../util/log.ts';
-import type { MaybePromise } from '../util/maybe-promise.ts';
+import { type MaybePromise, whenReady } from '../util/maybe-promise.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { AuthStore } from './auth-store.ts';
 import { BasicAuth, type BasicCredentials, equalSecret, readBasic } from './basic.ts';
@@ -17,8 +17,9 @@ import { KeyAdmin } from './key-admin.ts';
 import { type CallerStanding, KeyFollowers } from './key-followers.ts';
 import { parseApiKey } from './key-format.ts';
 import { type KeyMatch, Keyring } from './keyring.ts';
-import { type Attempt, PasswordGate } from './password-gate.ts';
-import { FailureTable, type TokenBucket } from './rate-limits.ts';
+import { type Attempt, type Outcome, PasswordGate } from './password-gate.ts';
+import { type FailureCounts, FailureTable, type RateBucket } from './rate-limits.ts';
+import type { PasswordAttempt, SharedAuth, TicketCheck } from './shared-auth.ts';
 import { type IssuedTicket, type TicketOwner, Tickets } from './tickets.ts';
 
 const STATIC_KEY_MIN = 16;
@@ -37,7 +38,7 @@ export interface AuthRefusal {
 
 /** The principal of a request, or the reason why it is refused. */
 export type Authentication =
-  | { readonly ok: true; readonly principal: Principal; readonly bucket: TokenBucket | null }
+  | { readonly ok: true; readonly principal: Principal; readonly bucket: RateBucket | null }
   | AuthRefusal;
 
 /** The source of credentials. */
@@ -59,7 +60,9 @@ export class Authenticator {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #counters: AuthCounters;
-  readonly #failures: FailureTable;
+  readonly #failures: FailureCounts;
+  /** Null with one front. */
+  readonly #shared: SharedAuth | null;
   readonly #basic: BasicAuth;
   readonly #passwords: PasswordGate<Principal>;
   readonly #tickets: Tickets;
@@ -73,12 +76,13 @@ export class Authenticator {
   } | null = null;
 
   /** Throws OperatorError when the static key or an rpcauth line cannot be used. */
-  constructor(options: ApiOptions, log: Log, clock: Clock, counters: AuthCounters) {
+  constructor(options: ApiOptions, log: Log, clock: Clock, counters: AuthCounters, shared: SharedAuth | null = null) {
     this.#options = options;
     this.#log = log;
     this.#clock = clock;
     this.#counters = counters;
-    this.#failures = new FailureTable(options.limits.authFailuresPerMinute, clock);
+    this.#shared = shared;
+    this.#failures = shared?.failures ?? new FailureTable(options.limits.authFailuresPerMinute, clock);
     this.#basic = new BasicAuth(options.auth.rpcUsers, options.auth.cookieWhitelist);
     this.#passwords = new PasswordGate((result) => counters.password(result));
     const { wsTicketsPerKey, wsTicketsTotal } = options.limits;
@@ -94,7 +98,7 @@ export class Authenticator {
   open(): { initialKeyFile: string } | null {
     const { networkDir, extraCookieFiles, auth } = this.#options;
     const store = new AuthStore(join(networkDir, 'auth.db'));
-    const keyring = new Keyring(store, this.#clock);
+    const keyring = new Keyring(store, this.#clock, this.#shared?.buckets ?? null);
     let written: string | null = null;
     if (keyring.isEmpty && auth.staticKey === null) {
       written = issueInitialKey(store, networkDir, unixSeconds(this.#clock));
@@ -103,11 +107,21 @@ export class Authenticator {
     }
     this.#reportInitialKey(store);
     if (auth.basic) this.#basic.writeCookie([join(networkDir, '.cookie'), ...extraCookieFiles]);
+    this.#start(store, keyring);
+    return written === null ? null : { initialKeyFile: written };
+  }
+
+  /** Opens auth.db in a front that is not the first one, which has created the cookie and the first key. */
+  openFollowing(): void {
+    const store = new AuthStore(join(this.#options.networkDir, 'auth.db'));
+    this.#start(store, new Keyring(store, this.#clock, this.#shared?.buckets ?? null));
+  }
+
+  #start(store: AuthStore, keyring: Keyring): void {
     let refreshes = 0;
     const timer = setInterval(() => this.#tick(keyring, ++refreshes), REFRESH_MS);
     timer.unref();
     this.#open = { store, keyring, timer };
-    return written === null ? null : { initialKeyFile: written };
   }
 
   /** Sends the pending refusals. From now on only passwords that were right before are accepted. */
@@ -144,8 +158,14 @@ export class Authenticator {
       : existsSync(initialKeyFile(networkDir));
   }
 
-  /** Applies changes that were made through `store`. */
-  keysChanged(): void {
+  /** Applies changes that were made through `store`, on all fronts. */
+  async keysChanged(): Promise<void> {
+    this.reloadKeys();
+    await this.#shared?.announceKeys();
+  }
+
+  /** Applies changes that another front has announced. */
+  reloadKeys(): void {
     this.#open?.keyring.reload();
     this.#keysChecked();
   }
@@ -173,17 +193,40 @@ export class Authenticator {
   }
 
   /** Throws ApiError when too many tickets are open. */
-  issueTicket(principal: Principal): IssuedTicket {
-    return this.#tickets.issue(principal);
+  issueTicket({ id, secretId }: TicketOwner): MaybePromise<IssuedTicket> {
+    return this.#shared?.owner?.issueTicket({ id, secretId }) ?? this.#tickets.issue({ id, secretId });
+  }
+
+  /** Returns the owner of a valid ticket; null for another text. */
+  findTicket(text: string): MaybePromise<TicketOwner | null> {
+    const { owner } = this.#shared ?? NOT_SHARED;
+    return owner ? owner.findTicket(text) : (this.#tickets.find(text)?.owner ?? null);
+  }
+
+  /** Uses up a ticket. Returns false where it is no longer valid. */
+  consumeTicket(text: string): MaybePromise<boolean> {
+    const { owner } = this.#shared ?? NOT_SHARED;
+    if (owner) return owner.consumeTicket(text);
+    const ticket = this.#tickets.find(text);
+    ticket?.consume();
+    return ticket !== null;
   }
 
   /** Checks a ticket. `consume` uses it up, and is called when no later check can refuse the request. */
-  authenticateTicket(text: string, ip: string): { readonly result: Authentication; consume(): void } {
-    const ticket = this.#tickets.find(text);
-    // The rights are those of the key now: it may have lost scopes since, and its address restriction still applies.
-    const match = ticket && this.#currentOf(ticket.owner, ip);
-    if (!match) return { result: this.#refuse('ticket', ip), consume() {} };
-    return { result: this.#admitted(match), consume: () => ticket.consume() };
+  authenticateTicket(text: string, ip: string): MaybePromise<TicketCheck<Authentication>> {
+    return whenReady(this.findTicket(text), (owner) => {
+      // The rights are those of the key now: it may have lost scopes since, and its address restriction still applies.
+      const match = owner && this.#currentOf(owner, ip);
+      if (!match) return { result: this.#refuse('ticket', ip), consume: () => false };
+      return { result: this.#admitted(match), consume: () => this.consumeTicket(text) };
+    });
+  }
+
+  /** Compares a password for another front. */
+  checkPassword(attempt: PasswordAttempt, signal: AbortSignal): Promise<Outcome<Principal>> {
+    const guess = this.#guessOf(attempt);
+    const { address } = attempt;
+    return guess ? this.#passwords.check({ ...guess, address, signal }) : this.#passwords.refuse(address);
   }
 
   /** `authorization` is the value of the header; `basicClient` is null where HTTP Basic is disabled. */
@@ -205,37 +248,52 @@ export class Authenticator {
     const { staticKey } = this.#options.auth;
     const match = this.#open?.keyring.match(text, caller.ip);
     if (match) return this.#admitted(match);
-    const compare = () => (staticKey !== null && equalSecret(text, staticKey) ? STATIC_PRINCIPAL : null);
     // 256 random bits cannot be guessed. OBVERSE_API_KEY may have this form as well.
     if (parseApiKey(text)) {
-      const principal = compare();
+      const principal = this.#compareStaticKey(text);
       return principal ? admit(principal) : this.#refuse('bearer', caller.ip);
     }
-    const guess = { user: '', text: `bearer ${text}`, compare };
-    return this.#checkPassword('bearer', staticKey === null ? null : guess, caller);
+    const address = limitKey(caller.ip);
+    const attempt =
+      staticKey === null ? { kind: 'none' as const, address } : { kind: 'bearer' as const, text, address };
+    return this.#checkGuess('bearer', attempt, caller);
+  }
+
+  #compareStaticKey(text: string): Principal | null {
+    const { staticKey } = this.#options.auth;
+    return staticKey !== null && equalSecret(text, staticKey) ? STATIC_PRINCIPAL : null;
   }
 
   #checkBasic(credentials: BasicCredentials, caller: Caller, client: Client): MaybePromise<Authentication> {
-    const { user, password } = credentials;
-    const compare = () => this.#basic.check(credentials, client);
-    // Only local clients may use the cookie, so remote clients must not share their result.
-    const text = `basic ${client.isLocal() ? 'local' : 'remote'} ${user}:${password}`;
-    return this.#checkPassword('basic', { user, text, compare }, caller);
+    const address = limitKey(caller.ip);
+    return this.#checkGuess('basic', { kind: 'basic', ...credentials, isLocal: client.isLocal(), address }, caller);
   }
 
-  /** A null attempt is refused without a comparison, and after the same delay. */
-  #checkPassword(
+  /** Returns how an attempt is compared; null for one that cannot be right. */
+  #guessOf(attempt: PasswordAttempt): Pick<Attempt<Principal>, 'user' | 'text' | 'compare'> | null {
+    if (attempt.kind === 'none') return null;
+    if (attempt.kind === 'bearer') {
+      const { text } = attempt;
+      return { user: '', text: `bearer ${text}`, compare: () => this.#compareStaticKey(text) };
+    }
+    const { user, password, isLocal } = attempt;
+    const compare = () => this.#basic.check({ user, password }, { isLocal: () => isLocal });
+    // Only local clients may use the cookie, so remote clients must not share their result.
+    return { user, text: `basic ${isLocal ? 'local' : 'remote'} ${user}:${password}`, compare };
+  }
+
+  #checkGuess(
     kind: 'bearer' | 'basic',
-    guess: Pick<Attempt<Principal>, 'user' | 'text' | 'compare'> | null,
+    attempt: PasswordAttempt,
     { ip, request }: Caller,
   ): MaybePromise<Authentication> {
+    const guess = this.#guessOf(attempt);
     const known = guess && this.#passwords.known(guess.text);
     if (known) return admit(known);
-    const address = limitKey(ip);
-    const outcome = guess
-      ? this.#passwords.check({ ...guess, address, signal: request.signal })
-      : this.#passwords.refuse(address);
+    const { owner } = this.#shared ?? NOT_SHARED;
+    const outcome = (owner ?? this).checkPassword(attempt, request.signal);
     return outcome.then((result) => {
+      if (owner && guess && result.kind === 'right') this.#passwords.remember(guess.text, result.value);
       if (result.kind === 'right') return admit(result.value);
       const refused = this.#refuse(kind, ip, result.kind === 'dropped');
       return result.closing ? { ...refused, error: closing(refused.error) } : refused;
@@ -306,6 +364,8 @@ export class Authenticator {
     for (const listener of this.#onKeysChanged) listener();
   }
 }
+
+const NOT_SHARED = { owner: null };
 
 function admit(principal: Principal): Authentication {
   return { ok: true, principal, bucket: null };

@@ -87,7 +87,7 @@ export class BasicAuth {
   /**
    * Returns the principal; null for a wrong password or an unknown user. Only clients on this host may use the cookie.
    */
-  check({ user, password }: BasicCredentials, client: Client): Principal | null {
+  check({ user, password }: BasicCredentials, client: Pick<Client, 'isLocal'>): Principal | null {
     if (user === COOKIE_USER) {
       if (!this.#cookie || !equalSecret(password, this.#cookie.password) || !client.isLocal()) return null;
       return this.#cookiePrincipal;

@@ -6,7 +6,8 @@ import { type Clock, unixSeconds } from '../util/clock.ts';
 import { type IpSubnet, inSubnet, parseIpSubnet } from '../util/ip-address.ts';
 import type { AuthStore, KeyRecord, KeySecret } from './auth-store.ts';
 import { idOf, KEY_LENGTH, parseApiKey, secretHash } from './key-format.ts';
-import { TokenBucket } from './rate-limits.ts';
+import { type RateBucket, TokenBucket } from './rate-limits.ts';
+import type { SharedBuckets } from './shared-rates.ts';
 
 interface LoadedSecret {
   readonly hash: Uint8Array;
@@ -18,7 +19,7 @@ interface LoadedKey {
   readonly expiresAt: number | null;
   readonly revoked: boolean;
   readonly subnets: readonly IpSubnet[] | null;
-  readonly bucket: TokenBucket | null;
+  readonly bucket: RateBucket | null;
   readonly secrets: readonly LoadedSecret[];
   /** The loaded record, which shows whether a reload changed the key. */
   readonly source: string;
@@ -26,7 +27,7 @@ interface LoadedKey {
 
 export interface KeyMatch {
   readonly principal: Principal;
-  readonly bucket: TokenBucket | null;
+  readonly bucket: RateBucket | null;
   /** Whether the key is valid, but not for this address. */
   readonly ipRefused: boolean;
 }
@@ -46,6 +47,7 @@ const SECRET_ID_BYTES = 8;
 export class Keyring {
   readonly #store: AuthStore;
   readonly #clock: Clock;
+  readonly #buckets: SharedBuckets | null;
   #keys = new Map<string, LoadedKey>();
   #dataVersion: number;
   #keysVersion: number;
@@ -53,9 +55,11 @@ export class Keyring {
   /** The last valid text of each key by the id of the key, so bounded by the number of keys. */
   readonly #verified = new Map<string, VerifiedText>();
 
-  constructor(store: AuthStore, clock: Clock) {
+  /** `buckets` are those of all fronts; null with one front. */
+  constructor(store: AuthStore, clock: Clock, buckets: SharedBuckets | null = null) {
     this.#store = store;
     this.#clock = clock;
+    this.#buckets = buckets;
     this.#dataVersion = store.dataVersion();
     this.#keysVersion = store.keysVersion();
     this.reload();
@@ -202,10 +206,11 @@ export class Keyring {
   }
 
   /** A bucket is kept while its rate is unchanged, since a reload would refill it otherwise. */
-  #bucket({ rate }: KeyRecord, before: TokenBucket | null): TokenBucket | null {
+  #bucket({ id, rate }: KeyRecord, before: RateBucket | null): RateBucket | null {
     if (rate === null) return null;
     const isSame = before?.rate.perSecond === rate.perSecond && before.rate.burst === rate.burst;
-    return isSame ? before : new TokenBucket(rate, this.#clock);
+    if (isSame) return before;
+    return this.#buckets?.bucket(`key ${id}`, rate, this.#clock) ?? new TokenBucket(rate, this.#clock);
   }
 }
 

@@ -107,6 +107,11 @@ export class PasswordGate<T> {
     return this.#known.get(this.#digest(text)) ?? null;
   }
 
+  /** Remembers a text that another front has found right. */
+  remember(text: string, value: T): void {
+    this.#known.set(this.#digest(text), value);
+  }
+
   /** Resolves at once for a right password, and after the delay for every other outcome. */
   async check(attempt: Attempt<T>): Promise<Outcome<T>> {
     const digest = this.#digest(attempt.text);

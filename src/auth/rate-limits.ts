@@ -2,7 +2,23 @@ import type { Rate } from '../http/options.ts';
 import type { Clock } from '../util/clock.ts';
 
 /** Allows `perSecond` on average and `burst` at once. */
-export class TokenBucket {
+export interface RateBucket {
+  readonly rate: Rate;
+  /**
+   * Consumes `cost` tokens and returns true, or consumes none and returns false. A cost above the burst passes when the
+   * bucket is full, and leaves a debt.
+   */
+  consume(cost: number): boolean;
+  /** Whole tokens that are left, at least 0. */
+  readonly remaining: number;
+  /** Returns whole seconds, at least 1, until `cost` tokens are available. */
+  retryAfter(cost: number): number;
+  /** Whole seconds until the bucket is full. */
+  readonly resetAfter: number;
+}
+
+/** The bucket of a server with one front. */
+export class TokenBucket implements RateBucket {
   readonly rate: Rate;
   readonly #clock: Clock;
   #tokens: number;
@@ -15,10 +31,6 @@ export class TokenBucket {
     this.#at = clock.monotonicMs();
   }
 
-  /**
-   * Consumes `cost` tokens and returns true, or consumes none and returns false. A cost above the burst passes when the
-   * bucket is full, and leaves a debt.
-   */
   consume(cost: number): boolean {
     this.#refill();
     if (this.#tokens < Math.min(cost, this.rate.burst)) return false;
@@ -31,13 +43,11 @@ export class TokenBucket {
     return Math.max(0, Math.floor(this.#tokens));
   }
 
-  /** Returns whole seconds, at least 1, until `cost` tokens are available. */
   retryAfter(cost: number): number {
     this.#refill();
     return Math.max(1, Math.ceil((Math.min(cost, this.rate.burst) - this.#tokens) / this.rate.perSecond));
   }
 
-  /** Whole seconds until the bucket is full. */
   get resetAfter(): number {
     this.#refill();
     return Math.ceil((this.rate.burst - this.#tokens) / this.rate.perSecond);
@@ -77,7 +87,13 @@ const MAX_ADDRESSES = 10_000;
 const MINUTE_MS = 60_000;
 
 /** Counts failed authentications per address. */
-export class FailureTable {
+export interface FailureCounts {
+  /** Counts one failure. Returns the seconds to wait when the last minute has too many, else 0. */
+  record(key: string): number;
+}
+
+/** The counts of a server with one front. */
+export class FailureTable implements FailureCounts {
   readonly #allowed: number;
   readonly #clock: Clock;
   readonly #times = new BoundedMap<number[]>(MAX_ADDRESSES);
@@ -87,7 +103,6 @@ export class FailureTable {
     this.#clock = clock;
   }
 
-  /** Counts one failure. Returns the seconds to wait when the last minute has too many, else 0. */
   record(key: string): number {
     const now = this.#clock.monotonicMs();
     const times = this.#times.getOrMake(key, () => []);

@@ -33,6 +33,9 @@ import {
 /** Networks on which the node may look for peers. */
 const PEER_NETWORKS = ['ipv4', 'ipv6', 'onion'] as const;
 
+/** Limit of `workers.front`; a node has other threads as well. */
+const MAX_FRONTS = 16;
+
 /**
  * Every key of the configuration. Flags, variables, the file, the help and the type of the result are derived from it.
  */
@@ -175,6 +178,13 @@ export const SETTINGS = {
     min: 1,
     max: 256,
     help: 'threads that verify scripts',
+  }),
+  'workers.front': integer({
+    fallback: ({ cores }) => Math.min(MAX_FRONTS, Math.max(1, Math.floor(cores / 4))),
+    defaultText: 'a quarter of the cores, from 1 to 16',
+    min: 1,
+    max: MAX_FRONTS,
+    help: 'threads that serve HTTP and WebSocket clients on one port; more than one on Linux alone',
   }),
   'import.files': list('a list of paths', pathElement, { fallback: [], help: 'block files to import at start' }),
   'index.tx': boolean({ fallback: true, help: 'find transactions by txid' }),

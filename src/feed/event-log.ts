@@ -95,12 +95,15 @@ export class EventLog {
     return this.#closed;
   }
 
-  /** Attaches the database. Events already in it are not delivered. */
-  attach(reads: ChainReads): void {
-    const { last } = reads.events.bounds();
+  /**
+   * Attaches the database. Events up to the number `from` are not delivered; by default that of the newest one. Returns
+   * that number.
+   */
+  attach(reads: ChainReads, from = reads.events.bounds().last): number {
     this.#reads = reads;
-    this.#seq = this.#announced = this.#evictedTo = this.#chainSeq = last;
+    this.#seq = this.#announced = this.#evictedTo = this.#chainSeq = from;
     this.#history = new EventHistory(reads.events);
+    return from;
   }
 
   /** Called when the chain has committed events up to this number. */

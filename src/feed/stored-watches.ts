@@ -35,11 +35,25 @@ export interface StoredWatchesOptions {
   readonly clock: Clock;
   /** Whether the key exists and is not revoked. */
   isOwner(id: string): boolean;
+  /** Makes the changes on a front that is not the first one; absent on the first. */
+  readonly owner?: WatchOwner;
+  /** Called when a change is stored. Resolves when the other fronts have applied it. */
+  announce?(owner: string, written: WrittenWatches): Promise<void>;
   /** Creates the writer; by default a thread of its own. */
   makeWriter?(path: string): Writer;
 }
 
 type Writer = Pick<WatchWriter, 'write' | 'close'>;
+
+/** The first front, which makes the changes of all. */
+export type WatchOwner = Pick<StoredWatches, 'addWatches' | 'removeWatches' | 'removeAll'>;
+
+/** A stored change. */
+export interface WrittenWatches {
+  readonly put: readonly WatchRecord[];
+  /** The removed targets; null removes all of the key. */
+  readonly removed: readonly string[] | null;
+}
 
 /** Rows per query. */
 const PAGE = 100;
@@ -66,6 +80,7 @@ export class StoredWatches {
   #path = '';
   #store: WatchStore | null = null;
   #writer: Writer | null = null;
+  #isOpen = false;
 
   constructor(options: StoredWatchesOptions) {
     this.#options = options;
@@ -88,7 +103,9 @@ export class StoredWatches {
   /** Begins to load the stored watches. Throws OperatorError for a database of a newer version. */
   open(path: string): void {
     this.#path = path;
-    this.#writer = this.#options.makeWriter?.(path) ?? new WatchWriter(path, this.#options.log);
+    if (!this.#options.owner)
+      this.#writer = this.#options.makeWriter?.(path) ?? new WatchWriter(path, this.#options.log);
+    this.#isOpen = true;
     // The first watch creates the file.
     if (existsSync(path)) this.#store = new WatchStore(path);
     void this.#load(0, new Set());
@@ -108,6 +125,7 @@ export class StoredWatches {
 
   /** Adds or changes all watches in their order, or none. Throws ApiError `limit_exceeded`. */
   addWatches(owner: string, requests: readonly WatchRequest[]): Promise<WatchDone[]> {
+    if (this.#options.owner) return this.#options.owner.addWatches(owner, requests);
     return this.#inTurn(async () => {
       const set = this.watchesOf(owner);
       this.#checkLimits(set, requests);
@@ -121,11 +139,9 @@ export class StoredWatches {
       const { put } = await this.#write({ type: 'put', owner, changes });
       // The key may have been revoked meanwhile.
       if (!this.#options.isOwner(owner)) fail('invalid_credentials', 'the credentials are not valid');
-      for (const watch of put) {
-        this.#addRecord(set, watch);
-        await pause();
-      }
+      await this.#applyPut(set, put);
       for (const listener of this.#listeners) listener(owner);
+      await this.#options.announce?.(owner, { put, removed: [] });
       // The new id is used only if the target was not watched before.
       return put.map((watch, i) => ({ watch, created: watch.id === changes[i]!.id }));
     });
@@ -133,21 +149,31 @@ export class StoredWatches {
 
   /** Removes the watches that the key has, and returns their ids. */
   removeWatches(owner: string, ids: readonly string[]): Promise<string[]> {
+    if (this.#options.owner) return this.#options.owner.removeWatches(owner, ids);
     return this.#inTurn(async () => {
       const { removed } = await this.#write({ type: 'remove', owner, ids });
-      const set = this.watchesOf(owner);
-      const pause = slicePauses(SLICE_MS);
-      for (const { target } of removed) {
-        this.#removeItem(set, target);
-        await pause();
-      }
+      const targets = removed.map(({ target }) => target);
+      await this.#applyRemoved(this.watchesOf(owner), targets);
+      await this.#options.announce?.(owner, { put: [], removed: targets });
       return removed.map(({ id }) => id);
     });
   }
 
   /** Removes all watches of a key, and returns their number. */
   removeAll(owner: string): Promise<number> {
+    if (this.#options.owner) return this.#options.owner.removeAll(owner);
     return this.#inTurn(() => this.#clear(owner));
+  }
+
+  /** Applies a change that the first front has stored. */
+  applyWritten(owner: string, { put, removed }: WrittenWatches): Promise<void> {
+    return this.#inTurn(async () => {
+      const set = this.watchesOf(owner);
+      await this.#applyPut(set, put);
+      await this.#applyRemoved(set, removed ?? set.keys());
+      if (removed === null && !this.#options.isOwner(owner)) this.#sets.delete(owner);
+      if (put.length > 0) for (const listener of this.#listeners) listener(owner);
+    });
   }
 
   page(owner: string, query: WatchQuery): WatchRecord[] {
@@ -160,6 +186,7 @@ export class StoredWatches {
 
   /** Removes the watches of revoked keys. It must be called after every change of keys. */
   checkOwners(): void {
+    if (this.#options.owner) return;
     for (const owner of this.#sets.keys()) {
       if (this.#options.isOwner(owner)) continue;
       this.#inTurn(() => this.#clear(owner))
@@ -174,10 +201,11 @@ export class StoredWatches {
     this.#store?.close();
     this.#store = null;
     this.#writer = null;
+    this.#isOpen = false;
   }
 
   #readStore(): WatchStore | null {
-    if (!this.#store && this.#writer && existsSync(this.#path)) this.#store = new WatchStore(this.#path);
+    if (!this.#store && this.#isOpen && existsSync(this.#path)) this.#store = new WatchStore(this.#path);
     return this.#store;
   }
 
@@ -210,6 +238,22 @@ export class StoredWatches {
       for (const listener of this.#listeners) listener(owner);
     } catch (error) {
       this.#options.log.error('watches.db cannot be read', { error });
+    }
+  }
+
+  async #applyPut(set: WatchSet, put: readonly WatchRecord[]): Promise<void> {
+    const pause = slicePauses(SLICE_MS);
+    for (const watch of put) {
+      this.#addRecord(set, watch);
+      await pause();
+    }
+  }
+
+  async #applyRemoved(set: WatchSet, targets: readonly string[]): Promise<void> {
+    const pause = slicePauses(SLICE_MS);
+    for (const target of targets) {
+      this.#removeItem(set, target);
+      await pause();
     }
   }
 
@@ -251,11 +295,8 @@ export class StoredWatches {
     await this.#write({ type: 'remove', owner, ids: null });
     const set = this.watchesOf(owner);
     const keys = set.keys();
-    const pause = slicePauses(SLICE_MS);
-    for (const key of keys) {
-      this.#removeItem(set, key);
-      await pause();
-    }
+    await this.#applyRemoved(set, keys);
+    await this.#options.announce?.(owner, { put: [], removed: null });
     return keys.length;
   }
 
@@ -280,9 +321,10 @@ export class StoredWatches {
       setTimeout(() => void this.#load(at, orphaned), RETRY_MS).unref();
       return;
     }
-    if (!this.#writer) return;
+    if (!this.#isOpen) return;
     this.#isLoaded = true;
     this.#loaded.resolve();
+    if (this.#options.owner) return;
     for (const owner of orphaned) this.#inTurn(() => this.#clear(owner)).catch(() => {});
     if (orphaned.size > 0) log.info('watches of keys that are gone were removed', { keys: orphaned.size });
   }

@@ -1,3 +1,4 @@
+import { type Counts, LocalCounts } from '../util/counts.ts';
 import { ApiError } from './errors.ts';
 import type { Owner } from './owner.ts';
 import { PieceQueue } from './piece-queue.ts';
@@ -16,6 +17,9 @@ export interface ReplyLimits {
 export const LONG_REPLY = 128 << 10;
 const PIECE = 256 << 10;
 const HARD = 2;
+/** Interval at which a front tries again while the replies of all fronts leave no room, milliseconds. */
+const RETRY_MS = 20;
+const ALL = 'unsent';
 
 /** The owner of a reply, and the signal that aborts when its client disconnects. */
 export interface Addressee {
@@ -29,23 +33,32 @@ export interface Addressee {
  */
 export class ReplyLedger {
   readonly #limits: ReplyLimits;
-  readonly #unsent = new Map<string, number>();
+  /** Bytes by owner, and of all. */
+  readonly #counts: Counts;
+  readonly #isShared: boolean;
   readonly #listeners: (() => void)[] = [];
   readonly #queue = new PieceQueue();
-  #total = 0;
+  /** Unsent bytes of this front. */
+  #own = 0;
+  #retry: ReturnType<typeof setTimeout> | null = null;
 
-  constructor(limits: ReplyLimits) {
+  /** `shared` are the counts of all fronts; null with one front. */
+  constructor(limits: ReplyLimits, shared: Counts | null = null) {
     this.#limits = limits;
+    this.#isShared = shared !== null;
+    this.#counts = shared ?? new LocalCounts();
   }
 
-  /** Number of unsent bytes. */
+  /** Number of unsent bytes of this front. */
   get unsent(): number {
-    return this.#total;
+    return this.#own;
   }
 
   /** Whether another long reply may be made for this owner. */
   hasRoom(owner: Owner): boolean {
-    return this.#total < this.#limits.total && this.#ownerHasRoom(owner, 1);
+    const hasRoom = this.#total < this.#limits.total && this.#ownerHasRoom(owner, 1);
+    if (!hasRoom && this.#isShared) this.#notifyLater();
+    return hasRoom;
   }
 
   /** Calls the listener whenever bytes were sent. */
@@ -80,7 +93,7 @@ export class ReplyLedger {
       const known = Math.min(left, count);
       left -= known;
       this.#count(owner, -known);
-      for (const listener of this.#listeners) listener();
+      this.#notify();
     };
     const forget = () => sent(left);
     // A client may disconnect before the runtime has requested the first piece.
@@ -105,15 +118,36 @@ export class ReplyLedger {
   }
 
   #ownerHasRoom(owner: Owner, factor: number): boolean {
-    return (this.#unsent.get(owner) ?? 0) < factor * this.#limits.perOwner;
+    return this.#counts.get(nameOf(owner)) < factor * this.#limits.perOwner;
+  }
+
+  get #total(): number {
+    return this.#counts.get(ALL);
   }
 
   #count(owner: Owner, bytes: number): void {
-    this.#total += bytes;
-    const unsent = (this.#unsent.get(owner) ?? 0) + bytes;
-    if (unsent > 0) this.#unsent.set(owner, unsent);
-    else this.#unsent.delete(owner);
+    this.#own += bytes;
+    for (const name of [ALL, nameOf(owner)])
+      if (bytes > 0) this.#counts.add(name, Number.POSITIVE_INFINITY, bytes);
+      else this.#counts.subtract(name, -bytes);
   }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Bytes that another front sends notify no listener here. */
+  #notifyLater(): void {
+    this.#retry ??= setTimeout(() => {
+      this.#retry = null;
+      this.#notify();
+    }, RETRY_MS);
+    this.#retry.unref();
+  }
+}
+
+function nameOf(owner: Owner): string {
+  return `unsent ${owner}`;
 }
 
 function* piecesOf(bytes: Uint8Array): Generator<Uint8Array, void> {

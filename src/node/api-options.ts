@@ -27,6 +27,7 @@ const FIXED_LIMITS = {
 } as const satisfies Partial<ApiOptions['limits']>;
 
 const WS_SWEEP_MS = 5000;
+/** Bytes of the caches of all fronts together. */
 const CACHE_BYTES = 64 * MIB;
 
 /** Returns the options of the API. `staticKey` comes from the environment and stands in no file. */
@@ -98,7 +99,7 @@ export function apiOptionsOf(
       diskDegradedBytes: ready.disk.degraded * MIB,
       diskFailBytes: ready.disk.fail * MIB,
     },
-    cache: { enabled: config.cache.enabled, maxBytes: CACHE_BYTES },
+    cache: { enabled: config.cache.enabled, maxBytes: Math.floor(CACHE_BYTES / config.workers.front) },
     audit: { keep: config.audit.keep },
     metrics: { walletBalances: config.metrics.walletBalances },
   };

@@ -1,25 +1,27 @@
 /**
- * Counts bytes that were sent to a slower receiver and are not acknowledged yet, so that a sender can wait for room
- * before it sends more.
+ * Counts bytes that were sent to slower receivers and are not acknowledged yet, so that a sender can wait until the
+ * slowest one has room before it sends more. All receivers are sent the same.
  */
 export class Backlog {
   readonly #limit: number;
-  #bytes = 0;
+  /** Unacknowledged bytes of each receiver. */
+  readonly #bytes: number[];
   #room = Promise.withResolvers<void>();
   #closed = false;
 
   /** `limit`: unacknowledged bytes from which on a sender has to wait. */
-  constructor(limit: number) {
+  constructor(limit: number, receivers = 1) {
     this.#limit = limit;
+    this.#bytes = new Array<number>(receivers).fill(0);
   }
 
   addSent(bytes: number): void {
-    this.#bytes += bytes;
+    for (let i = 0; i < this.#bytes.length; i++) this.#bytes[i]! += bytes;
   }
 
-  acknowledge(bytes: number): void {
+  acknowledge(bytes: number, receiver = 0): void {
     const wasFull = this.#isFull;
-    this.#bytes -= bytes;
+    this.#bytes[receiver]! -= bytes;
     if (!wasFull || this.#isFull) return;
     this.#room.resolve();
     this.#room = Promise.withResolvers();
@@ -37,6 +39,6 @@ export class Backlog {
   }
 
   get #isFull(): boolean {
-    return this.#bytes >= this.#limit;
+    return this.#bytes.some((bytes) => bytes >= this.#limit);
   }
 }

@@ -1,7 +1,11 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../config/settings.ts';
 import { ApiError } from '../http/errors.ts';
 import type { CallArgs, CallResult, NodeCallName } from '../port/node-calls.ts';
 import type { NodeCounters, NodePort, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
+import type { PortFence } from '../port/port-fence.ts';
+import { setMockTime } from '../util/clock.ts';
+import { keepDebugLines } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { Outbox } from '../util/outbox.ts';
 import { startWorker } from '../util/worker.ts';
@@ -18,57 +22,33 @@ interface PendingCall {
 const PENDING_LIMIT = 10_000;
 const PENDING_BYTES = 64 * 1024 ** 2;
 
-/** The node thread as the main thread uses it: commands are sent to it; answers, status and commits come back. */
-export class NodeClient implements NodePort {
-  readonly #worker: Worker;
-  readonly #outbox = new Outbox<ToNode>((messages) => this.#worker.postMessage(messages));
+/** A port to the node thread: of the thread itself, or one that was passed to a front. */
+interface NodeMessages {
+  postMessage(messages: readonly ToNode[], transfer: ArrayBuffer[]): void;
+}
+
+/** The node thread as a front uses it: commands are sent to it; answers, status and commits come back. */
+export class NodeLink implements NodePort {
+  readonly #outbox: Outbox<ToNode>;
+  readonly #fence: PortFence | null;
   readonly #pending = new Map<number, PendingCall>();
   readonly #updateListeners = new Set<(update: NodeUpdate) => void>();
   readonly #peerListeners = new Set<(change: PeerChange) => void>();
   /** Updates that arrived before the first observer. */
   #earlyUpdates: NodeUpdate[] | null = [];
-  readonly #opened = Promise.withResolvers<void>();
-  readonly #closed = Promise.withResolvers<void>();
-  readonly #failed = Promise.withResolvers<never>();
   #status: NodeStatus | null = null;
   #counters: NodeCounters | null = null;
   #pendingBytes = 0;
   #nextId = 1;
   #error: Error | null = null;
   #closing = false;
-  readonly #stopping = new Int32Array(new SharedArrayBuffer(4));
+  #lastPush = 0;
+  #onPush: (() => void) | null = null;
 
-  /** Starts the thread, and opens the chain on it. */
-  constructor(config: Config) {
-    // A caller that awaits these promises gets the error; with no caller they must not count as unhandled rejections.
-    this.#failed.promise.catch(() => {});
-    this.#opened.promise.catch(() => {});
-    this.#worker = startWorker(new URL('./node-worker.ts', import.meta.url), 'node');
-    this.#worker.onmessage = ({ data }: MessageEvent<readonly FromNode[]>) => {
-      for (const message of data) this.#receive(message);
-    };
-    this.#worker.onerror = ({ message }) => this.#fail(new Error(`the node thread failed: ${message}`));
-    // A thread that has ended sends no answer, so all waiting calls are rejected.
-    this.#worker.addEventListener('close', () => {
-      this.#fail(new Error('the node thread has ended'));
-      this.#closed.resolve();
-    });
-    this.#send({ type: 'open', config, stopping: this.#stopping });
-  }
-
-  /** Resolves when the chain is open; rejects with an OperatorError if it cannot be opened. */
-  opened(): Promise<void> {
-    return this.#opened.promise;
-  }
-
-  /** Interrupts a long conversion within the opening, which then fails; does nothing to any other step. */
-  interruptOpening(): void {
-    Atomics.store(this.#stopping, 0, 1);
-  }
-
-  /** Rejects when a part of the node fails permanently; never resolves. */
-  failed(): Promise<never> {
-    return this.#failed.promise;
+  /** `fence` is null with one front. */
+  constructor(port: NodeMessages, fence: PortFence | null) {
+    this.#outbox = new Outbox<ToNode>((messages, transfer) => port.postMessage(messages, transfer));
+    this.#fence = fence;
   }
 
   status(): NodeStatus {
@@ -90,14 +70,14 @@ export class NodeClient implements NodePort {
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { resolve: resolve as PendingCall['resolve'], reject, bytes });
       this.#pendingBytes += bytes;
-      this.#send({ type: 'call', id, name, args });
+      this.send({ type: 'call', id, name, args });
     });
   }
 
   async callUntil<N extends NodeCallName>(signal: AbortSignal, name: N, ...args: CallArgs<N>): Promise<CallResult<N>> {
     signal.throwIfAborted();
     const id = this.#nextId;
-    const cancel = () => this.#send({ type: 'cancel', id });
+    const cancel = () => this.send({ type: 'cancel', id });
     const result = this.call(name, ...args);
     signal.addEventListener('abort', cancel, { once: true });
     try {
@@ -118,7 +98,7 @@ export class NodeClient implements NodePort {
   }
 
   acknowledge(bytes: number, updates: number): void {
-    this.#send({ type: 'acknowledge', bytes, updates });
+    this.send({ type: 'acknowledge', bytes, updates });
   }
 
   onPeerChange(listener: (change: PeerChange) => void): () => void {
@@ -126,60 +106,148 @@ export class NodeClient implements NodePort {
     return () => this.#peerListeners.delete(listener);
   }
 
-  /** Lets the thread finish its block, commit and close, then ends it. */
-  async close(): Promise<void> {
+  /** From now on, announces the pushes that this front has applied. `applied` resolves when it has applied all. */
+  publishTo(fence: PortFence, applied: () => Promise<void>): void {
+    let isWaiting = false;
+    this.#onPush = () => {
+      if (isWaiting) return;
+      isWaiting = true;
+      void applied().then(() => {
+        isWaiting = false;
+        fence.publish(this.#lastPush);
+      });
+    };
+    this.#onPush();
+  }
+
+  /** Refuses further calls, and reports the errors of running ones as a stop. */
+  stopCalls(): void {
     this.#closing = true;
-    this.#send({ type: 'close' });
-    await this.#closed.promise;
-    this.#worker.terminate();
   }
 
-  #send(message: ToNode): void {
-    this.#outbox.collect();
-    this.#outbox.send(message);
+  /** Rejects all calls. */
+  failCalls(error: Error): void {
+    this.#error ??= error;
+    for (const { reject } of this.#pending.values()) reject(error);
+    this.#pending.clear();
   }
 
-  #receive(message: FromNode): void {
+  /** Processes a message of the node thread. */
+  receive(message: LinkMessage): void {
     switch (message.type) {
       case 'opened':
         this.#status = message.status;
-        this.#opened.resolve();
         return;
       case 'status':
         this.#status = message.status;
         this.#counters = message.counters;
-        return;
+        break;
       case 'peer':
         for (const listener of this.#peerListeners) listener(message.change);
-        return;
+        break;
+      case 'mockTime':
+        setMockTime(message.seconds);
+        break;
+      case 'logDebug':
+        keepDebugLines(message.kept);
+        break;
       case 'update':
         if (message.status) this.#status = message.status;
         this.#earlyUpdates?.push(message.update);
         for (const listener of this.#updateListeners) listener(message.update);
+        break;
+      case 'reply':
+        this.#finishCall(message);
         return;
-      case 'reply': {
-        const pending = this.#pending.get(message.id);
-        this.#pending.delete(message.id);
-        this.#pendingBytes -= pending?.bytes ?? 0;
-        if (message.error === undefined) pending?.resolve(message.result);
-        else pending?.reject(this.#closing ? stopping() : new Error(message.error));
-        return;
-      }
-      case 'failed':
-        this.#fail(message.operator ? new OperatorError(message.message) : new Error(message.message));
-        return;
-      case 'closed':
-        this.#closed.resolve();
-        return;
+    }
+    this.#lastPush = message.push;
+    this.#onPush?.();
+  }
+
+  protected send(message: ToNode, transfer: readonly MessagePort[] = []): void {
+    this.#outbox.collect();
+    this.#outbox.send(message, transfer as unknown as readonly ArrayBuffer[]);
+  }
+
+  #finishCall({ id, result, error, push }: Extract<FromNode, { type: 'reply' }>): void {
+    const pending = this.#pending.get(id);
+    if (!pending) return;
+    this.#pending.delete(id);
+    this.#pendingBytes -= pending.bytes;
+    if (error !== undefined) pending.reject(this.#closing ? stopping() : new Error(error));
+    else if (push === undefined || !this.#fence) pending.resolve(result);
+    else void this.#fence.reached(push).then(() => pending.resolve(result));
+  }
+}
+
+/** The messages that concern one front. */
+type LinkMessage = Exclude<FromNode, { type: 'failed' | 'closed' }>;
+
+/** The node thread, as the main thread starts and ends it. */
+export class NodeClient extends NodeLink {
+  readonly #worker: Worker;
+  readonly #opened = Promise.withResolvers<void>();
+  readonly #closed = Promise.withResolvers<void>();
+  readonly #failed = Promise.withResolvers<never>();
+  readonly #stopping = new Int32Array(new SharedArrayBuffer(4));
+
+  /** Starts the thread, and opens the chain on it. `ports` are those of the further fronts. */
+  constructor(config: Config, fence: PortFence | null = null, ports: readonly MessagePort[] = []) {
+    const worker = startWorker(new URL('./node-worker.ts', import.meta.url), 'node');
+    super({ postMessage: (messages, transfer) => worker.postMessage(messages, transfer) }, fence);
+    this.#worker = worker;
+    // A caller that awaits these promises gets the error; with no caller they must not count as unhandled rejections.
+    this.#failed.promise.catch(() => {});
+    this.#opened.promise.catch(() => {});
+    worker.onmessage = ({ data }: MessageEvent<readonly FromNode[]>) => {
+      for (const message of data) this.#receive(message);
+    };
+    worker.onerror = ({ message }) => this.#fail(new Error(`the node thread failed: ${message}`));
+    // A thread that has ended sends no answer, so all waiting calls are rejected.
+    worker.addEventListener('close', () => {
+      this.#fail(new Error('the node thread has ended'));
+      this.#closed.resolve();
+    });
+    this.send({ type: 'open', config, stopping: this.#stopping, fronts: ports }, ports);
+  }
+
+  /** Resolves when the chain is open; rejects with an OperatorError if it cannot be opened. */
+  opened(): Promise<void> {
+    return this.#opened.promise;
+  }
+
+  /** Interrupts a long conversion within the opening, which then fails; does nothing to any other step. */
+  interruptOpening(): void {
+    Atomics.store(this.#stopping, 0, 1);
+  }
+
+  /** Rejects when a part of the node fails permanently; never resolves. */
+  failed(): Promise<never> {
+    return this.#failed.promise;
+  }
+
+  /** Lets the thread finish its block, commit and close, then ends it. */
+  async close(): Promise<void> {
+    this.stopCalls();
+    this.send({ type: 'close' });
+    await this.#closed.promise;
+    this.#worker.terminate();
+  }
+
+  #receive(message: FromNode): void {
+    if (message.type === 'failed')
+      this.#fail(message.operator ? new OperatorError(message.message) : new Error(message.message));
+    else if (message.type === 'closed') this.#closed.resolve();
+    else {
+      this.receive(message);
+      if (message.type === 'opened') this.#opened.resolve();
     }
   }
 
   #fail(error: Error): void {
-    this.#error ??= error;
     this.#opened.reject(error);
     this.#failed.reject(error);
-    for (const { reject } of this.#pending.values()) reject(error);
-    this.#pending.clear();
+    this.failCalls(error);
   }
 }
 

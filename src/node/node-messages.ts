@@ -1,14 +1,20 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../config/settings.ts';
 import type { NodeCallName } from '../port/node-calls.ts';
 import type { NodeCounters, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
 
-/** Messages from the main thread to the node thread. `open` is the first, `close` the last. */
+/**
+ * Messages from the fronts to the node thread. The main thread, which is the first front, sends `open` first and `close`
+ * last.
+ */
 export type ToNode =
   | {
       readonly type: 'open';
       readonly config: Config;
       /** Not zero when the program is to stop: long work before the end of the opening reads it, not messages. */
       readonly stopping: Int32Array;
+      /** The ports of the further fronts. */
+      readonly fronts: readonly MessagePort[];
     }
   | { readonly type: 'close' }
   /** Acknowledges that this many whole updates and bytes, as `changeBytes` counts, have been applied. */
@@ -17,14 +23,31 @@ export type ToNode =
   | { readonly type: 'cancel'; readonly id: number }
   | { readonly type: 'call'; readonly id: number; readonly name: NodeCallName; readonly args: readonly unknown[] };
 
-/** Messages from the node thread to the main thread. */
+/**
+ * Messages from the node thread to the fronts. All of them receive each push, and pushes are numbered; a reply names the
+ * last push of its call.
+ */
 export type FromNode =
   | { readonly type: 'opened'; readonly status: NodeStatus }
   /** A part failed permanently. `operator` is true if the message alone is meant for the operator. */
   | { readonly type: 'failed'; readonly message: string; readonly operator: boolean }
   | { readonly type: 'closed' }
+  | (NodePush & { readonly push: number })
+  | {
+      readonly type: 'reply';
+      readonly id: number;
+      readonly result?: unknown;
+      readonly error?: string;
+      /** The last push that the call caused; absent without one, and with one front. */
+      readonly push?: number;
+    };
+
+/** A message to all fronts. */
+export type NodePush =
   | { readonly type: 'status'; readonly status: NodeStatus; readonly counters: NodeCounters }
   | { readonly type: 'peer'; readonly change: PeerChange }
+  /** Settings of each thread, which a call has changed. */
+  | { readonly type: 'mockTime'; readonly seconds: number }
+  | { readonly type: 'logDebug'; readonly kept: boolean }
   /** Readers already see the changes that the update reports. */
-  | { readonly type: 'update'; readonly update: NodeUpdate; readonly status: NodeStatus | null }
-  | { readonly type: 'reply'; readonly id: number; readonly result?: unknown; readonly error?: string };
+  | { readonly type: 'update'; readonly update: NodeUpdate; readonly status: NodeStatus | null };

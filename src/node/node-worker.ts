@@ -1,5 +1,6 @@
 import { changeBytes, withoutBytes } from '../mempool/changes.ts';
 import { UpdateProgress } from '../mempool/update-progress.ts';
+import type { NodeCallName } from '../port/node-calls.ts';
 import { transferredBuffers } from '../util/ascii-text.ts';
 import { systemClock } from '../util/clock.ts';
 import { refillReserve, reserveDescriptors } from '../util/descriptors.ts';
@@ -12,7 +13,7 @@ import { Backlog } from './backlog.ts';
 import { GarbageCollector } from './garbage.ts';
 import { openProgressLog } from './import-log.ts';
 import { Node } from './node.ts';
-import type { FromNode, ToNode } from './node-messages.ts';
+import type { FromNode, NodePush, ToNode } from './node-messages.ts';
 
 declare const self: Worker;
 
@@ -32,16 +33,37 @@ reserveDescriptors(16, 2000);
 /** Bytes of updates that the main thread may not have acknowledged yet: some thousands of transactions. */
 const BACKLOG_BYTES = 4 << 20;
 
+/** A front that makes calls. The first one is the main thread. */
+interface Front {
+  readonly outbox: Outbox<FromNode>;
+  /** Ends running calls, by their ids. */
+  readonly calls: Map<number, AbortController>;
+  /** Number of updates that it has applied. */
+  applied: number;
+}
+
 const abort = new AbortController();
-const backlog = new Backlog(BACKLOG_BYTES);
+/** Creates the record of a front, whose messages `post` sends. */
+function frontOf(post: (messages: readonly FromNode[], transfer: ArrayBuffer[]) => void): Front {
+  return { outbox: new Outbox<FromNode>(post), calls: new Map(), applied: 0 };
+}
+
+const fronts: Front[] = [frontOf((messages, transfer) => self.postMessage(messages, transfer))];
+let backlog = new Backlog(BACKLOG_BYTES);
 const progress = new UpdateProgress();
 let node: Node | null = null;
-/** Ends running calls, by their ids. */
-const calls = new Map<number, AbortController>();
+/** Number of the last push. */
+let pushes = 0;
 let background: Promise<unknown> = Promise.resolve();
 
-const outbox = new Outbox<FromNode>((messages, transfer) => self.postMessage(messages, transfer));
-const send = (message: FromNode, transfer: ArrayBuffer[] = []): void => outbox.send(message, transfer);
+/** Sends a message to the main thread. */
+const send = (message: FromNode): void => fronts[0]!.outbox.send(message);
+
+/** Sends a message to all fronts. */
+function push(message: NodePush): void {
+  pushes = (pushes + 1) | 0;
+  for (const front of fronts) front.outbox.send({ ...message, push: pushes });
+}
 
 /** Lowers the priority of this thread and of the compiler once the initial sync is over or clients are served. */
 function yieldInSync(opened: Node): void {
@@ -71,17 +93,26 @@ async function work(opened: Node, { files, log }: { files: readonly string[]; lo
   if (!abort.signal.aborted) await opened.sandbox(abort.signal);
 }
 
-self.onmessage = ({ data }: MessageEvent<readonly ToNode[]>) => {
-  // The replies to several calls at once go back together as well.
-  if (data.length > 1) outbox.collect();
-  for (const message of data) void receive(message);
-};
+self.onmessage = ({ data }: MessageEvent<readonly ToNode[]>) => receiveAll(data, 0);
 
-async function receive(data: ToNode): Promise<void> {
+function receiveAll(messages: readonly ToNode[], index: number): void {
+  // The replies to several calls at once go back together as well.
+  if (messages.length > 1) fronts[index]!.outbox.collect();
+  for (const message of messages) void receive(message, index);
+}
+
+async function receive(data: ToNode, index: number): Promise<void> {
+  const front = fronts[index]!;
+  const { outbox, calls } = front;
   switch (data.type) {
     case 'open':
       try {
         const { config, stopping } = data;
+        backlog = new Backlog(BACKLOG_BYTES, 1 + data.fronts.length);
+        for (const port of data.fronts) {
+          const next = fronts.push(frontOf((messages, transfer) => port.postMessage(messages, transfer)));
+          port.on('message', (messages: readonly ToNode[]) => receiveAll(messages, next - 1));
+        }
         const log = stderrLog(config.log);
         const opened = new Node(config, {
           log,
@@ -99,14 +130,14 @@ async function receive(data: ToNode): Promise<void> {
           const changes = withoutBytes(all);
           backlog.addSent(changes.reduce((sum, change) => sum + changeBytes(change), 0));
           const shared = opened.mempool.mempool.entries.drainShared();
-          send({ type: 'update', update: { changes, commit, shared }, status: commit && opened.status() });
+          push({ type: 'update', update: { changes, commit, shared }, status: commit && opened.status() });
           progress.recordSent();
         });
-        opened.onPeerChange((change) => send({ type: 'peer', change }));
+        opened.onPeerChange((change) => push({ type: 'peer', change }));
         // During initial block download the node collects garbage after commits.
         GarbageCollector.startPeriodicChecks(systemClock, () => !opened.chain.initialSync);
         const timer = setInterval(() => {
-          send({ type: 'status', status: opened.status(), counters: opened.counters() });
+          push({ type: 'status', status: opened.status(), counters: opened.counters() });
           yieldInSync(opened);
           refillReserve();
         }, STATUS_INTERVAL_MS);
@@ -121,14 +152,17 @@ async function receive(data: ToNode): Promise<void> {
     case 'call': {
       const ending = new AbortController();
       calls.set(data.id, ending);
+      const before = pushes;
       try {
         if (!node) throw new Error('the node is not open');
         const result = await node.call(data.name, data.args, ending.signal);
-        // The main thread must know which wallets are loaded before it receives the result.
-        if (node.changesWallets(data.name)) send({ type: 'status', status: node.status(), counters: node.counters() });
-        send({ type: 'reply', id: data.id, result }, transferredBuffers(result));
+        // The fronts must know which wallets are loaded before the client receives the result.
+        if (node.changesWallets(data.name)) push({ type: 'status', status: node.status(), counters: node.counters() });
+        if (fronts.length > 1) pushSetting(data.name, data.args);
+        const last = fronts.length > 1 && pushes !== before ? { push: pushes } : null;
+        outbox.send({ type: 'reply', id: data.id, result, ...last }, transferredBuffers(result));
       } catch (error) {
-        send({ type: 'reply', id: data.id, error: error instanceof Error ? error.message : String(error) });
+        outbox.send({ type: 'reply', id: data.id, error: error instanceof Error ? error.message : String(error) });
       } finally {
         calls.delete(data.id);
       }
@@ -138,13 +172,13 @@ async function receive(data: ToNode): Promise<void> {
       calls.get(data.id)?.abort(new Error('the client has disconnected'));
       return;
     case 'acknowledge':
-      backlog.acknowledge(data.bytes);
-      progress.recordApplied(data.updates);
+      backlog.acknowledge(data.bytes, index);
+      recordApplied(front, data.updates);
       return;
     case 'close':
       backlog.close();
       abort.abort(new Error('the node stops'));
-      for (const ending of calls.values()) ending.abort(abort.signal.reason);
+      for (const front of fronts) for (const ending of front.calls.values()) ending.abort(abort.signal.reason);
       try {
         await background;
         await node?.close();
@@ -154,4 +188,17 @@ async function receive(data: ToNode): Promise<void> {
       send({ type: 'closed' });
       return;
   }
+}
+
+/** Sends the settings that each thread holds itself to the other fronts. */
+function pushSetting(name: NodeCallName, [value]: readonly unknown[]): void {
+  if (name === 'setMockTime') push({ type: 'mockTime', seconds: value as number });
+  else if (name === 'logDebug') push({ type: 'logDebug', kept: value as boolean });
+}
+
+/** An update counts as applied when all fronts have applied it. */
+function recordApplied(front: Front, updates: number): void {
+  const before = Math.min(...fronts.map(({ applied }) => applied));
+  front.applied += updates;
+  progress.recordApplied(Math.min(...fronts.map(({ applied }) => applied)) - before);
 }

@@ -25,6 +25,7 @@ import { NodeClient } from './client.ts';
 import { paramsOfConfig } from './config-params.ts';
 import { type DescriptorBudget, withinDescriptors } from './descriptor-budget.ts';
 import { warnOfExposedDirectories } from './exposed-directory.ts';
+import { FrontThreads } from './front-threads.ts';
 import { lockDirectory } from './lock.ts';
 import { PeerlessWatch } from './peerless-watch.ts';
 import { type SyncDisplay, SyncReport } from './sync-report.ts';
@@ -63,12 +64,13 @@ export async function runNode(
   const release = lockDirectory(config.networkDir);
   try {
     warnOfExposedDirectories([config.datadir, config.networkDir], log);
-    const api = listen(config, { params, budget, staticKey: staticKey?.key ?? null, log, watchdog }, () =>
+    const fronts = FrontThreads.of(config, { budget, staticKey: staticKey?.key ?? null, log });
+    const api = listen(config, { params, budget, staticKey: staticKey?.key ?? null, log, watchdog, fronts }, () =>
       asked.abort(new Error('an operator asked for it')),
     );
     try {
       const either = AbortSignal.any([signal, asked.signal]);
-      await runListening(config, api, { signal: either, staticKey, log, service, watchdog, display });
+      await runListening(config, api, { signal: either, staticKey, log, service, watchdog, display, fronts });
     } finally {
       await api.stop('the node stops');
     }
@@ -95,6 +97,8 @@ interface Surroundings {
   readonly service: ServiceNotifier;
   readonly watchdog: Watchdog;
   readonly display: SyncDisplay | null;
+  /** The threads of further fronts; null without any. */
+  readonly fronts: FrontThreads | null;
 }
 
 const REPORT_MS = 1000;
@@ -106,11 +110,12 @@ interface Listening {
   readonly staticKey: string | null;
   readonly log: Log;
   readonly watchdog: Watchdog;
+  readonly fronts: FrontThreads | null;
 }
 
 function listen(
   config: Config,
-  { params, budget, staticKey, log, watchdog }: Listening,
+  { params, budget, staticKey, log, watchdog, fronts }: Listening,
   shutDown: () => void,
 ): ApiServer {
   const options = apiOptionsOf(config, staticKey, budget);
@@ -120,6 +125,7 @@ function listen(
       params,
       log,
       shutDown,
+      ...(fronts && { sharing: fronts.sharing }),
       threads: () => watchdog.figures(),
       startedAt: unixSeconds(hostClock),
       sources: readSourcesOf(config, params),
@@ -133,13 +139,13 @@ function listen(
 async function runListening(
   config: Config,
   api: ApiServer,
-  { signal, staticKey, log, service, watchdog, display }: Surroundings,
+  { signal, staticKey, log, service, watchdog, display, fronts }: Surroundings,
 ): Promise<void> {
   // Requests are answered between the steps of the start, each of which takes milliseconds.
   const pause = slicePauses(0);
   await pause();
   if (signal.aborted) return;
-  const node = new NodeClient(config);
+  const node = new NodeClient(config, fronts?.fence, fronts?.nodePorts);
   const looks = setInterval(() => watchdog.checkThreads(), watchdog.intervalMs);
   let reads: ChainReads | null = null;
   let reports: ReturnType<typeof setInterval> | null = null;
@@ -158,6 +164,8 @@ async function runListening(
     await pause();
     api.attach({ node, reads });
     await pause();
+    await fronts?.start(api, node, signal);
+    if (signal.aborted) return;
     log.info('ready', { version: VERSION, network: config.network, url: api.url, height: reads.tip().height });
     if (config.dev.enabled) {
       const key = initialKey && readFileSync(initialKey.initialKeyFile, 'utf8').trim();
@@ -173,7 +181,7 @@ async function runListening(
     service.ready();
     watchdog.running();
     reports = report(config, node, { reads, log, display });
-    await Promise.race([aborted(signal), node.failed()]);
+    await Promise.race([aborted(signal), node.failed(), ...(fronts ? [fronts.failed()] : [])]);
   } finally {
     signal.removeEventListener('abort', interrupt);
     if (reports) clearInterval(reports);
@@ -183,6 +191,7 @@ async function runListening(
     // Both stop at once: a request may wait for a block whose verification only ends when the node closes.
     await Promise.all([api.stop('the node stops'), node.close()]).finally(() => {
       clearInterval(looks);
+      fronts?.end();
       reads?.close();
     });
   }

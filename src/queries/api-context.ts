@@ -6,6 +6,7 @@ import type { Scope } from '../http/scopes.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { NodePort } from '../port/node-port.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
+import type { Counts } from '../util/counts.ts';
 import type { Log } from '../util/log.ts';
 import type { MempoolState } from './mempool-state.ts';
 import type { ReadService } from './read-service.ts';
@@ -41,6 +42,8 @@ export interface ApiContext {
   answerDirectly(route: DirectRoute): void;
   /** Follows a request that waits or takes long: it ends when its key loses the right to make it. */
   follow(call: Call, scope: Scope): Following;
+  /** Counts that all fronts share; null with one front. */
+  readonly sharedCounts: Counts | null;
   /** Aborts when the server stops. Every wait then ends with the current state. */
   readonly stopping: AbortSignal;
 }

@@ -39,6 +39,9 @@ export interface WorkerJob {
   mempoolPart?: ((env: ReadEnv) => Iterable<number>) | undefined;
 }
 
+/** Runs jobs in reader workers. */
+export type JobPool = Pick<ReaderPool, 'run' | 'dispatch' | 'close'>;
+
 export interface ReadServiceOptions {
   readonly options: Pick<ApiOptions, 'chainDir' | 'networkDir' | 'http'>;
   readonly sources: ReadSources;
@@ -52,13 +55,15 @@ export interface ReadServiceOptions {
   call(request: Request): Call;
   /** Starts a reader worker. */
   readonly startReader: () => Worker;
+  /** The pool of the first front; null on that front, which has its own. */
+  readonly sharedPool: JobPool | null;
 }
 
 /** Answers read requests: short ones at once on the main thread's connection, long ones in reader workers. */
 export class ReadService {
   readonly sources: ReadSources;
   readonly #ctx: ReadServiceOptions;
-  readonly #pool: ReaderPool;
+  readonly #pool: JobPool;
   readonly #texts: TxTexts | null;
 
   constructor(ctx: ReadServiceOptions) {
@@ -66,19 +71,21 @@ export class ReadService {
     const { log, options, sources } = ctx;
     this.sources = sources;
     this.#texts = ctx.cache && new TxTexts(TEXT_BYTES);
-    this.#pool = new ReaderPool({
-      chainDir: options.chainDir,
-      networkDir: options.networkDir,
-      sources,
-      workers: READER_WORKERS,
-      longWorkers: LONG_READERS,
-      reservedWorkers: RESERVED_READERS,
-      perKey: JOBS_PER_KEY,
-      total: JOBS_TOTAL,
-      hasRoom: (owner) => ctx.replies.hasRoom(owner),
-      startReader: ctx.startReader,
-      log,
-    });
+    this.#pool =
+      ctx.sharedPool ??
+      new ReaderPool({
+        chainDir: options.chainDir,
+        networkDir: options.networkDir,
+        sources,
+        workers: READER_WORKERS,
+        longWorkers: LONG_READERS,
+        reservedWorkers: RESERVED_READERS,
+        perKey: JOBS_PER_KEY,
+        total: JOBS_TOTAL,
+        hasRoom: (owner) => ctx.replies.hasRoom(owner),
+        startReader: ctx.startReader,
+        log,
+      });
     ctx.replies.onRoom(() => this.#pool.dispatch());
   }
 
@@ -160,6 +167,11 @@ export class ReadService {
   /** Look-ups in the cache of transactions; null where it is disabled. */
   get textCounts(): TextCounts | null {
     return this.#texts?.counts ?? null;
+  }
+
+  /** The pool of reader workers, for other fronts. */
+  get pool(): JobPool {
+    return this.#pool;
   }
 
   close(): Promise<void> {

@@ -1,6 +1,9 @@
 import { ApiError, fail } from '../http/errors.ts';
 import type { Scope } from '../http/scopes.ts';
 import type { ApiContext } from '../queries/api-context.ts';
+import { type Counts, LocalCounts } from '../util/counts.ts';
+
+const ALL = 'event waits';
 
 /** A request that waits for events. */
 export interface EventWait {
@@ -12,19 +15,25 @@ export interface EventWait {
 
 /** Counts the requests that wait for events, since each holds a connection and memory. */
 export class EventWaits {
-  readonly #byKey = new Map<string, number>();
-  #total = 0;
+  readonly #counts: Counts;
+
+  /** `counts` are those of all fronts. */
+  constructor(counts: Counts = new LocalCounts()) {
+    this.#counts = counts;
+  }
 
   /** Counts a request until its `end`. Throws ApiError if too many requests wait. */
   begin(ctx: ApiContext, request: Request, scope: Scope): EventWait {
     const { eventWaitsPerKey, eventWaitsTotal } = ctx.options.limits;
     const call = ctx.call(request);
     const { id } = call.principal;
-    const own = this.#byKey.get(id) ?? 0;
-    if (this.#total >= eventWaitsTotal) throw new ApiError('overloaded', 'too many requests are waiting for events');
-    if (own >= eventWaitsPerKey) fail('too_many_connections', 'too many requests of this key are waiting for events');
-    this.#byKey.set(id, own + 1);
-    this.#total++;
+    const counts = this.#counts;
+    const own = `${ALL} ${id}`;
+    if (!counts.add(ALL, eventWaitsTotal)) throw new ApiError('overloaded', 'too many requests are waiting for events');
+    if (!counts.add(own, eventWaitsPerKey)) {
+      counts.subtract(ALL);
+      fail('too_many_connections', 'too many requests of this key are waiting for events');
+    }
     const following = ctx.follow(call, scope);
     let isOpen = true;
     return {
@@ -33,15 +42,9 @@ export class EventWaits {
         if (!isOpen) return;
         isOpen = false;
         following.end();
-        this.#end(id);
+        counts.subtract(own);
+        counts.subtract(ALL);
       },
     };
-  }
-
-  #end(id: string): void {
-    const left = this.#byKey.get(id)! - 1;
-    if (left > 0) this.#byKey.set(id, left);
-    else this.#byKey.delete(id);
-    this.#total--;
   }
 }

@@ -1,10 +1,11 @@
-import type { AuditLog } from '../auth/audit/audit-log.ts';
+import type { AuditTrail } from '../auth/audit/audit-log.ts';
 import type { IssuedTicket } from '../auth/tickets.ts';
 import type { EventLog } from '../feed/event-log.ts';
 import type { Matcher } from '../feed/matcher.ts';
 import type { StoredWatches } from '../feed/stored-watches.ts';
 import type { Principal } from '../http/principal.ts';
 import type { ApiContext } from '../queries/api-context.ts';
+import type { MaybePromise } from '../util/maybe-promise.ts';
 import type { EventWaits } from './event-waits.ts';
 
 /** Dependencies of the REST endpoints. */
@@ -16,7 +17,7 @@ export interface RestContext extends ApiContext {
   readonly matcher: Matcher;
   /** Requests that wait for events. */
   readonly eventWaits: EventWaits;
-  readonly audit: AuditLog;
+  readonly audit: AuditTrail;
   /** Issues a ticket for one WebSocket. Throws ApiError if too many are open. */
-  issueTicket(principal: Principal): IssuedTicket;
+  issueTicket(principal: Principal): MaybePromise<IssuedTicket>;
 }

@@ -17,7 +17,7 @@ export type GateHooks = Pick<Gate, 'admit' | 'rejection' | 'upgrade' | 'prefligh
 /** Returns one Elysia app with all routes. A hook applies the checks of the gate before each of them. */
 export function composeApp(
   context: ServerContext,
-  readiness: Readiness,
+  readiness: Pick<Readiness, 'run' | 'ready'>,
   { gate, plugins }: { readonly gate: GateHooks; readonly plugins: readonly RoutePlugin[] },
 ): AnyElysia {
   const { version } = context.options;

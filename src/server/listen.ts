@@ -15,17 +15,30 @@ const TLS_CIPHERS = ['ECDSA', 'RSA']
   .flatMap((key) => ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'].map((c) => `ECDHE-${key}-${c}`))
   .join(':');
 
+interface ListenOptions {
+  /** The address; the port of the first front where a further one listens. */
+  readonly address: ListenAddress;
+  /** Whether other listeners of this process share the port. */
+  readonly isShared: boolean;
+}
+
+/** Throws the error of Bun if another program listens on an address, which sharing the port would hide. */
+export function checkAddressFree({ host, port }: ListenAddress): void {
+  if (port !== 0) Bun.serve({ hostname: host, port, reusePort: false, fetch: () => new Response() }).stop(true);
+}
+
 /** Opens the listener. Throws the error of Bun if the address is in use. */
 export function listen(
   { http, limits }: Pick<ApiOptions, 'http' | 'limits'>,
+  { address, isShared }: ListenOptions,
   gate: Gate,
   hub: Hub,
 ): Server<SocketData> {
   return Bun.serve<SocketData>({
-    hostname: http.listen.host,
-    port: http.listen.port,
-    // Without this, two processes on one port would share the requests silently.
-    reusePort: false,
+    hostname: address.host,
+    port: address.port,
+    // With one front, two processes on one port must not share the requests silently.
+    reusePort: isShared,
     development: false,
     maxRequestBodySize: MAX_BODY,
     idleTimeout: http.idleTimeout,

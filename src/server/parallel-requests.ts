@@ -1,34 +1,35 @@
 import { ApiError } from '../http/errors.ts';
 import type { Owner } from '../http/owner.ts';
+import { type Counts, LocalCounts } from '../util/counts.ts';
 
 /** Counts the unanswered requests of each principal. */
 export class ParallelRequests {
   readonly #most: number;
   readonly #what: string;
-  readonly #running = new Map<Owner, number>();
+  readonly #running: Counts;
+  /** Distinguishes the counts in shared ones. */
+  readonly #prefix: string;
 
-  /** `what` names the counted requests in the error text. */
-  constructor(most: number, what: string) {
+  /** `what` names the counted requests in the error text. `shared` are the counts of all fronts. */
+  constructor(most: number, what: string, shared: Counts | null = null) {
     this.#most = most;
     this.#what = what;
+    this.#running = shared ?? new LocalCounts();
+    this.#prefix = shared ? `${what} ` : '';
   }
 
   /** Counts a request until `end` is called. Throws ApiError `rate_limited` at the limit. */
   begin(owner: Owner): void {
-    const running = this.#running.get(owner) ?? 0;
-    if (running >= this.#most)
+    if (!this.#running.add(this.#nameOf(owner), this.#most))
       throw new ApiError('rate_limited', `more than ${this.#most} ${this.#what} of one key at a time`, {
         scope: 'parallel',
         retryAfter: 1,
       });
-    this.#running.set(owner, running + 1);
   }
 
   /** Ends the count of one request. */
   end(owner: Owner): void {
-    const left = this.#running.get(owner)! - 1;
-    if (left > 0) this.#running.set(owner, left);
-    else this.#running.delete(owner);
+    this.#running.subtract(this.#nameOf(owner));
   }
 
   /** Runs `answer` and counts it until it has a reply. Throws ApiError `rate_limited` at the limit. */
@@ -46,5 +47,9 @@ export class ParallelRequests {
       return reply;
     }
     return reply.finally(() => this.end(owner));
+  }
+
+  #nameOf(owner: Owner): string {
+    return this.#prefix === '' ? owner : this.#prefix + owner;
   }
 }

@@ -1,5 +1,5 @@
 import type { AuditLog } from '../auth/audit/audit-log.ts';
-import type { TokenBucket } from '../auth/rate-limits.ts';
+import type { RateBucket } from '../auth/rate-limits.ts';
 import { acceptsGzip, compressed, isCompressible, MIN_COMPRESSED_BYTES } from '../http/compress.ts';
 import { ApiError, BEARER_CHALLENGE, errorResponse, JSON_TYPE, shownError } from '../http/errors.ts';
 import { etagMatches } from '../http/etag.ts';
@@ -182,7 +182,7 @@ export class ReplyFinisher {
   }
 }
 
-function setLimit(headers: Headers, bucket: TokenBucket): void {
+function setLimit(headers: Headers, bucket: RateBucket): void {
   headers.set('ratelimit-limit', String(bucket.rate.burst));
   headers.set('ratelimit-remaining', String(bucket.remaining));
   headers.set('ratelimit-reset', String(bucket.resetAfter));

@@ -1,5 +1,6 @@
 import type { Authenticator, AuthRefusal } from '../auth/authenticator.ts';
-import { RateTable } from '../auth/rate-limits.ts';
+import { type RateBucket, RateTable } from '../auth/rate-limits.ts';
+import type { SharedBuckets } from '../auth/shared-rates.ts';
 import type { Call } from '../http/call.ts';
 import { fail } from '../http/errors.ts';
 import type { ApiOptions } from '../http/options.ts';
@@ -18,17 +19,18 @@ export interface RequestAuthDependencies {
   readonly clock: Clock;
   readonly metrics: Pick<ApiMetrics, 'rateLimited'>;
   readonly auth: Authenticator;
+  /** The buckets of all fronts; null with one front. */
+  readonly sharedBuckets: SharedBuckets | null;
 }
 
 /** The credentials of HTTP requests, and the rate limits that they are charged to. */
 export class RequestAuth {
   readonly #deps: RequestAuthDependencies;
-  readonly #publicRates: RateTable | null;
+  readonly #publicBucket: ((address: string) => RateBucket) | null;
 
   constructor(deps: RequestAuthDependencies) {
     this.#deps = deps;
-    const { publicRate } = deps.options.limits;
-    this.#publicRates = publicRate && new RateTable(publicRate, deps.clock);
+    this.#publicBucket = publicBuckets(deps);
   }
 
   /** Sets the principal of the visit, whose route has been found. Returns the reason of a refusal, or null. */
@@ -53,9 +55,9 @@ export class RequestAuth {
 
   /** Sets the rate limit of a client without a key on a public route. */
   limitPublic(visit: Visit): void {
-    if (!this.#publicRates || visit.route?.access !== 'public' || visit.principal !== ANONYMOUS) return;
+    if (!this.#publicBucket || visit.route?.access !== 'public' || visit.principal !== ANONYMOUS) return;
     if (!this.#deps.options.limits.publicRateOnLoopback && visit.client.isLocal()) return;
-    visit.bucket = this.#publicRates.bucket(limitKey(visit.client.ip));
+    visit.bucket = this.#publicBucket(limitKey(visit.client.ip));
   }
 
   /** Returns the request as its handler sees it. */
@@ -97,6 +99,19 @@ class VisitCall implements Call {
     this.#metrics.rateLimited(scope);
     fail('rate_limited', 'too many requests', { scope, retryAfter: bucket.retryAfter(cost) });
   }
+}
+
+/** Returns the bucket of an address without a key; null where the configuration sets no limit. */
+function publicBuckets({
+  options,
+  clock,
+  sharedBuckets,
+}: RequestAuthDependencies): ((address: string) => RateBucket) | null {
+  const { publicRate } = options.limits;
+  if (!publicRate) return null;
+  if (sharedBuckets) return (address) => sharedBuckets.bucket(address, publicRate, clock);
+  const table = new RateTable(publicRate, clock);
+  return (address) => table.bucket(address);
 }
 
 /** Whether the request carries a credential, valid or not. Preflights are never authenticated. */

@@ -10,12 +10,11 @@ import { WatchRegistry } from '../feed/watches.ts';
 import { ByteCache } from '../http/byte-cache.ts';
 import type { DirectRoute } from '../http/direct-route.ts';
 import { ApiError } from '../http/errors.ts';
-import type { ApiOptions } from '../http/options.ts';
+import type { ApiOptions, ListenAddress } from '../http/options.ts';
 import { ReplyLedger } from '../http/reply-ledger.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { NodePort, NodeUpdate } from '../port/node-port.ts';
 import { hashFromHex } from '../primitives/hash.ts';
-import { blockFileBytes } from '../queries/block-file-bytes.ts';
 import { ReadService } from '../queries/read-service.ts';
 import type { ReadSources } from '../queries/read-settings.ts';
 import { isSyncedAt } from '../queries/synced.ts';
@@ -31,18 +30,17 @@ import { peerEvent } from '../ws/peer-event.ts';
 import { upgradeToWebSocket } from '../ws/upgrade.ts';
 import type { Phase } from './admission.ts';
 import { composeApp, type RoutePlugin } from './app.ts';
-import { startGuard } from './connections/connection-guard.ts';
 import { Visitors } from './connections/visitors.ts';
 import type { ServerContext } from './context.ts';
 import { FeeAnnouncer } from './fee-announcer.ts';
+import { frontHandlers, ownerHandlers } from './fronts/front-handlers.ts';
+import { type FrontSharing, metricsOfAll, readinessOfFirst, sharedAuthOf } from './fronts/front-sharing.ts';
 import { Gate, type GateDependencies } from './gate.ts';
 import { HostPolicy } from './hosts.ts';
-import { listen, warnAboutExposure } from './listen.ts';
-import { chainGauges, databaseSizes } from './ops/gauges.ts';
-import { startOpsListener } from './ops/listener.ts';
+import { Listeners } from './listeners.ts';
+import { type GaugeParts, serverGauges } from './ops/gauges.ts';
 import { ApiMetrics, type GaugeSources } from './ops/metrics.ts';
 import { Readiness } from './ops/readiness.ts';
-import { collectWalletBalances } from './ops/wallet-balances.ts';
 import { ParallelRequests } from './parallel-requests.ts';
 import { RefusalPace } from './refusal-pace.ts';
 import { startReader } from './start-reader.ts';
@@ -60,19 +58,35 @@ export interface ApiDependencies {
   readonly clock?: Clock;
   /** Settings that replies depend on. */
   readonly sources: ReadSources;
+  /** Called at the end of the stop. */
+  readonly onStopped?: () => void;
+  /** The parts that this front shares with others; absent with one front. */
+  readonly sharing?: FrontSharing;
   /** Called when an operator asks the program to stop. */
   readonly shutDown?: () => void;
   /** Routes beside those of operations. */
   readonly plugins?: readonly RoutePlugin[];
 }
 
+/** The state of the node from which on a front has received all updates. */
+export interface FrontStart {
+  /** Number of the newest event then. */
+  readonly seq: number;
+  /** Hash of the tip then, display order. */
+  readonly tip: string;
+}
+
 interface Attachment {
   readonly node: NodePort;
   readonly reads: ChainReads;
+  /** The start of the first front; absent on that front itself. */
+  readonly from?: FrontStart;
 }
 
 const LONG_BODIES_PER_KEY = 4;
 const MAX_DRAIN_MS = 5000;
+/** Time limit of the stop of a further front, which includes the end of its requests, milliseconds. */
+const MAX_FRONT_STOP_MS = MAX_DRAIN_MS + 2000;
 
 /** Opens the HTTP listener; see ApiServer. */
 export function startApi(deps: ApiDependencies): ApiServer {
@@ -81,9 +95,6 @@ export function startApi(deps: ApiDependencies): ApiServer {
 
 /** The HTTP server with everything behind it, built in the order of the dependencies. */
 export class ApiServer {
-  readonly url: string;
-  readonly port: number;
-  readonly opsUrl: string | null;
   readonly context: ServerContext;
   readonly auth: Authenticator;
   readonly #options: ApiOptions;
@@ -102,14 +113,15 @@ export class ApiServer {
   readonly #readiness: Readiness;
   readonly #refusals: RefusalPace;
   readonly #gate: Gate;
-  readonly #server: ReturnType<typeof listen>;
-  readonly #opsServer: ReturnType<typeof startOpsListener> | null;
-  readonly #guard: ReturnType<typeof startGuard>;
+  readonly #sharing: FrontSharing | null;
+  readonly #onStopped: (() => void) | undefined;
+  readonly #listeners: Listeners;
   readonly #stopping = new AbortController();
   readonly #detach: (() => void)[];
   #phase: Phase = 'starting';
   #attachment: Attachment | null = null;
   #tip: TipView | null = null;
+  #start: FrontStart | null = null;
   #stopped: Promise<void> | null = null;
 
   /**
@@ -117,7 +129,10 @@ export class ApiServer {
    * unusable credentials in the options, and the error of Bun if the address is in use.
    */
   constructor(deps: ApiDependencies) {
-    const { options, params, log, startedAt, clock = systemClock } = deps;
+    const { options, params, log, startedAt, clock = systemClock, sharing = null } = deps;
+    const { first = null, further = null, memory = null } = sharing ?? {};
+    this.#sharing = sharing;
+    this.#onStopped = deps.onStopped;
     // Credentials follow the host clock, never the mock time of a test network.
     const host = deps.clock ?? hostClock;
     const { limits } = options;
@@ -125,9 +140,15 @@ export class ApiServer {
     this.#log = log;
     const cache = options.cache.enabled ? new ByteCache(options.cache.maxBytes) : null;
     this.#metrics = new ApiMetrics(
-      { service: options.service, version: options.version, commit: options.commit, startedAt: unixSeconds(host) },
       {
-        ...this.#gauges(),
+        service: options.service,
+        version: options.version,
+        commit: options.commit,
+        startedAt: unixSeconds(host),
+        ...(sharing && { ofAllFronts: (own) => metricsOfAll(sharing, own) }),
+      },
+      {
+        ...serverGauges(options, () => this.#gaugeParts()),
         cacheReady: () => cache !== null,
         threads: deps.threads ?? (() => []),
         uptimeSeconds: () => Math.max(0, unixSeconds(host) - startedAt),
@@ -135,8 +156,9 @@ export class ApiServer {
     );
     const metrics = this.#metrics;
 
-    this.auth = new Authenticator(options, log, host, metrics);
+    this.auth = new Authenticator(options, log, host, metrics, sharing && sharedAuthOf(sharing));
     this.#audit = new AuditLog({ keep: options.audit.keep, log, metrics });
+    const audit = first?.audit ?? this.#audit;
 
     this.#mempool = new MempoolFeed({
       clock,
@@ -148,11 +170,12 @@ export class ApiServer {
       clock,
       limits: limits.eventLog,
       unconfirmed: () => this.#mempool.mirror.sources(),
-      onChainEvent: (type, data) => metrics.event(type, data),
+      // The first front counts the events for all.
+      onChainEvent: (type, data) => first === null && metrics.event(type, data),
       onError: (error) => log.error('the event log cannot be read', { error }),
     });
 
-    const replies = new ReplyLedger(limits.unsentReplies);
+    const replies = new ReplyLedger(limits.unsentReplies, memory?.counts);
     const call = (request: Request) => this.#gate.call(request);
     this.#indexes = deps.sources.settings.indexes;
     this.#queries = new ReadService({
@@ -165,6 +188,7 @@ export class ApiServer {
       mempool: this.#mempool,
       call,
       startReader,
+      sharedPool: first?.pool ?? null,
     });
     this.#wallets = new WalletReaders(options.networkDir, () => this.#attached().node.status().wallets ?? null);
 
@@ -177,6 +201,8 @@ export class ApiServer {
       log,
       clock,
       isOwner: (id) => this.auth.isOwner(id),
+      ...(first && { owner: first.watches }),
+      ...(further && { announce: (owner, written) => further.announceWatches(owner, written) }),
     });
     const matcher = new Matcher({
       registry,
@@ -200,6 +226,7 @@ export class ApiServer {
       status: () => this.#tip && { ...this.#tip, synced: isSyncedAt(this.context, this.#tip) },
       syncStatus: () => this.#syncStatus(),
       standing: (principal, ip) => this.auth.standing(principal, ip),
+      sharedCounts: memory?.counts ?? null,
     });
     this.#fees = new FeeAnnouncer(this.#hub, clock);
 
@@ -221,17 +248,18 @@ export class ApiServer {
       mempool: this.#mempool,
       tip: () => this.#tip,
       call,
-      audit: this.#audit,
+      sharedCounts: memory?.counts ?? null,
+      audit,
       checkKey: ({ principal, ip }, scope) => this.auth.followers.require(principal, ip, scope),
       follow: ({ principal, ip }, scope) => this.auth.followers.follow(principal, ip, scope),
       keys: () => this.auth.keys,
       keysChanged: () => this.auth.keysChanged(),
-      eventWaits: new EventWaits(),
+      eventWaits: new EventWaits(memory?.counts),
       issueTicket: (principal) => this.auth.issueTicket(principal),
       answerDirectly: (route) => void directRoutes.push(route),
       rpcProbe: null,
       stopping: this.#stopping.signal,
-      shutDown: deps.shutDown ?? null,
+      shutDown: first ? () => first.shutDown() : (deps.shutDown ?? null),
     };
     this.#readiness = new Readiness(
       options,
@@ -242,6 +270,8 @@ export class ApiServer {
         mempool: () => this.#mempool.mirror.totals,
         sentSeq: () => this.#hub.seq,
         auditWritable: () => this.#audit.writable,
+        fronts: further,
+        ...(memory && { onResult: (ready) => (memory.ready = ready) }),
         indexes: () => this.#indexes,
       },
       log,
@@ -257,13 +287,14 @@ export class ApiServer {
       clock,
       metrics,
       auth: this.auth,
-      audit: this.#audit,
+      sharedBuckets: memory?.buckets ?? null,
+      audit,
       clients,
       hosts: new HostPolicy({ ...options.http, bindHost: options.http.listen.host }),
       visitors,
       replies,
-      parallel: new ParallelRequests(limits.parallelPerKey, 'requests'),
-      longBodies: new ParallelRequests(LONG_BODIES_PER_KEY, 'requests with long bodies'),
+      parallel: new ParallelRequests(limits.parallelPerKey, 'requests', memory?.counts),
+      longBodies: new ParallelRequests(LONG_BODIES_PER_KEY, 'requests with long bodies', memory?.counts),
       refusals: this.#refusals,
       phase: () => this.#phase,
       tip: () => this.#tip,
@@ -272,59 +303,84 @@ export class ApiServer {
         upgradeToWebSocket(request, server, of, { options, auth: this.auth, hub: this.#hub }),
     };
     this.#gate = new Gate(gateDeps);
-    const app = composeApp(this.context, this.#readiness, { gate: this.#gate, plugins: deps.plugins ?? [] });
+    const readiness = first && memory ? readinessOfFirst(first, memory, options.service) : this.#readiness;
+    const app = composeApp(this.context, readiness, { gate: this.#gate, plugins: deps.plugins ?? [] });
     this.#gate.open(app, directRoutes);
     rehearse(this.#gate);
-
-    // Everything that takes long is done before the listener opens: the first clients would wait for it.
-    const ports = new Set<number>();
-    this.#guard = startGuard(options, { ports, visitors, clients, log });
-    try {
-      this.#server = listen(options, this.#gate, this.#hub);
-      this.#opsServer =
-        options.opsListen && startOpsListener(options.opsListen, { options, metrics, readiness: this.#readiness });
-    } catch (error) {
-      this.#guard?.stop();
-      throw error;
-    }
-    this.port = this.#server.port!;
-    this.url = this.#server.url.href.replace(/\/$/, '');
-    this.opsUrl = this.#opsServer?.url.href.replace(/\/$/, '') ?? null;
-    ports.add(this.port);
-    if (this.#opsServer) ports.add(this.#opsServer.port!);
-    warnAboutExposure(options, log);
-
-    this.#detach = [
-      this.auth.onKeysChecked(() => this.#hub.checkKeys()),
-      this.auth.onKeysChecked(() => this.#watches.checkOwners()),
-    ];
+    this.#detach = [this.auth.onKeysChecked(() => this.#hub.checkKeys())];
     deps.signal?.addEventListener('abort', () => void this.stop('aborted'), { once: true });
+    this.#listeners = new Listeners(options, this.#gate, this.#hub);
+    const { auth } = this;
+    if (first) {
+      // The first front reports the readiness of all.
+      this.#readiness.stop();
+      const stop = (reason: string) => this.stop(reason);
+      first.serve(frontHandlers({ auth, watches: this.#watches, hub: this.#hub, metrics, visitors, stop }));
+      return;
+    }
+
+    const own = { audit: this.#audit, watches: this.#watches, pool: this.#queries.pool, readiness: this.#readiness };
+    further?.serve(ownerHandlers({ auth, metrics, further, shutDown: deps.shutDown ?? null, ...own }));
+    this.#listeners.openFirst({ metrics, readiness: this.#readiness, visitors, clients, further, log });
+    this.#detach.push(this.auth.onKeysChecked(() => this.#watches.checkOwners()));
   }
 
   /** Opens the keys, the audit log and the stored watches. Returns the file of a first key, if one was written. */
   openStores(): { initialKeyFile: string } | null {
-    const initialKey = this.auth.open();
-    this.#audit.open(join(this.#options.networkDir, 'auth.db'));
+    const isFirst = !this.#sharing?.first;
+    const initialKey = isFirst ? this.auth.open() : this.auth.openFollowing();
+    if (isFirst) this.#audit.open(join(this.#options.networkDir, 'auth.db'));
     this.#watches.open(join(this.#options.networkDir, 'watches.db'));
-    return initialKey;
+    return initialKey ?? null;
   }
 
   /** Serves all routes from now on. The stores must be open. */
   attach(attachment: Attachment): void {
-    const { node, reads } = attachment;
+    const { node, reads, from } = attachment;
     this.#attachment = attachment;
     this.#tip = readTipView(reads);
-    this.#mempool.startAt(this.#tip.hash);
-    this.#hub.attach(reads);
+    const start = { tip: from?.tip ?? this.#tip.hash, seq: this.#hub.attach(reads, from?.seq) };
+    this.#start = start;
+    this.#mempool.startAt(start.tip);
     this.#detach.push(
       node.onUpdate((update) => this.#onNodeUpdate(update)),
       node.onPeerChange((change) => this.#hub.announce(...peerEvent(change))),
     );
     this.#phase = 'live';
+    if (this.#sharing?.first) return;
     // The first result takes milliseconds, so requests that wait are answered before.
     setImmediate(() => {
       if (!this.#stopping.signal.aborted) void this.#readiness.run();
     });
+  }
+
+  /** The state from which on this front has received all updates; it must be attached. */
+  get start(): FrontStart {
+    return this.#start!;
+  }
+
+  /** Opens the listener of a further front on the port of the first one, once the mirror has applied all updates. */
+  async openFurther(address: ListenAddress): Promise<void> {
+    await this.#mempool.drained();
+    this.#listeners.openFurther(address);
+  }
+
+  /** Resolves when the mirror has applied all received updates. */
+  updatesApplied(): Promise<void> {
+    return this.#mempool.drained();
+  }
+
+  /** Port of the HTTP listener. */
+  get port(): number {
+    return this.#listeners.port;
+  }
+
+  get url(): string {
+    return this.#listeners.url;
+  }
+
+  get opsUrl(): string | null {
+    return this.#listeners.opsUrl;
   }
 
   /** Stops accepting requests, closes the WebSockets and waits a bounded time for running requests. */
@@ -341,10 +397,15 @@ export class ApiServer {
   /** The mirror contains these changes now. */
   #onMempoolChanges(changes: readonly SeenChange[]): void {
     for (const change of changes)
-      if (change.kind === 'added') this.#metrics.mempoolChange('added', '');
-      else if (change.kind === 'removed') this.#metrics.mempoolChange('removed', change.reason);
+      if (change.kind === 'added') this.#countChange('added', '');
+      else if (change.kind === 'removed') this.#countChange('removed', change.reason);
       else if (change.kind === 'fees' && this.#tip) this.#fees.announceFees(change.report, this.#tip);
     this.#hub.mempoolChanged(changes);
+  }
+
+  /** The first front counts the changes for all. */
+  #countChange(kind: 'added' | 'removed', reason: string): void {
+    if (!this.#sharing?.first) this.#metrics.mempoolChange(kind, reason);
   }
 
   /** The mirror has applied everything before this commit, and readers see the commit. */
@@ -368,27 +429,14 @@ export class ApiServer {
     return { state, height: this.#tip.height, headers, progress: verificationProgress, phase, presynced };
   }
 
-  /** Returns the sources of the gauges that belong to a running server. */
-  #gauges(): Omit<GaugeSources, 'cacheReady' | 'threads' | 'uptimeSeconds'> {
+  #gaugeParts(): GaugeParts {
     return {
-      chain: () => this.#attachment && chainGauges(this.#attachment, this.#indexes),
-      mempool: () => {
-        const { totals, entries } = this.#mempool.mirror;
-        return totals && { ...totals, count: entries.count };
-      },
-      counters: () => this.#attachment?.node.counters() ?? null,
-      fees: () => this.#mempool.mirror.fees,
-      eventsSeq: () => this.#attachment && this.#events.latest,
-      blockFileBytes: () => blockFileBytes(this.#options.chainDir),
-      databases: () => databaseSizes(this.#options),
-      wallets: () => this.#attachment?.node.status().wallets ?? [],
-      walletBalances: this.#options.metrics.walletBalances ? () => collectWalletBalances(this.context) : null,
-      wsConnections: () => this.#hub.size,
-      wsBackpressured: () => this.#hub.backpressured,
-      wsWatched: () => ({ connection: this.#hub.watched, key: this.#watches.total }),
-      txCache: () => this.#queries.textCounts,
-      auditWritable: () => this.#audit.writable,
-      initialKeyFile: () => this.auth.hasInitialKeyFile,
+      attachment: this.#attachment,
+      context: this.context,
+      hub: this.#hub,
+      audit: this.#audit,
+      auth: this.auth,
+      indexes: this.#indexes,
     };
   }
 
@@ -400,17 +448,18 @@ export class ApiServer {
     this.#hub.stop();
     this.auth.stopWaiting();
     this.#refusals.stop();
-    // `stop` refuses new connections at once and resolves when the open ones have ended.
-    await Promise.race([this.#server.stop(), Bun.sleep(MAX_DRAIN_MS)]);
-    await this.#server.stop(true);
-    await this.#opsServer?.stop(true);
+    const further = this.#sharing?.further?.stop(reason, MAX_FRONT_STOP_MS);
+    await this.#listeners.drain(MAX_DRAIN_MS);
+    // The other fronts need the reader workers and the audit log until their last reply.
+    await further;
+    await this.#listeners.close();
     await this.#queries.close();
     this.#wallets.close();
     this.#readiness.stop();
-    this.#guard?.stop();
     await this.#watches.close();
     await this.#audit.close();
     this.auth.close();
+    this.#onStopped?.();
   }
 }
 

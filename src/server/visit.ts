@@ -1,6 +1,6 @@
 import type { Server } from 'bun';
 import type { Client, ClientAddresses } from '../auth/client-address.ts';
-import type { TokenBucket } from '../auth/rate-limits.ts';
+import type { RateBucket } from '../auth/rate-limits.ts';
 import type { Call } from '../http/call.ts';
 import { ANONYMOUS, type Principal } from '../http/principal.ts';
 import type { SocketData } from '../ws/ws-connection.ts';
@@ -46,7 +46,7 @@ export interface Visit {
   /** Called when the reply is ready. */
   release: (() => void) | null;
   principal: Principal;
-  bucket: TokenBucket | null;
+  bucket: RateBucket | null;
   /** The connection of the request; null if it is not known. */
   readonly visitor: Visitor | null;
 }

@@ -7,11 +7,13 @@ import { snapshotFrames } from '../feed/snapshot.ts';
 import type { StoredWatches } from '../feed/stored-watches.ts';
 import type { Watched, WatchRegistry } from '../feed/watches.ts';
 import type { ApiOptions } from '../http/options.ts';
+import { ownerOf } from '../http/owner.ts';
 import type { Principal } from '../http/principal.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { SyncPhase } from '../port/node-port.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import type { Clock } from '../util/clock.ts';
+import type { Counts } from '../util/counts.ts';
 import type { Log } from '../util/log.ts';
 import { answerMessage, type MessageReply } from './answer-message.ts';
 import { closeBehind, Delivery } from './delivery.ts';
@@ -43,6 +45,8 @@ export interface HubOptions {
   status(): { readonly height: number; readonly hash: string; readonly synced: boolean } | null;
   /** Null before the node is attached. */
   syncStatus(): SyncStatus | null;
+  /** Counts that all fronts share; null with one front. */
+  readonly sharedCounts: Counts | null;
   /** Returns the present rights of a caller. */
   standing(principal: Principal, ip: string): CallerStanding;
 }
@@ -59,6 +63,9 @@ export interface SyncStatus {
   /** In the phase `presync`, the height of the last checked header; otherwise null. */
   readonly presynced: number | null;
 }
+
+const ALL_SOCKETS = 'sockets';
+const ALL_WATCHED = 'watched by connections';
 
 /** Stored watches of a caller without a key. */
 const NOTHING: Watched = { size: 0, version: 0, get: () => undefined, has: () => false, thresholds: () => [] };
@@ -81,6 +88,7 @@ export class Hub {
   readonly #stopped = new AbortController();
   #syncStatus = '';
   #syncStatusAt = Number.NEGATIVE_INFINITY;
+  #publishedWatched = 0;
 
   constructor(deps: HubOptions) {
     this.#deps = deps;
@@ -128,10 +136,10 @@ export class Hub {
     return this.#events.seq;
   }
 
-  /** Attaches the event log. Events already in it are not sent. */
-  attach(reads: ChainReads): void {
-    this.#events.attach(reads);
+  /** Attaches the event log; see EventLog. */
+  attach(reads: ChainReads, from?: number): number {
     this.#matcher.attach(reads);
+    return this.#events.attach(reads, from);
   }
 
   /** Called when the chain has committed events up to this number. */
@@ -156,10 +164,35 @@ export class Hub {
     }
   }
 
-  count(of: (data: SocketData) => boolean): number {
+  /** Number of connections of all fronts. */
+  get sizeOfAll(): number {
+    return this.#deps.sharedCounts?.get(ALL_SOCKETS) ?? this.size;
+  }
+
+  /** Number of connections of the same key, or of the same address without one, on all fronts. */
+  countOf(principal: Principal, ip: string): number {
+    const name = socketName({ principal, ip });
+    if (this.#deps.sharedCounts) return this.#deps.sharedCounts.get(name);
     let count = 0;
-    for (const { socket } of this.#connections) if (of(socket.data)) count++;
+    for (const { socket } of this.#connections) if (socketName(socket.data) === name) count++;
     return count;
+  }
+
+  /** Number of items that connections of all fronts watch. */
+  get #watchedByAll(): number {
+    const { sharedCounts } = this.#deps;
+    if (!sharedCounts) return this.watched;
+    this.#publishWatched();
+    return sharedCounts.get(ALL_WATCHED);
+  }
+
+  #publishWatched(): void {
+    const { sharedCounts } = this.#deps;
+    const change = this.watched - this.#publishedWatched;
+    if (!sharedCounts || change === 0) return;
+    if (change > 0) sharedCounts.add(ALL_WATCHED, Number.POSITIVE_INFINITY, change);
+    else sharedCounts.subtract(ALL_WATCHED, -change);
+    this.#publishedWatched += change;
   }
 
   /** Closes the connections whose key or secret is no longer valid or has lost rights, and updates the rights of others. */
@@ -194,6 +227,9 @@ export class Hub {
     const connection = new WsConnection(socket, this.#events.latest, this.#now(), { registry, stored });
     socket.data.connection = connection;
     this.#connections.add(connection);
+    const { sharedCounts } = this.#deps;
+    sharedCounts?.add(ALL_SOCKETS, Number.POSITIVE_INFINITY);
+    sharedCounts?.add((socket.data.countedAs = socketName(socket.data)), Number.POSITIVE_INFINITY);
     if (watches.isLoaded) connection.wantStored();
     else void this.#holdUntilLoaded(connection);
   }
@@ -240,6 +276,7 @@ export class Hub {
   #answered(reply: MessageReply, connection: WsConnection): void {
     connection.errorsInRow = reply.failed ? connection.errorsInRow + 1 : 0;
     this.#deps.metrics.wsMessage(reply.type);
+    this.#publishWatched();
     this.#reply(connection, [reply.text, ...(reply.followedBy ?? [])], this.#now());
     // An item that is also a stored watch is shown as that watch.
     const shown = reply.snapshot?.map((item) => connection.watches.get(item.key) ?? item);
@@ -268,6 +305,10 @@ export class Hub {
     connection.closed = true;
     connection.watches.own.clear();
     this.#connections.delete(connection);
+    const { sharedCounts } = this.#deps;
+    sharedCounts?.subtract(ALL_SOCKETS);
+    sharedCounts?.subtract(socket.data.countedAs!);
+    this.#publishWatched();
     this.#deps.metrics.wsClosed(code);
   }
 
@@ -319,7 +360,7 @@ export class Hub {
       params,
       maxWatched: options.limits.wsWatched,
       maxWatchedInAll: options.limits.wsWatchedTotal,
-      watchedInAll: () => this.watched,
+      watchedInAll: () => this.#watchedByAll,
       time: this.#unixTime(),
       status: status(),
     };
@@ -332,4 +373,8 @@ export class Hub {
   #unixTime(): number {
     return Math.floor(this.#deps.clock.nowMs() / 1000);
   }
+}
+
+function socketName(caller: Pick<SocketData, 'principal' | 'ip'>): string {
+  return `sockets ${ownerOf(caller)}`;
 }

@@ -4,7 +4,6 @@ import { ApiError, fail } from '../http/errors.ts';
 import type { ApiOptions } from '../http/options.ts';
 import { ANONYMOUS, type Principal } from '../http/principal.ts';
 import { hasScope } from '../http/scopes.ts';
-import { limitKey } from '../util/ip-address.ts';
 import { type MaybePromise, whenReady } from '../util/maybe-promise.ts';
 import type { Hub } from './hub.ts';
 import type { SocketData } from './ws-connection.ts';
@@ -38,7 +37,7 @@ function upgradeAdmitted(
   { principal, consume }: Admitted,
   withSubprotocol: boolean,
   { options, hub }: { options: ApiOptions; hub: Hub },
-): undefined {
+): MaybePromise<undefined> {
   if (principal !== ANONYMOUS && !hasScope(principal.scopes, 'read'))
     fail('insufficient_scope', 'this needs the scope read', { required: 'read' });
   checkLimits(principal, from.ip, options, hub);
@@ -47,9 +46,11 @@ function upgradeAdmitted(
   // Only this subprotocol is selected, since the other offered one may be a key. By default Bun selects the first one.
   headers.set('sec-websocket-protocol', withSubprotocol ? SUBPROTOCOL : '');
   // From here on only an invalid handshake fails.
-  consume();
-  if (server.upgrade(request, { data, headers })) return undefined;
-  throw new ApiError('upgrade_required', 'the upgrade failed', null, { upgrade: 'websocket', connection: 'Upgrade' });
+  return whenReady(consume(), (isValid) => {
+    if (!isValid) fail('invalid_credentials', 'the credentials are not valid');
+    if (server.upgrade(request, { data, headers })) return undefined;
+    throw new ApiError('upgrade_required', 'the upgrade failed', null, { upgrade: 'websocket', connection: 'Upgrade' });
+  });
 }
 
 /** Whether the request has credentials: a key in the header or the subprotocol, or a ticket. Wrong ones are rejected. */
@@ -71,8 +72,8 @@ function isOfferedKey(protocol: string): boolean {
 
 interface Admitted {
   readonly principal: Principal;
-  /** Consumes the ticket that admitted the caller. */
-  consume(): void;
+  /** Consumes the ticket that admitted the caller. Returns false where it is no longer valid. */
+  consume(): MaybePromise<boolean>;
 }
 
 function authenticate(
@@ -87,11 +88,12 @@ function authenticate(
   const ticket = authorization === null && offered === undefined ? ticketOf(request.url) : null;
   if (ticket !== null) {
     // A ticket works from every origin: it is valid once, and a browser never sends it on its own.
-    const { result, consume } = auth.authenticateTicket(ticket, ip);
-    if (!result.ok) throw result.error;
-    return { principal: result.principal, consume };
+    return whenReady(auth.authenticateTicket(ticket, ip), ({ result, consume }) => {
+      if (!result.ok) throw result.error;
+      return { principal: result.principal, consume };
+    });
   }
-  const nothing = () => {};
+  const nothing = () => true;
   if (authorization === null && offered === undefined && options.ws.auth === 'public')
     return { principal: ANONYMOUS, consume: nothing };
   if (authorization === null && offered !== undefined && request.headers.get('origin') !== null)
@@ -113,11 +115,10 @@ function ticketOf(url: string): string | null {
 }
 
 function checkLimits(principal: Principal, ip: string, { limits }: ApiOptions, hub: Hub): void {
-  if (hub.size >= limits.wsTotal) fail('too_many_connections', 'the server has too many connections');
+  if (hub.sizeOfAll >= limits.wsTotal) fail('too_many_connections', 'the server has too many connections');
   if (principal === ANONYMOUS) {
-    const key = limitKey(ip);
-    const open = hub.count((data) => data.principal === ANONYMOUS && limitKey(data.ip) === key);
-    if (open >= limits.wsAnonymousPerIp) fail('too_many_connections', 'this address has too many connections');
-  } else if (hub.count((data) => data.principal.id === principal.id) >= limits.wsPerKey)
+    if (hub.countOf(ANONYMOUS, ip) >= limits.wsAnonymousPerIp)
+      fail('too_many_connections', 'this address has too many connections');
+  } else if (hub.countOf(principal, ip) >= limits.wsPerKey)
     fail('too_many_connections', 'this key has too many connections');
 }

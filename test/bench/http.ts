@@ -33,7 +33,8 @@ interface Series {
 /**
  * Sends requests of every kind to a node, to a bare Bun.serve and a bare Elysia that return the same bytes, with
  * `--base DIR` to the node of another checkout, and with `--core BITCOIND` to Bitcoin Core with the same chain where it
- * answers the same question, in alternation. The servers share one core, and the client has another.
+ * answers the same question, in alternation. With `--fronts N` the node has N fronts, and the base is the same checkout
+ * with one. The servers share one core, and the client has another.
  */
 export async function benchHttp(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
@@ -44,10 +45,12 @@ export async function benchHttp(args: readonly string[]): Promise<void> {
       only: { type: 'string' },
       rounds: { type: 'string', default: '5' },
       ms: { type: 'string', default: '300' },
+      fronts: { type: 'string' },
     },
   });
   pinClient();
-  const base = values.base === undefined ? null : resolve(values.base);
+  const { fronts } = values;
+  const base = values.base !== undefined ? resolve(values.base) : fronts === undefined ? null : ROOT;
   const { datadir, sample } = await prepareSample(base ?? ROOT);
   // Copied before the first start, which may convert the directory to a schema that the base cannot read.
   const directories = base ? [datadir, copyOf(datadir)] : [datadir];
@@ -55,7 +58,7 @@ export async function benchHttp(args: readonly string[]): Promise<void> {
   try {
     if (values.core !== undefined)
       targets.push({ name: CORE, server: await startCore(resolve(values.core), datadir, sample.tipHeight) });
-    const node = await startNode(ROOT, datadir);
+    const node = await startNode(ROOT, datadir, fronts === undefined ? [] : [`--workers.front=${fronts}`]);
     targets.unshift({ name: 'node', server: node });
     if (base) targets.push({ name: 'base', server: await startNode(base, directories[1]!) });
     const rows = rowsFor(sample).filter(({ name }) => !values.only || name.includes(values.only));
@@ -162,7 +165,7 @@ function report(
   const names = ['node', ...(withBase ? ['base'] : []), 'Bun.serve', 'Elysia', ...(withCore ? [CORE] : [])];
   const head = ['', 'req/s', '±%', 'p50', 'p99', ...names.map((name) => `µs ${name}`), 'of bare'];
   if (withCore) head.push('Core req/s', 'of Core');
-  if (withBase) head.push('least', 'paired', 'quartiles');
+  if (withBase) head.push('least', 'paired', 'quartiles', 'req/s');
   const lines = measured.map(([row, series]) => {
     const { perSecond, latencies } = series.get('node')!;
     const sorted = perSecond.toSorted((a, b) => a - b);
@@ -196,17 +199,12 @@ function share(other: Series, node: Series): string {
 /** Returns the requests a second of Bitcoin Core, which has several threads, and those of the node relative to them. */
 function besideCore(node: Series, core: Series | null): string[] {
   if (core === null) return ['', ''];
-  const median = ({ perSecond }: Series) =>
-    percentile(
-      perSecond.toSorted((a, b) => a - b),
-      0.5,
-    );
-  return [grouped(median(core)), (median(node) / median(core)).toFixed(2)];
+  return [grouped(median(core.perSecond)), (median(node.perSecond) / median(core.perSecond)).toFixed(2)];
 }
 
 /**
  * Returns the processor time of the node relative to the base, percent: of the minimum over all rounds, and the median
- * and quartiles of the rounds.
+ * and quartiles of the rounds; and the median of its requests per second.
  */
 function comparison(node: Series, base: Series): string[] {
   const ratios = roundRatios(node, base);
@@ -214,6 +212,7 @@ function comparison(node: Series, base: Series): string[] {
     percent(Math.min(...node.processorUs) / Math.min(...base.processorUs)),
     percent(percentile(ratios, 0.5)),
     `${percent(percentile(ratios, 0.25))} … ${percent(percentile(ratios, 0.75))}`,
+    percent(median(node.perSecond) / median(base.perSecond)),
   ];
 }
 
@@ -224,6 +223,13 @@ function roundRatios(node: Series, base: Series): number[] {
 
 function pairedRatio(series: ReadonlyMap<string, Series>): string {
   return percent(percentile(roundRatios(series.get('node')!, series.get('base')!), 0.5));
+}
+
+function median(values: readonly number[]): number {
+  return percentile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  );
 }
 
 function percent(ratio: number): string {

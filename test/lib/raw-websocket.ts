@@ -10,13 +10,16 @@ export class RawWebSocket {
   readonly texts: string[] = [];
   /** Code and reason of the close frame. */
   readonly closed: Promise<{ code: number; reason: string } | null>;
+  /** Id of the request that opened it. */
+  readonly requestId: string;
   readonly #socket: Socket;
   #buffer = Buffer.alloc(0);
   #fragments: Buffer[] = [];
   #close = Promise.withResolvers<{ code: number; reason: string } | null>();
   #changed = Promise.withResolvers<void>();
 
-  private constructor(socket: Socket, rest: Buffer) {
+  private constructor(socket: Socket, head: string, rest: Buffer) {
+    this.requestId = /^x-request-id: (.*)\r$/im.exec(head)?.[1] ?? '';
     this.#socket = socket;
     this.closed = this.#close.promise;
     socket.on('data', (data) => this.#take(data as Buffer));
@@ -25,13 +28,14 @@ export class RawWebSocket {
     this.#take(rest);
   }
 
-  static open(url: string, key: string): Promise<RawWebSocket> {
-    const { hostname, port } = new URL(url);
+  /** `key` null sends no credentials but those in the query of the URL. */
+  static open(url: string, key: string | null): Promise<RawWebSocket> {
+    const { hostname, port, search } = new URL(url);
     const socket = connect(Number(port), hostname);
     socket.write(
-      `GET /ws HTTP/1.1\r\nHost: ${hostname}:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+      `GET /ws${search} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
         `Sec-WebSocket-Key: ${Buffer.alloc(16).toString('base64')}\r\nSec-WebSocket-Version: 13\r\n` +
-        `Authorization: Bearer ${key}\r\n\r\n`,
+        `${key === null ? '' : `Authorization: Bearer ${key}\r\n`}\r\n`,
     );
     return new Promise((resolve, reject) => {
       let head = Buffer.alloc(0);
@@ -41,7 +45,7 @@ export class RawWebSocket {
         if (end < 0) return;
         socket.off('data', onData);
         if (!head.toString('latin1').startsWith('HTTP/1.1 101')) reject(new Error(head.toString('latin1')));
-        else resolve(new RawWebSocket(socket, head.subarray(end + 4)));
+        else resolve(new RawWebSocket(socket, head.subarray(0, end + 2).toString('latin1'), head.subarray(end + 4)));
       };
       socket.on('data', onData);
       socket.on('error', reject);

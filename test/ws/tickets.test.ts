@@ -158,7 +158,7 @@ describe('GET /ws?ticket=', () => {
     it.api.auth.keysChanged();
     expect(await refused(it, `?ticket=${tickets[0]}`)).toEqual([401, 'invalid_credentials']);
     expect(await refused(it, `?ticket=${tickets[1]}`)).toEqual([403, 'insufficient_scope']);
-    expect(it.api.auth.authenticateTicket(tickets[2]!, '10.0.0.1').result).toMatchObject({
+    expect((await it.api.auth.authenticateTicket(tickets[2]!, '10.0.0.1')).result).toMatchObject({
       error: { failure: 'ip_not_allowed' },
     });
     expect((await open(it, `?ticket=${tickets[2]}`)).opened).toBe(true);

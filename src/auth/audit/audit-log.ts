@@ -22,6 +22,9 @@ export interface AuditOutcome {
   readonly txid: string | null;
 }
 
+/** The audit log, as calls use it. */
+export type AuditTrail = Pick<AuditLog, 'begin' | 'complete' | 'record' | 'recordRefused' | 'page'>;
+
 interface Queued {
   readonly row: AuditRow;
   /** Set where a call waits for its row; all other rows are written when there is time. */

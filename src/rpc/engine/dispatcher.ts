@@ -60,12 +60,13 @@ export class RpcDispatcher {
   readonly #service: ReadService;
   readonly #methods: RpcMethods;
   readonly #running = new Set<RunningCall>();
-  readonly #state = new RpcState();
+  readonly #state: RpcState;
 
   constructor(ctx: RpcContext, methods: RpcMethods) {
     this.#ctx = ctx;
     this.#methods = methods;
     this.#service = ctx.queries;
+    this.#state = new RpcState(ctx.sharedCounts);
   }
 
   /** Returns whether a call may run while earlier calls of its batch that may overlap are unanswered. */

@@ -1,4 +1,5 @@
 import { fail } from '../../http/errors.ts';
+import type { Counts } from '../../util/counts.ts';
 import type { MaybePromise } from '../../util/maybe-promise.ts';
 
 interface Caller {
@@ -12,23 +13,30 @@ export interface QueueSlot {
   releaseDuring<T>(wait: () => Promise<T>): Promise<T>;
 }
 
-/** Bounds the running requests of each key. Some more wait in a queue, and further ones are refused. */
+/** Interval at which a front that waits for a slot of other fronts tries again, milliseconds. */
+const RETRY_MS = 2;
+
+/**
+ * Bounds the running requests of each key. Some more wait in a queue, and further ones are refused. Fronts share the
+ * counts of both.
+ */
 export class KeyQueue {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
+  readonly #shared: Counts | null;
   readonly #callers = new Map<string, Caller>();
+  #retry: ReturnType<typeof setTimeout> | null = null;
 
-  constructor(maxRunning: number, maxWaiting: number) {
+  /** `shared` is null with one front. */
+  constructor(maxRunning: number, maxWaiting: number, shared: Counts | null = null) {
     this.#maxRunning = maxRunning;
     this.#maxWaiting = maxWaiting;
+    this.#shared = shared;
   }
 
   /** Runs `work` as soon as the key `id` has a free slot. Throws ApiError `rate_limited` if its queue is full. */
   run<T>(id: string, work: (turn: QueueSlot) => MaybePromise<T>): MaybePromise<T> {
-    const others = this.#callers.get(id);
-    if (others && others.running >= this.#maxRunning && others.waiting.length >= this.#maxWaiting)
-      fail('rate_limited', 'too many JSON-RPC requests at a time', { scope: 'rpc', retryAfter: 1 });
-    const waiting = this.#acquire(id);
+    const waiting = this.#acquire(id, this.#maxWaiting);
     return waiting ? waiting.then(() => this.#runInSlot(id, work)) : this.#runInSlot(id, work);
   }
 
@@ -50,27 +58,72 @@ export class KeyQueue {
     try {
       return await wait();
     } finally {
-      await this.#acquire(id);
+      await this.#acquire(id, Number.POSITIVE_INFINITY);
     }
   }
 
-  /** Acquires a slot; undefined if one is free at once. */
-  #acquire(id: string): Promise<void> | undefined {
+  /** Acquires a slot; undefined if one is free at once. Throws ApiError if `maxWaiting` requests wait already. */
+  #acquire(id: string, maxWaiting: number): Promise<void> | undefined {
     let caller = this.#callers.get(id);
     if (!caller) this.#callers.set(id, (caller = { running: 0, waiting: [] }));
-    if (caller.running < this.#maxRunning) {
-      caller.running++;
-      return undefined;
-    }
+    if (this.#start(id, caller)) return undefined;
     const { waiting } = caller;
-    // A request that ends passes its slot on, so `running` stays the same.
+    const fits = this.#shared ? this.#shared.add(waitingName(id), maxWaiting) : waiting.length < maxWaiting;
+    if (!fits) {
+      this.#forgetIdle(id, caller);
+      fail('rate_limited', 'too many JSON-RPC requests at a time', { scope: 'rpc', retryAfter: 1 });
+    }
+    if (this.#shared) this.#retry ??= setTimeout(() => this.#startWaiting(), RETRY_MS);
     return new Promise((resolve) => waiting.push(resolve));
+  }
+
+  /** Counts another running request, unless that exceeds the limit. */
+  #start(id: string, caller: Caller): boolean {
+    if (caller.running >= this.#maxRunning) return false;
+    if (this.#shared && !this.#shared.add(runningName(id), this.#maxRunning)) return false;
+    caller.running++;
+    return true;
   }
 
   #release(id: string): void {
     const caller = this.#callers.get(id)!;
-    const next = caller.waiting.shift();
-    if (next) next();
-    else if (--caller.running === 0) this.#callers.delete(id);
+    // A request that ends passes its slot on, so `running` stays the same. Slots that other fronts wait for are free to
+    // all of them.
+    const othersWait = this.#shared !== null && this.#shared.get(waitingName(id)) > caller.waiting.length;
+    if (caller.waiting.length > 0 && !othersWait) {
+      this.#wake(id, caller);
+      return;
+    }
+    caller.running--;
+    this.#shared?.subtract(runningName(id));
+    this.#forgetIdle(id, caller);
   }
+
+  #wake(id: string, { waiting }: Caller): void {
+    this.#shared?.subtract(waitingName(id));
+    waiting.shift()!();
+  }
+
+  /** Starts waiting requests with slots that other fronts have released. */
+  #startWaiting(): void {
+    this.#retry = null;
+    let isWaiting = false;
+    for (const [id, caller] of this.#callers) {
+      while (caller.waiting.length > 0 && this.#start(id, caller)) this.#wake(id, caller);
+      isWaiting ||= caller.waiting.length > 0;
+    }
+    if (isWaiting) this.#retry = setTimeout(() => this.#startWaiting(), RETRY_MS);
+  }
+
+  #forgetIdle(id: string, { running, waiting }: Caller): void {
+    if (running === 0 && waiting.length === 0) this.#callers.delete(id);
+  }
+}
+
+function runningName(id: string): string {
+  return `rpc running ${id}`;
+}
+
+function waitingName(id: string): string {
+  return `rpc waiting ${id}`;
 }

@@ -1,21 +1,16 @@
-/** A running scan of block filters. */
-export interface FilterScan {
-  /** Percent. */
-  progress: number;
-  height: number;
-  readonly abort: AbortController;
-}
+import { type Counts, LocalCounts } from '../../util/counts.ts';
+import { FilterScans } from './filter-scans.ts';
 
-/** State that calls share: one for each server. */
+/** State that calls share: one for each server. Its counts are those of all fronts. */
 export class RpcState {
-  /** Number of calls that wait for a tip, by the id of the caller. */
-  readonly tipWaits = new Map<string, number>();
-  /** At most one scan per server, as in Core. */
-  filterScan: FilterScan | null = null;
-  /** Whether loadtxoutset is running. */
-  loading = false;
-  /** Files that dumptxoutset is writing. */
-  readonly dumps = new Set<string>();
+  /** Calls that wait for a tip, UTXO sets that are being loaded, and files that are being written. */
+  readonly counts: Counts;
+  readonly filterScans: FilterScans;
   /** Transactions of the newest block template: several megabytes, which the node sends once. */
   template: { readonly id: number; readonly transactions: Uint8Array } | null = null;
+
+  constructor(counts: Counts | null = null) {
+    this.counts = counts ?? new LocalCounts();
+    this.filterScans = new FilterScans(this.counts);
+  }
 }

@@ -3,8 +3,9 @@ import type { ApiOptions } from '../../http/options.ts';
 import { refillReserve } from '../../util/descriptors.ts';
 import { isLoopback, limitKey } from '../../util/ip-address.ts';
 import type { Log } from '../../util/log.ts';
+import type { FurtherFronts } from '../fronts/further-fronts.ts';
 import { type Census, type CountedSocket, SocketCensus } from './socket-census.ts';
-import type { Visitors } from './visitors.ts';
+import type { Visitor, Visitors } from './visitors.ts';
 
 interface ConnectionLimits {
   /** Limit on the connections of all HTTP listeners together. */
@@ -20,6 +21,8 @@ export interface GuardParts {
   readonly limits: ConnectionLimits;
   readonly census: SocketCensus;
   readonly visitors: Visitors;
+  /** The further fronts, which know the visitors of their connections; null without any. */
+  readonly fronts: Pick<FurtherFronts, 'visitors'> | null;
   readonly log: Log;
   /** Whether only the total limit applies to an address, as for loopback and proxies. */
   readonly isExempt: (address: string) => boolean;
@@ -33,6 +36,8 @@ const WATCHED_SHARE = 0.5;
 const LOG_MS = 10_000;
 /** Number of connections that stay open, however few descriptors are free. */
 const LEAST = 16;
+/** Longest interval between two counts where further fronts clean their lists of connections, milliseconds. */
+const FRONTS_MS = 60_000;
 /** The list is cleaned when it holds this many entries of closed connections. */
 const STALE_VISITORS = 1000;
 
@@ -57,9 +62,12 @@ export class ConnectionGuard {
   #counting = false;
   /** Clients that the last census found. */
   #known: ReadonlySet<string> = new Set();
+  /** Visitors of the further fronts at the last count. */
+  #others: ReadonlyMap<string, Visitor> = new Map();
   #closed = 0;
   #loggedAt = Number.NEGATIVE_INFINITY;
   #connections = 0;
+  #countedAt = 0;
   #stopped = false;
 
   constructor(parts: GuardParts) {
@@ -86,7 +94,8 @@ export class ConnectionGuard {
 
   /** Every connection is a descriptor, so a process with few descriptors needs no count. */
   #isDue(): boolean {
-    const { census, limits, visitors } = this.#parts;
+    const { census, limits, visitors, fronts } = this.#parts;
+    if (fronts && performance.now() - this.#countedAt > FRONTS_MS) return true;
     const bound = Math.min(limits.perAddress, this.#room(census.descriptors() - this.#connections));
     return census.descriptors() > bound * WATCHED_SHARE || visitors.size > STALE_VISITORS + 2 * this.#connections;
   }
@@ -102,9 +111,12 @@ export class ConnectionGuard {
     const { census, visitors, log } = this.#parts;
     try {
       const since = performance.now();
+      this.#countedAt = since;
       const count = await census.count();
       if (this.#stopped) return;
       this.#connections = count.sockets.length;
+      await this.#collectOthers(count, since);
+      if (this.#stopped) return;
       for (const socket of this.#excess(count)) if (census.end(socket)) this.#closed++;
       this.#known = new Set(count.sockets.map(({ peer }) => peer));
       visitors.removeClosed(this.#known, since);
@@ -115,6 +127,12 @@ export class ConnectionGuard {
       this.#counting = false;
       if (this.#stopped) census.close();
     }
+  }
+
+  /** Collects the visitors of the further fronts. */
+  async #collectOthers({ sockets }: Census, since: number): Promise<void> {
+    const { fronts } = this.#parts;
+    if (fronts) this.#others = await fronts.visitors(new Set(sockets.map(({ peer }) => peer)), since);
   }
 
   /** Returns the connections to close. */
@@ -150,7 +168,7 @@ export class ConnectionGuard {
   }
 
   #candidate(socket: CountedSocket, crowd: number): Candidate {
-    const visitor = this.#parts.visitors.get(socket.peer);
+    const visitor = this.#parts.visitors.get(socket.peer) ?? this.#others.get(socket.peer);
     if (!visitor) return { socket, crowd, at: 0, rank: this.#known.has(socket.peer) ? RANK.silent : RANK.newcomer };
     const { keyed, running, at } = visitor;
     const rank = keyed
@@ -189,8 +207,9 @@ export function startGuard(
     ports,
     visitors,
     clients,
+    fronts,
     log,
-  }: { ports: ReadonlySet<number>; visitors: Visitors; clients: ClientAddresses; log: Log },
+  }: Pick<GuardParts, 'visitors' | 'fronts' | 'log'> & { ports: ReadonlySet<number>; clients: ClientAddresses },
 ): ConnectionGuard | null {
   const census = SocketCensus.open(ports);
   if (census === null) {
@@ -206,6 +225,7 @@ export function startGuard(
     },
     census,
     visitors,
+    fronts,
     log,
     isExempt: (address) => isLoopback(address) || clients.isTrustedProxy(address),
   });

@@ -30,8 +30,7 @@ export interface Census {
 
 /**
  * Counts the connections of listeners by inspecting the descriptors of this process, since the runtime reports nothing
- * about a connection before its first request. Use it only on the thread that accepts the connections: no descriptor is
- * reused there between two calls.
+ * about a connection before its first request.
  */
 export class SocketCensus {
   readonly #libc: Libc;
@@ -81,7 +80,13 @@ export class SocketCensus {
 
   /** Closes a connection if it is still the counted one. The runtime handles it as if the client had disconnected. */
   end({ fd, peer }: CountedSocket): boolean {
-    return this.#socketOf(fd)?.peer === peer && this.#libc.shutdown(fd, SHUT_RDWR) === 0;
+    // Another thread may reuse the descriptor at any time, so the check and the end concern a copy. Without a free
+    // descriptor for it, they concern the original.
+    const copy = this.#libc.dup(fd);
+    const held = copy < 0 ? fd : copy;
+    const isEnded = this.#socketOf(held)?.peer === peer && this.#libc.shutdown(held, SHUT_RDWR) === 0;
+    if (copy >= 0) closeSync(copy);
+    return isEnded;
   }
 
   close(): void {
@@ -158,6 +163,7 @@ function openSockets() {
   return openLibc({
     getsockname: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
     getpeername: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
+    dup: { args: ['i32'], returns: 'i32' },
     shutdown: { args: ['i32', 'i32'], returns: 'i32' },
     lseek: { args: ['i32', 'i64', 'i32'], returns: 'i64' },
     getdents64: { args: ['i32', 'ptr', 'u64'], returns: 'i64' },

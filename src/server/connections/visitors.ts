@@ -33,6 +33,11 @@ export class Visitors {
     return this.#byPeer.get(peer) ?? null;
   }
 
+  /** Returns all connections, for another front. */
+  entries(): (Visitor & { readonly peer: string })[] {
+    return [...this.#byPeer].map(([peer, visitor]) => ({ peer, ...visitor }));
+  }
+
   /** Removes the connections that are not in `peers`, except those with a request after `since`. */
   removeClosed(peers: ReadonlySet<string>, since: number): void {
     for (const [peer, { at }] of this.#byPeer) if (at < since && !peers.has(peer)) this.#byPeer.delete(peer);

@@ -61,11 +61,14 @@ export interface MetricsOptions {
   readonly version: string;
   readonly commit: string;
   readonly startedAt: number;
+  /** Makes the text of all fronts of that of this one; absent with one front. */
+  readonly ofAllFronts?: (own: () => Promise<string>) => Promise<string>;
 }
 
 /** All metrics of one server, in a registry of its own. Recording costs a map lookup and an addition. */
 export class ApiMetrics implements AuthCounters {
   readonly #registry = new Registry();
+  readonly #ofAllFronts: NonNullable<MetricsOptions['ofAllFronts']>;
   readonly #requests: RequestMetrics;
   readonly #node: NodeMetrics;
   readonly #authFailures;
@@ -88,7 +91,8 @@ export class ApiMetrics implements AuthCounters {
   readonly #reorgs;
   readonly #reorgDepth;
 
-  constructor({ service, version, commit, startedAt }: MetricsOptions, sources: GaugeSources) {
+  constructor({ service, version, commit, startedAt, ofAllFronts }: MetricsOptions, sources: GaugeSources) {
+    this.#ofAllFronts = ofAllFronts ?? ((own) => own());
     const registers = [this.#registry];
     addProcessMetrics(this.#registry);
     this.#requests = new RequestMetrics(service);
@@ -229,8 +233,13 @@ export class ApiMetrics implements AuthCounters {
     }
   }
 
-  /** `text/plain; version=0.0.4`. */
-  async render(): Promise<string> {
+  /** The metrics of all fronts, `text/plain; version=0.0.4`. */
+  render(): Promise<string> {
+    return this.#ofAllFronts(() => this.ownText());
+  }
+
+  /** The metrics of this front. */
+  async ownText(): Promise<string> {
     const parts = [await this.#registry.metrics()];
     for (const source of [this.#requests, this.#rpcSeconds, this.#node]) {
       // Other tasks of the thread run between two metrics.

@@ -48,7 +48,7 @@ function ofWallets(text: string, { principal: { wallets } }: Call): string {
 }
 
 /** Serves liveness, readiness, metrics and the public health reply. */
-export const opsRoutes = (ctx: ServerContext, readiness: Readiness) => {
+export const opsRoutes = (ctx: ServerContext, readiness: Pick<Readiness, 'run' | 'ready'>) => {
   const { options, metrics, startedAt, call } = ctx;
   const healthz = healthzBody(options.service);
   const healthzReply = new PlainReply({ type: JSON_TYPE, cacheControl: 'no-store' }, healthz);

@@ -24,6 +24,11 @@ export interface ReadinessReport {
   readonly checks: Readonly<Record<string, CheckResult>>;
 }
 
+/** Checks the further fronts within a time limit. */
+interface FrontsCheck {
+  check(isBehind: (seq: number) => boolean, budgetMs: number): Promise<CheckResult>;
+}
+
 /** Sources of the checks; null until the node is attached. */
 export interface ReadinessSources {
   phase(): 'starting' | 'live' | 'stopping';
@@ -34,6 +39,10 @@ export interface ReadinessSources {
   /** Returns the number of the newest event that was passed to the WebSocket connections. */
   sentSeq(): number;
   auditWritable(): boolean;
+  /** The further fronts; null without any. */
+  readonly fronts: FrontsCheck | null;
+  /** Called with each result. */
+  onResult?(ready: boolean): void;
   /** The indexes that are switched on. */
   indexes(): IndexSwitches;
 }
@@ -95,6 +104,7 @@ export class Readiness {
     const checks = Object.fromEntries(entries);
     const status = worst(entries.map(([, result]) => result.status));
     this.#lastStatus = status;
+    this.#sources.onResult?.(this.ready);
     const durationMs = Math.round(this.#clock.monotonicMs() - startedAt);
     return { status, service: this.#options.service, time: unixSeconds(this.#clock), durationMs, checks };
   }
@@ -134,6 +144,7 @@ export class Readiness {
       ...(mempool && { mempool: () => this.#mempool(node, mempool) }),
       indexes: () => checkIndexes(node, reads, this.#sources.indexes()),
       events: () => this.#events(reads),
+      ...(this.#sources.fronts && { fronts: () => this.#fronts(this.#sources.fronts!, reads) }),
       ...(node.status().wallets && { wallet: () => this.#wallet(node, reads) }),
       disk: () => this.#disk(),
       ...(network && { clock: () => checkClock(network.timeOffset) }),
@@ -201,8 +212,13 @@ export class Readiness {
 
   #events(reads: ChainReads): CheckResult {
     const seq = reads.events.bounds().last;
-    const behind = reads.events.after(this.#sources.sentSeq(), MAX_EVENT_LAG + 1).length > MAX_EVENT_LAG;
+    const behind = isBehind(reads, this.#sources.sentSeq());
     return behind ? { status: 'degraded', message: 'delivery is behind', seq } : { status: 'ok', seq };
+  }
+
+  /** Answers within its own limit, so that the report names the fault. */
+  #fronts(fronts: FrontsCheck, reads: ChainReads): Promise<CheckResult> {
+    return fronts.check((seq) => isBehind(reads, seq), BUDGET_MS - 200);
   }
 
   #wallet(node: NodePort, reads: ChainReads): CheckResult {
@@ -242,6 +258,11 @@ export class Readiness {
     if (freeBytes < ready.diskDegradedBytes) return { status: 'degraded', message: 'little space is left', freeBytes };
     return { status: 'ok', freeBytes };
   }
+}
+
+/** Whether the connections still have to be sent too many of the newest events. */
+function isBehind(reads: ChainReads, sentSeq: number): boolean {
+  return reads.events.after(sentSeq, MAX_EVENT_LAG + 1).length > MAX_EVENT_LAG;
 }
 
 async function freeBytesOf(dir: string): Promise<number> {

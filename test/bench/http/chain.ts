@@ -38,7 +38,11 @@ export interface Sample {
 }
 
 /** Starts the node of a checkout. */
-export async function startNode(checkout: string, datadir: string): Promise<ServerProcess> {
+export async function startNode(
+  checkout: string,
+  datadir: string,
+  settings: readonly string[] = [],
+): Promise<ServerProcess> {
   const command = [
     ...serverPrefix(),
     process.execPath,
@@ -51,6 +55,7 @@ export async function startNode(checkout: string, datadir: string): Promise<Serv
       '--ws.connectionsPerKey=100000',
       '--ws.connections=100000',
     ],
+    ...settings,
   ];
   return started(command, { OBVERSE_API_KEY: OPERATOR_KEY }, async (child) => {
     const file = join(datadir, 'regtest/.cookie');

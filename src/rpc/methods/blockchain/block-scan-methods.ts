@@ -5,6 +5,7 @@ import type { ReadEnv } from '../../../queries/read-env.ts';
 import type { ScanStep } from '../../../queries/reader-jobs.ts';
 import { concatBytes } from '../../../util/bytes.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
+import type { FilterScan } from '../../engine/filter-scans.ts';
 import { jobBody, jobText } from '../../engine/job-result.ts';
 import { member, type RpcValue } from '../../engine/json.ts';
 import { mempoolSlotsOf, txidsTouching } from '../../engine/mempool-parts.ts';
@@ -20,7 +21,6 @@ import {
   textParam,
 } from '../../engine/params.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
-import type { FilterScan } from '../../engine/rpc-state.ts';
 import { anyOf, arr, bool, coinAmount, hashStr, int, maybe, nil, noted, obj, str } from '../../engine/schema.ts';
 import { outputScript } from '../schemas.ts';
 import { SCAN_OBJECTS } from './scan-objects.ts';
@@ -73,16 +73,15 @@ const scanblocks = nodeMethod({
   scope: 'read',
   long: true,
   async run(env, action, objects, start, stop, filterType, given) {
-    const running = env.state.filterScan;
-    if (action === 'status') return running ? { progress: running.progress, current_height: running.height } : null;
-    if (action === 'abort') {
-      running?.abort.abort();
-      return running !== null;
+    const { filterScans } = env.state;
+    if (action === 'status') {
+      const running = filterScans.status();
+      return running && { progress: running.progress, current_height: running.height };
     }
+    if (action === 'abort') return filterScans.abort();
     if (action !== 'start') return rpcFail('invalidParameter', `Invalid action '${action}'`);
-    if (running) rpcFail('invalidParameter', 'Scan already in progress, use action "abort" or "status"');
-    const scan: FilterScan = { progress: 0, height: start, abort: new AbortController() };
-    env.state.filterScan = scan;
+    const scan = filterScans.start(start);
+    if (!scan) return rpcFail('invalidParameter', 'Scan already in progress, use action "abort" or "status"');
     try {
       if (objects === null) return rpcFail('misc', 'scanobjects argument is required for the start action');
       if (filterType !== BASIC) return rpcFail('invalidAddressOrKey', 'Unknown filtertype');
@@ -92,7 +91,7 @@ const scanblocks = nodeMethod({
       // Releases the slot of the key, so that the same key can query and abort the scan.
       return await env.queueSlot.releaseDuring(() => scanFilters(env, scan, objects, start, end, exact));
     } finally {
-      env.state.filterScan = null;
+      filterScans.end();
     }
   },
 });
@@ -133,8 +132,8 @@ async function scanFilters(
       const matches = JSON.parse(jobText(await runStep(asking, step))) as FilterMatches;
       found.push(matches.found);
       height = matches.height;
-      scan.height = height;
-      scan.progress = stop.height > start ? Math.floor((100 / (stop.height - start)) * (height - start)) : 100;
+      const progress = stop.height > start ? Math.floor((100 / (stop.height - start)) * (height - start)) : 100;
+      env.state.filterScans.report(progress, height);
     }
   } catch (error) {
     if (!scan.abort.signal.aborted) throw error;

@@ -1,5 +1,6 @@
 import type { NodeUpdate } from '../../../port/node-port.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
+import type { Counts } from '../../../util/counts.ts';
 import type { MainThreadEnv } from '../../engine/method.ts';
 import type { RpcContext } from '../../engine/rpc-context.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
@@ -8,6 +9,7 @@ import { rpcFail } from '../../engine/rpc-error.ts';
 const MAX_WAITING = 256;
 /** Waiting calls of one caller. */
 const MAX_WAITING_OF_ONE = 32;
+const ALL_WAITS = 'tip waits';
 
 export type Tip = NonNullable<NodeUpdate['commit']>['tip'];
 
@@ -25,7 +27,7 @@ export async function waitForTip(env: MainThreadEnv, enough: (tip: Tip) => boole
   const { ctx, call, queueSlot, state } = env;
   const now = newestTip(ctx);
   if (enough(now)) return now;
-  const leave = enter(state.tipWaits, call?.principal.id ?? '');
+  const leave = enter(state.counts, call?.principal.id ?? '');
   try {
     return await queueSlot.releaseDuring(() => tipChange(env, enough, timeoutMs));
   } finally {
@@ -53,15 +55,15 @@ function tipChange({ ctx, signal }: MainThreadEnv, enough: (tip: Tip) => boolean
 }
 
 /** Counts a waiting call. Returns the function that ends the count; throws RpcError if too many calls wait. */
-function enter(counts: Map<string, number>, id: string): () => void {
-  const own = counts.get(id) ?? 0;
-  const all = counts.values().reduce((sum, count) => sum + count, 0);
-  if (own >= MAX_WAITING_OF_ONE || all >= MAX_WAITING)
+function enter(counts: Counts, id: string): () => void {
+  const own = `${ALL_WAITS} ${id}`;
+  const fits = counts.add(ALL_WAITS, MAX_WAITING);
+  if (!fits || !counts.add(own, MAX_WAITING_OF_ONE)) {
+    if (fits) counts.subtract(ALL_WAITS);
     rpcFail('resourceFull', 'Too many calls wait already', 'limit_exceeded');
-  counts.set(id, own + 1);
+  }
   return () => {
-    const left = counts.get(id)! - 1;
-    if (left === 0) counts.delete(id);
-    else counts.set(id, left);
+    counts.subtract(own);
+    counts.subtract(ALL_WAITS);
   };
 }

@@ -62,17 +62,20 @@ const dumptxoutset = nodeMethod({
   async run(env, given, type, wanted) {
     const target = dumpTarget(env.ctx.queries.sources.params, type, wanted);
     const path = snapshotPath(env, given);
-    const { dumps } = env.state;
-    if (dumps.has(path)) return rpcFail('invalidParameter', `${path} is already being written`);
-    dumps.add(path);
+    const { counts } = env.state;
+    const name = `dump of ${path}`;
+    if (!counts.add(name, 1)) return rpcFail('invalidParameter', `${path} is already being written`);
     try {
       // Releases the slot of the key, so that the same key can make other calls.
       return await env.queueSlot.releaseDuring(() => dump(env, { path, target }));
     } finally {
-      dumps.delete(path);
+      counts.subtract(name);
     }
   },
 });
+
+/** Counts the UTXO sets that are being loaded: at most one. */
+const LOADING = 'loadtxoutset';
 
 const loadtxoutset = nodeMethod({
   name: 'loadtxoutset',
@@ -91,13 +94,12 @@ const loadtxoutset = nodeMethod({
   async run(env, given) {
     const path = snapshotPath(env, given);
     const { state } = env;
-    if (state.loading)
+    if (!state.counts.add(LOADING, 1))
       return rpcFail('internal', `Unable to load UTXO snapshot: another one is being loaded. (${path})`);
-    state.loading = true;
     try {
       return await env.queueSlot.releaseDuring(() => load(env, path));
     } finally {
-      state.loading = false;
+      state.counts.subtract(LOADING);
     }
   },
 });

@@ -74,14 +74,14 @@ const PROBLEM_CODES: Readonly<Record<KeyProblem, RpcErrorName>> = {
 };
 
 /** Makes a change that takes effect at once. Throws RpcError if the key store refuses it. */
-function changeKeys<T>({ ctx }: MainThreadEnv, change: (keys: KeyAdmin) => T): T {
+async function changeKeys<T>({ ctx }: MainThreadEnv, change: (keys: KeyAdmin) => T): Promise<T> {
   try {
     return change(ctx.keys());
   } catch (error) {
     if (error instanceof KeyError) return rpcFail(PROBLEM_CODES[error.problem], error.message);
     throw error;
   } finally {
-    ctx.keysChanged();
+    await ctx.keysChanged();
   }
 }
 
@@ -127,9 +127,9 @@ const createapikey = nodeMethod({
     example(['shop', ['read', 'wallet.read'], { wallets: ['shop'], rate: { perSecond: 10, burst: 20 } }]),
   ],
   scope: 'admin',
-  run: (env, label, scopes, given) => {
+  run: async (env, label, scopes, given) => {
     checkMembers(given, OPTION_TYPES);
-    return issued(changeKeys(env, (keys) => keys.create({ label, scopes, ...readOptions(given) })));
+    return issued(await changeKeys(env, (keys) => keys.create({ label, scopes, ...readOptions(given) })));
   },
 });
 
@@ -151,9 +151,9 @@ const rotateapikey = nodeMethod({
   }),
   examples: [example([EXAMPLE_ID]), example([EXAMPLE_ID, 3600])],
   scope: 'admin',
-  run: (env, id, overlap) => {
+  run: async (env, id, overlap) => {
     if (overlap < 0) return rpcFail('invalidParameter', 'overlap must not be negative');
-    const made = changeKeys(env, (keys) => keys.rotate(id, overlap));
+    const made = await changeKeys(env, (keys) => keys.rotate(id, overlap));
     return { ...issued(made), oldValidUntil: made.oldValidUntil };
   },
 });

@@ -1,0 +1,33 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { Config } from '../config/settings.ts';
+import type { NodeStatus } from '../port/node-port.ts';
+import type { FrontBuffers } from '../server/fronts/front-memory.ts';
+import type { FrontStart } from '../server/server.ts';
+import type { DescriptorBudget } from './descriptor-budget.ts';
+
+/** The message to the thread of a further front. */
+export interface ToFront {
+  readonly config: Config;
+  readonly budget: DescriptorBudget | null;
+  /** The operator's own API key. */
+  readonly staticKey: string | null;
+  /** The place of the front; the first one has 0. */
+  readonly index: number;
+  readonly fronts: number;
+  readonly buffers: FrontBuffers;
+  readonly fence: SharedArrayBuffer;
+  /** The port on which the first front listens. */
+  readonly port: number;
+  /** Unix seconds. */
+  readonly startedAt: number;
+  readonly from: FrontStart;
+  readonly status: NodeStatus;
+  /** Ports to the first front and to the node thread. */
+  readonly firstPort: MessagePort;
+  readonly nodePort: MessagePort;
+}
+
+/** The message of a further front when it listens. */
+export interface FromFront {
+  readonly listening: true;
+}

@@ -1,0 +1,59 @@
+import { PortFence } from '../port/port-fence.ts';
+import { restRoutes } from '../rest/rest-routes.ts';
+import { rpcRoutes } from '../rpc/rpc-routes.ts';
+import { FirstFront } from '../server/fronts/first-front.ts';
+import { FrontMemory } from '../server/fronts/front-memory.ts';
+import { startApi } from '../server/server.ts';
+import { ChainReads } from '../storage/chain-reads.ts';
+import { hostClock } from '../util/clock.ts';
+import { reserveDescriptors } from '../util/descriptors.ts';
+import { stderrLog } from '../util/log.ts';
+import { announceStart } from '../util/worker.ts';
+import { apiOptionsOf, readSourcesOf } from './api-options.ts';
+import { NodeLink } from './client.ts';
+import { paramsOfConfig } from './config-params.ts';
+import type { FromFront, ToFront } from './front-messages.ts';
+import type { FromNode } from './node-messages.ts';
+
+declare const self: Worker;
+
+announceStart();
+// Descriptors for a wallet's files; the thread must not wait for them, since it answers requests.
+reserveDescriptors(8, 0);
+
+/** Starts a further front: it receives all updates of the node before it listens. */
+self.onmessage = async ({ data }: MessageEvent<ToFront>) => {
+  const { config, staticKey, budget, index, fronts, from, status, nodePort, firstPort, startedAt, port } = data;
+  const log = stderrLog(config.log);
+  const params = paramsOfConfig(config);
+  const options = apiOptionsOf(config, staticKey, budget);
+  const fence = new PortFence(fronts, index, data.fence);
+  const node = new NodeLink({ postMessage: (messages) => nodePort.postMessage(messages) }, fence);
+  node.receive({ type: 'opened', status });
+  nodePort.on('message', (messages: readonly Exclude<FromNode, { type: 'failed' | 'closed' }>[]) => {
+    for (const message of messages) node.receive(message);
+  });
+  // The node thread answers behind all pushes that wait in the port.
+  await node.call('echo');
+  const memory = new FrontMemory(options.limits.authFailuresPerMinute, hostClock, data.buffers);
+  const first = new FirstFront(firstPort);
+  const reads = new ChainReads(config.chainDir);
+  const api = startApi({
+    options,
+    params,
+    log,
+    startedAt,
+    sources: readSourcesOf(config, params),
+    plugins: [restRoutes, rpcRoutes],
+    sharing: { memory, first, further: null },
+    onStopped: () => {
+      node.stopCalls();
+      reads.close();
+    },
+  });
+  api.openStores();
+  api.attach({ node, reads, from });
+  await api.openFurther({ host: config.http.listen.host, port });
+  node.publishTo(fence, () => api.updatesApplied());
+  self.postMessage({ listening: true } satisfies FromFront);
+};

@@ -1,0 +1,86 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { WrittenWatches } from '../../feed/stored-watches.ts';
+import { aborted } from '../../util/abort.ts';
+import type { CheckResult } from '../ops/readiness.ts';
+import type { FrontCalls, FrontVisitor, OwnerCalls } from './front-calls.ts';
+import { FrontLink, type Handlers } from './front-link.ts';
+
+/** Time limit of an announcement: a front that hangs must not hold up the others for long, milliseconds. */
+const ANNOUNCE_MS = 1000;
+/** Time limits of the visitors of a front, and of its metrics, milliseconds. */
+const VISITORS_MS = 200;
+const METRICS_MS = 1000;
+
+type Link = FrontLink<OwnerCalls, FrontCalls>;
+
+/** The further fronts, as the first one reaches them. */
+export class FurtherFronts {
+  readonly #links: Link[] = [];
+  #handlers: ((caller: number) => Handlers<OwnerCalls>) | null = null;
+
+  /** Sets the functions that answer the calls of a front, by its place in the list. Call it before `add`. */
+  serve(handlers: (caller: number) => Handlers<OwnerCalls>): void {
+    this.#handlers = handlers;
+  }
+
+  /** Adds a front that serves from now on. */
+  add(port: MessagePort): void {
+    this.#links.push(new FrontLink<OwnerCalls, FrontCalls>(port, this.#handlers!(this.#links.length)));
+  }
+
+  /** Ends the calls to a front that has failed, by its place in the list. */
+  lose(index: number): void {
+    this.#links[index]!.close();
+  }
+
+  /** Resolves when the fronts have reloaded the keys, except for the one that has changed them. */
+  async announceKeys(caller: number | null = null): Promise<void> {
+    await this.#announce((link) => link.call('reloadKeys', []), caller);
+  }
+
+  /** Resolves when the fronts have applied a change of stored watches. */
+  async announceWatches(owner: string, written: WrittenWatches): Promise<void> {
+    await this.#announce((link) => link.call('applyWatches', [owner, written]));
+  }
+
+  /**
+   * Resolves with the readiness of all fronts. `isBehind` says whether an event number is too old for the newest one that a
+   * front has sent.
+   */
+  async check(isBehind: (seq: number) => boolean, budgetMs: number): Promise<CheckResult> {
+    const count = 1 + this.#links.length;
+    const answers = await this.#collect((link) => link.call('check', []), budgetMs);
+    if (answers.includes(null)) return { status: 'fail', message: 'a front does not answer', count };
+    if (answers.some((seq) => isBehind(seq!))) return { status: 'degraded', message: 'delivery is behind', count };
+    return { status: 'ok', count };
+  }
+
+  /** Returns the metrics of the fronts that answer. */
+  async metrics(): Promise<string[]> {
+    const texts = await this.#collect((link) => link.call('metrics', []), METRICS_MS);
+    return texts.filter((text) => text !== null);
+  }
+
+  /** Returns the visitors of all fronts, by their peers, after they have removed the closed ones. */
+  async visitors(peers: ReadonlySet<string>, since: number): Promise<ReadonlyMap<string, FrontVisitor>> {
+    const lists = await this.#collect((link) => link.call('visitors', [peers, since]), VISITORS_MS);
+    return new Map(lists.flatMap((list) => list ?? []).map((visitor) => [visitor.peer, visitor]));
+  }
+
+  /** Resolves when all fronts have stopped, or after the time limit. */
+  async stop(reason: string, ms: number): Promise<void> {
+    await this.#collect((link) => link.call('stop', [reason]), ms);
+    for (const link of this.#links) link.close();
+  }
+
+  async #announce(send: (link: Link) => Promise<unknown>, except: number | null = null): Promise<void> {
+    await this.#collect((link, i) => (i === except ? Promise.resolve(null) : send(link)), ANNOUNCE_MS);
+  }
+
+  /** Calls all fronts. A front that fails or does not answer in time has the result null. */
+  async #collect<T>(call: (link: Link, index: number) => Promise<T>, ms: number): Promise<(T | null)[]> {
+    if (this.#links.length === 0) return [];
+    const late = aborted(AbortSignal.timeout(ms)).then(() => null);
+    return Promise.all(this.#links.map((link, i) => Promise.race([call(link, i).catch(() => null), late])));
+  }
+}

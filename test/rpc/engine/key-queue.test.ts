@@ -1,0 +1,60 @@
+import { expect, test } from 'bun:test';
+import { KeyQueue } from '../../../src/rpc/engine/key-queue.ts';
+import { LocalCounts } from '../../../src/util/counts.ts';
+
+/** Starts requests of one key whose ends are decided by the test. */
+function starter(queue: KeyQueue) {
+  const running: (() => void)[] = [];
+  const start = async () => queue.run('key', () => new Promise<void>((resolve) => running.push(resolve)));
+  return { running, start };
+}
+
+async function until(is: () => boolean): Promise<void> {
+  const deadline = performance.now() + 5000;
+  while (!is() && performance.now() < deadline) await Bun.sleep(1);
+  expect(is()).toBe(true);
+}
+
+test('two fronts share the slots of a key, and its queue', async () => {
+  const counts = new LocalCounts();
+  const [a, b] = [new KeyQueue(2, 3, counts), new KeyQueue(2, 3, counts)].map(starter) as [
+    ReturnType<typeof starter>,
+    ReturnType<typeof starter>,
+  ];
+  const requests = [a.start(), b.start(), a.start(), b.start(), b.start()];
+  expect([a.running.length, b.running.length]).toEqual([1, 1]);
+  expect(await a.start().catch((error: unknown) => error)).toMatchObject({ failure: 'rate_limited' });
+  // A slot that one front releases goes to a request of any front.
+  b.running.shift()!();
+  await until(() => a.running.length + b.running.length === 2);
+  for (let ended = 1; ended < requests.length; ended++) {
+    await until(() => a.running.length + b.running.length > 0);
+    (a.running.shift() ?? b.running.shift())!();
+  }
+  await Promise.all(requests);
+  expect([counts.get('rpc running key'), counts.get('rpc waiting key')]).toEqual([0, 0]);
+});
+
+test('a front without running requests is not starved by one that always has some', async () => {
+  const counts = new LocalCounts();
+  const [a, b] = [new KeyQueue(1, 10, counts), new KeyQueue(1, 10, counts)].map(starter) as [
+    ReturnType<typeof starter>,
+    ReturnType<typeof starter>,
+  ];
+  void a.start();
+  const waiting = b.start();
+  let isStopped = false;
+  const busy = (async () => {
+    while (!isStopped) {
+      const next = a.start();
+      void next;
+      await Bun.sleep(1);
+      a.running.shift()?.();
+    }
+  })();
+  await until(() => b.running.length === 1);
+  isStopped = true;
+  b.running.shift()!();
+  await waiting;
+  await busy;
+});
