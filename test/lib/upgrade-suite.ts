@@ -32,6 +32,9 @@ const CHANGED: readonly (readonly [commits: RegExp, request: RegExp, member: Reg
   [/9679492|aac1387/, /^GET \/api\/events/, /^items\.\d+\.data\.sub$/],
   // Rows of encrypted wallets have MACs now. Those of a wallet from before are verified when it is unlocked once.
   [/9679492|aac1387/, /^getblockchaininfo |^locked: getwalletinfo /, /^warnings/],
+  // `usage` of the mempool counts the memory of the main thread as well.
+  [/9679492|aac1387|417c60a|a47c66d/, /^GET \/api\/mempool$/, /^usage$/],
+  [/9679492|aac1387|417c60a|a47c66d/, /^GET \/api\/events/, /^items\.\d+\.data\.usage$/],
 ];
 
 /** Returns the members of a reply by their paths. */
