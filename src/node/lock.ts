@@ -1,4 +1,4 @@
-import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, rmdirSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLibc } from '../util/libc.ts';
 import { OperatorError } from '../util/operator-error.ts';
@@ -31,4 +31,14 @@ export function lockDirectory(dir: string): () => void {
   ftruncateSync(fd, 0);
   writeSync(fd, `${process.pid}\n`);
   return () => closeSync(fd);
+}
+
+/** Removes a directory in which this process has only written its lock, after a start that failed. */
+export function removeLockedDirectory(dir: string): void {
+  try {
+    unlinkSync(join(dir, 'lock'));
+    rmdirSync(dir);
+  } catch {
+    // Another program has written to it: what is there stays.
+  }
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ApiKey, readApiKey } from '../config/api-key.ts';
 import type { Config } from '../config/settings.ts';
@@ -26,7 +26,7 @@ import { paramsOfConfig } from './config-params.ts';
 import { type DescriptorBudget, withinDescriptors } from './descriptor-budget.ts';
 import { warnOfExposedDirectories } from './exposed-directory.ts';
 import { FrontThreads } from './front-threads.ts';
-import { lockDirectory } from './lock.ts';
+import { lockDirectory, removeLockedDirectory } from './lock.ts';
 import { PeerlessWatch } from './peerless-watch.ts';
 import { type SyncDisplay, SyncReport } from './sync-report.ts';
 import { checkTlsFiles } from './tls-files.ts';
@@ -61,13 +61,20 @@ export async function runNode(
   const hungUp = () => log.info('SIGHUP ignored: changed settings and certificates apply after a restart');
   process.on('SIGHUP', hungUp);
   const watchdog = new Watchdog({ threads: () => threads.views(), service, clock: hostClock, log });
+  const isNew = !existsSync(config.networkDir);
   const release = lockDirectory(config.networkDir);
   try {
     warnOfExposedDirectories([config.datadir, config.networkDir], log);
     const fronts = FrontThreads.of(config, { budget, staticKey: staticKey?.key ?? null, log });
-    const api = listen(config, { params, budget, staticKey: staticKey?.key ?? null, log, watchdog, fronts }, () =>
-      asked.abort(new Error('an operator asked for it')),
-    );
+    let api: ApiServer;
+    try {
+      api = listen(config, { params, budget, staticKey: staticKey?.key ?? null, log, watchdog, fronts }, () =>
+        asked.abort(new Error('an operator asked for it')),
+      );
+    } catch (error) {
+      if (isNew) removeLockedDirectory(config.networkDir);
+      throw error;
+    }
     try {
       const either = AbortSignal.any([signal, asked.signal]);
       await runListening(config, api, { signal: either, staticKey, log, service, watchdog, display, fronts });
