@@ -4,22 +4,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BackgroundMerges } from '../../../src/storage/runs/background-merges.ts';
 import { mergeRuns } from '../../../src/storage/runs/merge-runs.ts';
-import { createLog } from '../../../src/util/log.ts';
+import { createLog, type Log } from '../../../src/util/log.ts';
 import { ChangeSource, liveState, StoreOfRuns } from '../../lib/run-chain.ts';
 
 let dir: string;
-let logged: string;
-const log = createLog({
-  level: 'debug',
-  format: 'json',
-  write: (bytes) => {
-    logged += new TextDecoder().decode(bytes);
-    return bytes.length;
-  },
-});
+let log: Log;
+let logged: () => string;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'obverse-merges-'));
-  logged = '';
+  // Lines are written later, so each test has a log of its own.
+  let text = '';
+  const write = (bytes: Uint8Array) => {
+    text += new TextDecoder().decode(bytes);
+    return bytes.length;
+  };
+  log = createLog({ level: 'debug', format: 'json', write });
+  logged = () => text;
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
@@ -46,7 +46,7 @@ describe('merges in the background', () => {
       merges.schedule();
       await new Promise(setImmediate);
     }
-    while (logged.split('runs merged').length < 5) await new Promise(setImmediate);
+    while (logged().split('runs merged').length < 5) await new Promise(setImmediate);
     expect(merges.behind).toBe(false);
     await merges.caughtUp();
     expect(liveState(runs.store)).toEqual(source.state());
@@ -76,9 +76,9 @@ describe('merges in the background', () => {
       await new Promise(setImmediate);
     }
     expect(attempts).toBe(4);
-    expect(logged.split('merging of runs stopped, and is tried again').length - 1).toBe(2);
-    expect(logged.split('runs merged').length - 1).toBe(1);
-    expect(logged).toContain('merging of runs stopped; reads become slower until the next start');
+    expect(logged().split('merging of runs stopped, and is tried again').length - 1).toBe(2);
+    expect(logged().split('runs merged').length - 1).toBe(1);
+    expect(logged()).toContain('merging of runs stopped; reads become slower until the next start');
     expect(liveState(runs.store)).toEqual(source.state());
     merges.close();
     runs.close();
@@ -106,7 +106,7 @@ describe('merges in the background', () => {
     expect(most()).toBe(97);
     await expect(merges.caughtUp()).rejects.toThrow('no space left on device');
     expect(attempts).toBe(1);
-    expect(logged).toContain('merging of runs stopped');
+    expect(logged()).toContain('merging of runs stopped');
     expect(liveState(runs.store)).toEqual(source.state());
     merges.close();
     runs.close();

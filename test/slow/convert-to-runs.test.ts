@@ -18,7 +18,7 @@ import { insertOldRows, makeOldDatabase, withOldTables } from '../lib/old-chain-
 import { liveState } from '../lib/run-chain.ts';
 import { spend, sweep } from '../lib/tx-builder.ts';
 import { extractUpgradeFixture } from '../lib/upgrade-fixtures.ts';
-import { openChain } from './open-chain.ts';
+import { openChain } from '../storage/open-chain.ts';
 
 cleanUpAfterTests();
 
@@ -242,7 +242,7 @@ test('a conversion that is killed leaves the same files as a copy', async () => 
     isChosen: (step) => step === middle,
     check: (copy) => void (copied = namesOf(copy)),
   });
-  const script = join(import.meta.dir, 'open-chain.ts');
+  const script = join(import.meta.dir, '../storage/open-chain.ts');
   const child = Bun.spawn([process.execPath, script, large, IDENTITY.genesisHash, String(middle)], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
