@@ -94,12 +94,13 @@ function expectAnswers(store: ScriptStore, key: ScriptKey, history: readonly Row
             .map((each) => ({ position: each.position, vout: each.vout, value: each.value })),
         );
     }
-  for (const height of [-1, 0, 2, 6, 7, 2 ** 28, Number.MAX_SAFE_INTEGER, Infinity])
-    expect(store.coinbaseValueFrom(key, height)).toBe(
-      coins
-        .filter(({ position }) => position % 2 ** 20 === 0 && position >= height * 2 ** 20)
-        .reduce((sum, { value }) => sum + value, 0),
-    );
+  for (const height of [-1, 0, 2, 6, 7, 2 ** 28, Number.MAX_SAFE_INTEGER, Infinity]) {
+    const sum = coins
+      .filter(({ position }) => position % 2 ** 20 === 0 && position >= height * 2 ** 20)
+      .reduce((all, { value }) => all + value, 0);
+    // Unspent coins are worth no more than the supply; sums above 2^53 would be rounded in the order of the rows.
+    if (sum <= Number.MAX_SAFE_INTEGER) expect(store.coinbaseValueFrom(key, height)).toBe(sum);
+  }
 }
 
 describe('the address index', () => {
