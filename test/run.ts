@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { TestOutput } from './lib/test-output.ts';
 
 // Runs the tests without the slow ones, or all of them with `--all`. Other arguments are those of `bun test`.
 //
@@ -13,19 +14,35 @@ const args = process.argv.slice(2);
 const all = args.includes('--all');
 const folder = mkdtempSync(join(tmpdir(), 'obverse-tests-'));
 
+/** How often the files are run again that a crash of the runtime has left without results. */
+const RETRIES = 2;
+
 /** A file system in memory, which Linux has by default. */
 const MEMORY = '/dev/shm';
 /** The directories of all tests that run at the same time need a tenth of it. */
 const MEMORY_BYTES = 4 * 2 ** 30;
 
-async function run(command: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<number> {
+async function run(
+  command: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  output: TestOutput | null = null,
+): Promise<number> {
+  const colours = output && process.stderr.isTTY ? { FORCE_COLOR: '1' } : {};
   const child = Bun.spawn([process.execPath, ...command], {
     cwd: root,
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, ...colours, ...env },
+    // The runner reports on its error output.
+    stdio: ['ignore', 'inherit', output ? 'pipe' : 'inherit'],
   });
   const forward = (signal: NodeJS.Signals) => void child.kill(signal);
   process.on('SIGINT', forward).on('SIGTERM', forward);
+  if (output && child.stderr) {
+    const decoder = new TextDecoder();
+    for await (const part of child.stderr) {
+      process.stderr.write(part);
+      output.addText(decoder.decode(part, { stream: true }));
+    }
+  }
   const status = await child.exited;
   process.off('SIGINT', forward).off('SIGTERM', forward);
   return status;
@@ -63,21 +80,41 @@ async function runTests(): Promise<number> {
   // Whole nodes wait for one another much of the time: one test file more than there are cores keeps all cores busy.
   // The files of a process share its modules, because loading them again for each file takes a fifth of all the time.
   const parallel = [`--parallel=${availableParallelism() + 1}`, '--no-isolate'];
+  const options = [...parallel, '--timings', 'test/timings.json', '--timeout', '180000'];
+  const env = { TEST_EXECUTABLE: executable, TMPDIR: scratch };
   const chosen = all ? [] : ['--path-ignore-patterns', 'test/slow/**'];
-  return run(
-    [
-      'test',
-      './test/',
-      ...parallel,
-      '--timings',
-      'test/timings.json',
-      '--timeout',
-      '180000',
-      ...chosen,
-      ...args.filter((arg) => arg !== '--all'),
-    ],
-    { TEST_EXECUTABLE: executable, TMPDIR: scratch },
+  const output = new TestOutput();
+  const status = await run(
+    ['test', './test/', ...options, ...chosen, ...args.filter((arg) => arg !== '--all')],
+    env,
+    output,
   );
+  return output.crashed ? repeatUnfinished(output, options, env) : status;
+}
+
+/**
+ * Runs the files again that a crash of the runtime has left without results, and prints the totals of all runs. The report
+ * of the crash stays in the output; a file in which each run crashes has failed.
+ */
+async function repeatUnfinished(
+  first: TestOutput,
+  options: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<number> {
+  const totals = first.totals();
+  let { unfinished } = first;
+  for (let n = 0; n < RETRIES && unfinished.length > 0; n++) {
+    console.error(`\nThe runtime crashed: ${unfinished.length} files are run again.`);
+    const output = new TestOutput();
+    await run(['test', ...unfinished.map((file) => `./${file}`), ...options], env, output);
+    const { passed, failed } = output.totals();
+    totals.passed += passed;
+    totals.failed += failed;
+    ({ unfinished } = output);
+  }
+  const failed = totals.failed + unfinished.length;
+  console.error(`\n ${totals.passed} pass\n ${failed} fail`);
+  return failed === 0 ? 0 : 1;
 }
 
 const scratch = makeScratch();
