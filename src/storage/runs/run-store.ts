@@ -15,7 +15,7 @@ import { Run } from './run.ts';
 import type { RunBatch } from './run-batch.ts';
 import type { BuiltRun } from './run-builder.ts';
 import { buildRun } from './run-builder.ts';
-import { BACKGROUND_COINS, COINS, RUN_FAMILIES, type RunFamily } from './run-family.ts';
+import { BACKGROUND_COINS, COINS, familyTitle, RUN_FAMILIES, type RunFamily } from './run-family.ts';
 import { openRun, type RunLists } from './run-lists.ts';
 import { RunManifest, RunManifestWriter, type RunRecord, runFileName, runFolder } from './run-manifest.ts';
 import { FileSource, MemorySource } from './run-source.ts';
@@ -141,7 +141,8 @@ export class RunStore implements RunLists {
   counts(): RunCount[] {
     return RUN_FAMILIES.map((family) => {
       const open = this.#open.get(family)!;
-      return { family: family.name, runs: open.length, bytes: open.reduce((sum, { record }) => sum + record.bytes, 0) };
+      const bytes = open.reduce((sum, { record }) => sum + record.bytes, 0);
+      return { family: familyTitle(family), runs: open.length, bytes };
     });
   }
 
@@ -161,9 +162,7 @@ export class RunStore implements RunLists {
     return this.#nextId++;
   }
 
-  /**
-   * Stages runs that were built outside of a commit, with reserved ids, for the next transaction. No commit may be staged.
-   */
+  /** Stages runs that were built outside of a commit, with reserved ids, for the next transaction. */
   stageBuilt(runs: readonly { readonly family: RunFamily; readonly id: number; readonly run: BuiltRun }[]): void {
     for (const { family: sent, id, run } of runs) {
       // A run that another thread has built names a copy of its family.
@@ -176,7 +175,12 @@ export class RunStore implements RunLists {
         replaces: [],
       });
     }
-    if (this.#staged.some(({ image }) => image === null)) syncDirectory(runFolder(this.#dir));
+    try {
+      if (this.#staged.some(({ image }) => image === null)) syncDirectory(runFolder(this.#dir));
+    } catch (error) {
+      this.discardStaged();
+      throw error;
+    }
   }
 
   /** Lists the staged runs, within the transaction of the commit. */
@@ -201,8 +205,7 @@ export class RunStore implements RunLists {
 
   /** Removes the files of staged runs after a failed commit. */
   discardStaged(): void {
-    for (const { record, image } of this.#staged)
-      if (image === null) rmSync(this.#path(record.id, record.family), { force: true });
+    for (const staged of this.#staged) this.#removeFile(staged);
     this.#staged = [];
   }
 
@@ -238,23 +241,45 @@ export class RunStore implements RunLists {
     const { family, id, sources } = job;
     const last = this.#open.get(family)!.find(({ record }) => record.id === sources.at(-1)!.id)!;
     const { entries, bytes, image } = result;
-    if (image === null) syncDirectory(runFolder(this.#dir));
     const merged: NewRun = {
       record: { id, family, age: last.record.age, entries, bytes, inTable: image !== null },
       image,
       replaces: sources.map((source) => source.id),
     };
-    durably(this.#db, () =>
-      this.#db
-        .transaction(() => {
-          for (const replaced of merged.replaces) this.#writer.removeRun(replaced);
-          this.#writer.insertRun(merged.record, image);
-          this.#writer.setVersion(this.#version + 1);
-        })
-        .immediate(),
-    );
+    // Opened before it is listed: after a listed merge, another one of the same sources would list their entries twice.
+    const run = this.#openMerged(merged);
+    durably(this.#db, () => {
+      try {
+        this.#db
+          .transaction(() => {
+            for (const replaced of merged.replaces) this.#writer.removeRun(replaced);
+            this.#writer.insertRun(merged.record, image);
+            this.#writer.setVersion(this.#version + 1);
+          })
+          .immediate();
+      } catch (error) {
+        run.close();
+        this.#removeFile(merged);
+        throw error;
+      }
+    });
     this.#version++;
-    this.#replaceRuns(merged);
+    this.#replaceRuns(merged, run);
+  }
+
+  /** Opens the result of a merge. Removes its file where that fails, since the merge is done again. */
+  #openMerged(merged: NewRun): Run {
+    try {
+      if (merged.image === null) syncDirectory(runFolder(this.#dir));
+      return this.#openNew(merged);
+    } catch (error) {
+      this.#removeFile(merged);
+      throw error;
+    }
+  }
+
+  #removeFile({ record, image }: NewRun): void {
+    if (image === null) rmSync(this.#path(record.id, record.family), { force: true });
   }
 
   /** Ends a merge that failed; its sources stay. */
@@ -377,15 +402,20 @@ export class RunStore implements RunLists {
   }
 
   /** Puts a listed run in the place of those that it replaces. */
-  #replaceRuns({ record, image, replaces }: NewRun): void {
-    const { id, family } = record;
+  #replaceRuns(added: NewRun, run: Run = this.#openNew(added)): void {
+    const { record, replaces } = added;
+    const { family } = record;
     const open = this.#open.get(family)!;
-    const source =
-      image === null ? new FileSource(this.#path(id, family)) : new MemorySource(`${family.name} ${id}`, image);
-    const run = new Run(family, source, isPinned(family), id);
     const at = replaces.length === 0 ? open.length : open.findIndex((other) => other.record.id === replaces[0]);
     for (const old of open.splice(at, replaces.length, { record, run })) this.#drop(old);
     this.#lists.delete(family);
+  }
+
+  #openNew({ record, image }: NewRun): Run {
+    const { id, family } = record;
+    const source =
+      image === null ? new FileSource(this.#path(id, family)) : new MemorySource(`${family.name} ${id}`, image);
+    return new Run(family, source, isPinned(family), id);
   }
 
   #drop({ record, run }: OpenRun): void {

@@ -103,6 +103,42 @@ describe('a store of runs', () => {
     runs.close();
   });
 
+  test('a merge whose result cannot be opened is done again', () => {
+    const runs = new StoreOfRuns(dir);
+    const source = new ChangeSource(8);
+    const beginMerge = () => {
+      for (;;) {
+        runs.commit(source.next(LARGE, true));
+        const job = runs.store.beginMerge();
+        if (job !== null) return job;
+      }
+    };
+    const job = beginMerge();
+    const result = mergeRuns(job);
+    expect(result.image).toBeNull();
+    const before = files();
+    const merged = join(runFolder(dir), runFileName(job.id, job.family));
+    truncateSync(merged, 10);
+    expect(() => runs.store.finishMerge(result)).toThrow();
+    runs.store.abandonMerge();
+    expect(files()).toEqual(before.filter((name) => name !== runFileName(job.id, job.family)));
+    expect(liveState(runs.store)).toEqual(source.state());
+
+    expect(runs.merge()).toBeGreaterThan(0);
+    expect(liveState(runs.store)).toEqual(source.state());
+    runs.close();
+    const again = new StoreOfRuns(dir);
+    expect(liveState(again.store)).toEqual(source.state());
+    again.close();
+  });
+
+  test('the counts name each family once', () => {
+    const runs = new StoreOfRuns(dir);
+    const names = runs.store.counts().map(({ family }) => family);
+    expect(new Set(names).size).toBe(names.length);
+    runs.close();
+  });
+
   test('keeps merged files for a minute, so that a reader of an older state can open them', () => {
     const runs = new StoreOfRuns(dir);
     const source = new ChangeSource(6);
