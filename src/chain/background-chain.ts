@@ -112,9 +112,14 @@ export class BackgroundChain {
     const { target } = this;
     const until = performance.now() + STEP_MS;
     let failure: BackgroundFailure | null = null;
-    // Blocks above the base may have left the active chain.
-    while (chain.tip.height > target.height || target.ancestor(chain.tip.height) !== chain.tip) chain.disconnectTip();
-    for (let n = 0; n < STEP_BLOCKS && performance.now() < until && chain.tip !== target; n++) {
+    // Blocks may have left the branch of the target. That is committed by itself: where a block fails, the active chain ends
+    // at the committed tip, which must be on its branch.
+    let left = false;
+    while (chain.tip.height > target.height || target.ancestor(chain.tip.height) !== chain.tip) {
+      chain.disconnectTip();
+      left = true;
+    }
+    for (let n = 0; !left && n < STEP_BLOCKS && performance.now() < until && chain.tip !== target; n++) {
       noteProgress();
       const entry = target.ancestor(chain.tip.height + 1)!;
       if (!entry.hasBody) break;
@@ -130,7 +135,7 @@ export class BackgroundChain {
     const next = target.ancestor(chain.tip.height + 1);
     const ends = failure !== null || chain.tip === target || !next?.hasBody;
     const isDue = performance.now() - this.#committedAt >= COMMIT_INTERVAL_MS || chain.rowCount >= COINS_PER_COMMIT;
-    if (!chain.hasStaged || !(ends || isDue)) return chain.failedBlock() ?? failure;
+    if (!chain.hasStaged || !(left || ends || isDue)) return chain.failedBlock() ?? failure;
     await wait(chain.allVerified());
     const failed = chain.failedBlock();
     if (failed !== null) return failed;

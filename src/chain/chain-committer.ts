@@ -93,6 +93,11 @@ export class ChainCommitter {
     return this.#deps.active.hasStaged || !isEmptyTreeChange(this.#treeChange);
   }
 
+  /** Whether there are changes that are not committed yet, sealed or not. */
+  get hasUncommitted(): boolean {
+    return this.#deps.active.sealed !== null || this.hasChanges;
+  }
+
   get isDue(): boolean {
     const { active, clock } = this.#deps;
     return active.rowCount >= ROWS_PER_COMMIT || clock.monotonicMs() - this.#committedAt >= COMMIT_INTERVAL_MS;
@@ -120,7 +125,10 @@ export class ChainCommitter {
     return this.#deps.store.rows.whenIdle();
   }
 
-  /** Whether so many changes are staged behind the sealed ones that no block should be connected before their commit. */
+  /**
+   * Whether so many changes are staged behind the sealed ones that no block should be connected before the runs of those
+   * are built.
+   */
   get isBehind(): boolean {
     return this.#deps.active.rowCount >= ROWS_PER_COMMIT;
   }
@@ -236,7 +244,7 @@ export class IdleCommit {
 
   /** Starts the timer unless it runs already or there is nothing to commit. */
   arm(): void {
-    if (this.#timer !== null || !this.#committer.hasChanges) return;
+    if (this.#timer !== null || !this.#committer.hasUncommitted) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
       // A failure closes the chain's queue and is kept in `Chain.stopped`.

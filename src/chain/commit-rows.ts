@@ -2,6 +2,7 @@ import type { BuildJob, RunsBuilder } from '../storage/runs/build-runs.ts';
 import { IMAGE_LIMIT } from '../storage/runs/merge-runs.ts';
 import type { RunBatch } from '../storage/runs/run-batch.ts';
 import type { RunStore, UnlistedRun } from '../storage/runs/run-store.ts';
+import { assert } from '../util/assert.ts';
 import type { Log } from '../util/log.ts';
 import type { ChainIndexes } from './chain-indexes.ts';
 import type { SealedChange } from './connect-block.ts';
@@ -22,7 +23,7 @@ interface AheadRuns {
   readonly live: string;
   /** Small batches, which the commit builds itself. */
   readonly small: readonly RunBatch[];
-  /** Resolves when `built` is set. */
+  /** Resolves when `ended` is set. */
   readonly done: Promise<void>;
   /** Null while they are being built, and if they cannot be built. */
   built: readonly UnlistedRun[] | null;
@@ -92,14 +93,17 @@ export class CommitRows {
   stageRuns(chain: SealedChange): void {
     const { runs, indexes } = this.#deps;
     const ahead = this.#ahead;
+    // The thread reads the batches that the indexes would fill again.
+    assert(this.isIdle, 'no runs are being built');
     // An index that became live since then needs rows too.
     if (ahead === null || ahead.built === null || ahead.chain !== chain || ahead.live !== indexes.liveNames) {
       this.discardAhead();
       runs.stageBatches([chain.coins, ...indexes.batches(chain)]);
       return;
     }
+    // The small ones have no files, so the folder is synced once.
+    runs.stageBatches(ahead.small);
     this.#ahead = null;
     runs.stageBuilt(ahead.built);
-    runs.stageBatches(ahead.small);
   }
 }

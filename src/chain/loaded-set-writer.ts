@@ -104,7 +104,10 @@ export class LoadedSetWriter {
     this.#deps.runs.changeFamilies(change, () => this.#stored.remove());
   }
 
-  /** Removes a loaded set that turned out to be wrong: the active chain ends at the tip of the background chain. */
+  /**
+   * Removes a loaded set that turned out to be wrong: the active chain ends at the tip of the background chain,
+   * which is a block of it.
+   */
   removeSet(tip: ChainEntry): void {
     const { runs, headers } = this.#deps;
     runs.changeFamilies({ removed: COINS, from: BACKGROUND_COINS, to: COINS, added: null }, () => {
