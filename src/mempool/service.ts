@@ -115,6 +115,8 @@ export class MempoolService implements ChainFollower {
   #saving: Promise<void> = Promise.resolve();
   /** The save of the interval or of many changes; null while there is none. */
   #savingAll: Promise<unknown> | null = null;
+  /** Whether the last save failed; only the timer tries again then. */
+  #saveFailed = false;
   readonly #view: ChainView;
   /** The tip that is being committed; `chain.tip` is still the previous one. */
   #nextTip: ChainView['tip'] | null = null;
@@ -330,7 +332,13 @@ export class MempoolService implements ChainFollower {
 
   #saveInBackground(): void {
     this.#savingAll ??= this.save()
-      .catch((error) => this.#ending.signal.aborted || this.#logSaveError(error))
+      .then(() => {
+        this.#saveFailed = false;
+      })
+      .catch((error) => {
+        this.#saveFailed = true;
+        if (!this.#ending.signal.aborted) this.#logSaveError(error);
+      })
       .then(() => {
         this.#savingAll = null;
       });
@@ -372,7 +380,7 @@ export class MempoolService implements ChainFollower {
     return {
       added: (slot, parsed, arrival) => {
         this.#saved.recordChange(parsed.txid);
-        if (this.#saved.pending >= SAVE_CHANGES) this.#saveInBackground();
+        if (this.#saved.pending >= SAVE_CHANGES && !this.#saveFailed) this.#saveInBackground();
         this.#feed.added(slot, parsed, arrival);
         const countable = !arrival.reaccepted && !arrival.inPackage && this.mempool.parents(slot).length === 0;
         this.fees.addTransaction(slot, entries().fee(slot), entries().vsize(slot), entries().height(slot), countable);

@@ -39,6 +39,8 @@ interface Submission {
 export class SubmissionQueue {
   readonly #deps: SubmissionDeps;
   #waiting: Submission[] = [];
+  /** The newest group, until it is accepted. */
+  #previous: readonly Submission[] = [];
   #running = false;
   #accepted: Promise<void> = Promise.resolve();
   readonly #writer = new ByteWriter(1024);
@@ -59,12 +61,11 @@ export class SubmissionQueue {
   }
 
   async #run(): Promise<void> {
-    let previous: readonly Submission[] = [];
     while (this.#waiting.length > 0) {
       const group = this.#waiting.splice(0, MAX_GROUP);
       const before = this.#accepted;
-      const verified = this.#verify(group, previous);
-      previous = group;
+      const verified = this.#verify(group, this.#previous);
+      this.#previous = group;
       this.#accepted = this.#acceptGroup(group, verified, before);
       await before;
     }
@@ -96,10 +97,13 @@ export class SubmissionQueue {
     const checks = verifier.begin(STANDARD_SCRIPT_FLAGS);
     let count = 0;
     for (const { parsed } of group) {
-      const spent = this.#spentRecords(parsed, coins);
-      if (!spent) break;
-      checks.addTransaction(count, parsed.raw, spent, parsed.tx.inputs.length);
-      coins.addPackageTransaction(parsed);
+      // The scripts of a transaction in the mempool were verified with these flags.
+      if (entries.findWtxid(parsed.wtxid) < 0) {
+        const spent = this.#spentRecords(parsed, coins);
+        if (!spent) break;
+        checks.addTransaction(count, parsed.raw, spent, parsed.tx.inputs.length);
+        coins.addPackageTransaction(parsed);
+      }
       count++;
     }
     return { checks: checks.finish(), count };
@@ -130,6 +134,7 @@ export class SubmissionQueue {
     } catch (error) {
       for (const { reject } of group) reject(error);
     }
+    if (this.#previous === group) this.#previous = [];
   }
 }
 
