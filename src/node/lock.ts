@@ -1,4 +1,16 @@
-import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, rmdirSync, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { openLibc } from '../util/libc.ts';
 import { OperatorError } from '../util/operator-error.ts';
@@ -23,10 +35,15 @@ export function lockDirectory(dir: string): () => void {
   const libc = openLibc({ flock: { args: ['i32', 'i32'], returns: 'i32' } });
   if (libc && libc.flock(fd, LOCK_EX | LOCK_NB) !== 0) {
     closeSync(fd);
-    const owner = readFileSync(path, 'utf8').trim();
+    const owner = existsSync(path) ? readFileSync(path, 'utf8').trim() : '';
     throw new OperatorError(
       `${dir} is in use by another process${owner ? ` (pid ${owner})` : ''}: stop it first, or choose another datadir`,
     );
+  }
+  // A start that failed may have removed the file since it was opened; its lock would exclude no other process.
+  if (statSync(path, { throwIfNoEntry: false })?.ino !== fstatSync(fd).ino) {
+    closeSync(fd);
+    return lockDirectory(dir);
   }
   ftruncateSync(fd, 0);
   writeSync(fd, `${process.pid}\n`);

@@ -145,6 +145,7 @@ export class Node {
       );
     } catch (error) {
       this.#merges.close();
+      this.#builds.close();
       closeDatabase(this.#database);
       throw storageProblem(error, config.chainDir, syncAgainAdvice(config.chainDir));
     }
