@@ -1,5 +1,5 @@
 import type { Rate } from '../http/options.ts';
-import type { Clock } from '../util/clock.ts';
+import { acrossThreadsMs, type Clock } from '../util/clock.ts';
 import { SharedTable } from '../util/shared-table.ts';
 import type { FailureCounts, RateBucket } from './rate-limits.ts';
 
@@ -62,7 +62,7 @@ class SharedBucket implements RateBucket {
   #change(next: (tokens: number) => number | null): number | null {
     const { perSecond, burst } = this.rate;
     // A row whose time is zero is new.
-    const now = Math.max(1, this.#clock.monotonicMs());
+    const now = Math.max(1, acrossThreadsMs(this.#clock.monotonicMs()));
     const at = this.#table.acquire(this.#name, true);
     const { values } = this.#table;
     const before = values[at]!;
@@ -101,7 +101,7 @@ export class SharedFailures implements FailureCounts {
   }
 
   record(key: string): number {
-    const now = this.#clock.monotonicMs();
+    const now = acrossThreadsMs(this.#clock.monotonicMs());
     // A row whose part is zero is new.
     const part = PARTS + Math.floor(now / PART_MS);
     const at = this.#table.acquire(key, true);

@@ -28,6 +28,15 @@ export function setMockTime(seconds: number): void {
   mockTimeMs = seconds === 0 ? null : seconds * 1000;
 }
 
+/**
+ * Returns a moment of this thread, milliseconds of `performance.now`, as a time with one origin for all threads: that of
+ * `performance.now` is the start of its thread. A change of the host's clock between the starts of two threads remains as
+ * an offset.
+ */
+export function acrossThreadsMs(threadMs: number = performance.now()): number {
+  return performance.timeOrigin + threadMs;
+}
+
 /** Returns the Unix time in whole seconds. */
 export function unixSeconds(clock: Clock): number {
   return Math.floor(clock.nowMs() / 1000);

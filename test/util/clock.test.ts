@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { systemClock, unixSeconds } from '../../src/util/clock.ts';
+import { acrossThreadsMs, systemClock, unixSeconds } from '../../src/util/clock.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 
 test('the manual clock moves only when it is set or advanced', () => {
@@ -15,4 +15,20 @@ test('the system clock returns Unix time, and its monotonic time never decreases
   expect(Math.abs(systemClock.nowMs() - Date.now())).toBeLessThan(1000);
   const first = systemClock.monotonicMs();
   expect(systemClock.monotonicMs()).toBeGreaterThanOrEqual(first);
+});
+
+test('times across threads have one origin, whenever a thread starts', async () => {
+  const worker = new Worker(new URL('./clock-worker.ts', import.meta.url));
+  try {
+    const before = acrossThreadsMs();
+    const { promise, resolve } = Promise.withResolvers<number>();
+    worker.onmessage = ({ data }: MessageEvent<number>) => resolve(data);
+    worker.postMessage(null);
+    const inWorker = await promise;
+    // The origins are read from the host's clock, in milliseconds.
+    expect(inWorker).toBeGreaterThan(before - 10);
+    expect(inWorker).toBeLessThan(acrossThreadsMs() + 10);
+  } finally {
+    worker.terminate();
+  }
 });

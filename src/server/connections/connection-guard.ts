@@ -1,5 +1,6 @@
 import type { ClientAddresses } from '../../auth/client-address.ts';
 import type { ApiOptions } from '../../http/options.ts';
+import { acrossThreadsMs } from '../../util/clock.ts';
 import { refillReserve } from '../../util/descriptors.ts';
 import { isLoopback, limitKey } from '../../util/ip-address.ts';
 import type { Log } from '../../util/log.ts';
@@ -110,8 +111,8 @@ export class ConnectionGuard {
     this.#counting = true;
     const { census, visitors, log } = this.#parts;
     try {
-      const since = performance.now();
-      this.#countedAt = since;
+      const since = acrossThreadsMs();
+      this.#countedAt = performance.now();
       const count = await census.count();
       if (this.#stopped) return;
       this.#connections = count.sockets.length;

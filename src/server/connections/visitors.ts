@@ -1,3 +1,4 @@
+import { acrossThreadsMs } from '../../util/clock.ts';
 import { parseIp } from '../../util/ip-address.ts';
 import { hostOf, peerName } from './socket-census.ts';
 
@@ -7,7 +8,7 @@ export interface Visitor {
   keyed: boolean;
   /** Number of requests without an answer, plus one for an upgraded WebSocket. */
   running: number;
-  /** Time at which the last request began or ended, milliseconds of `performance.now`. */
+  /** Time at which the last request began or ended, milliseconds of `acrossThreadsMs`. */
   at: number;
 }
 
@@ -25,7 +26,7 @@ export class Visitors {
     let visitor = this.#byPeer.get(peer);
     if (!visitor) this.#byPeer.set(peer, (visitor = { keyed: false, running: 0, at: 0 }));
     visitor.running++;
-    visitor.at = performance.now();
+    visitor.at = acrossThreadsMs();
     return visitor;
   }
 
@@ -47,7 +48,7 @@ export class Visitors {
 /** Records that a request has been answered. */
 export function ended(visitor: Visitor): void {
   visitor.running--;
-  visitor.at = performance.now();
+  visitor.at = acrossThreadsMs();
 }
 
 function addressName(address: string): string {

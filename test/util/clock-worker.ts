@@ -1,0 +1,5 @@
+import { acrossThreadsMs } from '../../src/util/clock.ts';
+
+declare const self: Worker;
+
+self.onmessage = () => self.postMessage(acrossThreadsMs());
