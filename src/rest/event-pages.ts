@@ -106,7 +106,7 @@ export async function nextEventPage(
   const { events } = ctx;
   let page = empty;
   while (!until.aborted && !events.closed) {
-    page = await readEventPage(ctx, page.end, pageRequest);
+    page = await readEventPage(ctx, page.end, { ...pageRequest, signal: until });
     if (page.items.length > 0) break;
     if (events.seq <= page.end.seq) await grown(events, until);
   }

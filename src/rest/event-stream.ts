@@ -30,7 +30,11 @@ export function eventStream(ctx: RestContext, request: StreamRequest): ReadableS
   return new ReadableStream(
     {
       async pull(controller) {
-        const { done, value } = await parts.next();
+        const { done, value } = await parts.next().catch((error: unknown) => {
+          // A stream that fails here is not cancelled.
+          request.wait.end();
+          throw error;
+        });
         if (!done) controller.enqueue(encoder.encode(value));
         else {
           request.wait.end();
@@ -58,8 +62,12 @@ async function* streamParts(
   yield `retry: ${RETRY_MS}\n${idLine(ctx, page.end)}\n${gaps.map(gapFrame).join('')}`;
   try {
     while (!wait.signal.aborted && !events.closed) {
+      const before = page.end;
       page = await withinTime(wait.signal, heartbeatMs(ctx), (until) => nextEventPage(ctx, page, pageRequest, until));
       if (wait.signal.aborted) break;
+      // Events that were evicted while the page was read are missing on it; the gap may name delivered ones as well.
+      if (before.seq < events.lostTo && page.end.seq >= events.lostTo)
+        yield gapsBehindPosition(ctx, before).map(gapFrame).join('');
       yield page.items.length > 0 ? page.items.map(eventFrame).join('') : `${idLine(ctx, page.end)}\n`;
       // Events that were evicted while the client read slowly are a gap.
       gaps = page.end.seq < events.lostTo ? gapsBehindPosition(ctx, page.end) : [];

@@ -22,7 +22,7 @@ export class EventWaits {
     this.#counts = counts;
   }
 
-  /** Counts a request until its `end`. Throws ApiError if too many requests wait. */
+  /** Counts a request until its `end`, or until its client disconnects. Throws ApiError if too many requests wait. */
   begin(ctx: ApiContext, request: Request, scope: Scope): EventWait {
     const { eventWaitsPerKey, eventWaitsTotal } = ctx.options.limits;
     const call = ctx.call(request);
@@ -36,15 +36,17 @@ export class EventWaits {
     }
     const following = ctx.follow(call, scope);
     let isOpen = true;
-    return {
-      signal: AbortSignal.any([request.signal, following.signal]),
-      end: () => {
-        if (!isOpen) return;
-        isOpen = false;
-        following.end();
-        counts.subtract(own);
-        counts.subtract(ALL);
-      },
+    const end = () => {
+      if (!isOpen) return;
+      isOpen = false;
+      request.signal.removeEventListener('abort', end);
+      following.end();
+      counts.subtract(own);
+      counts.subtract(ALL);
     };
+    // A client may disconnect before the first part of its reply is requested.
+    if (request.signal.aborted) end();
+    else request.signal.addEventListener('abort', end, { once: true });
+    return { signal: AbortSignal.any([request.signal, following.signal]), end };
   }
 }

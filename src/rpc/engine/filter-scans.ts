@@ -23,6 +23,8 @@ export class FilterScans {
   /** Returns the new scan; null while another one runs. */
   start(height: number): FilterScan | null {
     if (!this.#counts.add(RUNNING, 1)) return null;
+    // Another front may have aborted the scan before just when it ended.
+    this.#set(ABORTED, 0);
     this.#own = { abort: new AbortController() };
     this.report(0, height);
     return this.#own;

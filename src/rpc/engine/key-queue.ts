@@ -69,7 +69,8 @@ export class KeyQueue {
     if (this.#start(id, caller)) return undefined;
     const { waiting } = caller;
     const fits = this.#shared ? this.#shared.add(waitingName(id), maxWaiting) : waiting.length < maxWaiting;
-    if (!fits) {
+    // A request that has begun waits for its slot even where the shared table has no row for it.
+    if (!fits && maxWaiting !== Number.POSITIVE_INFINITY) {
       this.#forgetIdle(id, caller);
       fail('rate_limited', 'too many JSON-RPC requests at a time', { scope: 'rpc', retryAfter: 1 });
     }

@@ -57,7 +57,8 @@ export class FrontLink<In extends FrontCallTable, Out extends FrontCallTable> {
     this.#pending.set(id, answer);
     this.#post({ kind: 'call', id, name, args }, transfer);
     const cancel = () => this.#post({ kind: 'cancel', id });
-    signal?.addEventListener('abort', cancel, { once: true });
+    if (signal?.aborted) cancel();
+    else signal?.addEventListener('abort', cancel, { once: true });
     try {
       return (await answer.promise) as Out[N]['result'];
     } finally {
