@@ -111,6 +111,7 @@ export class WalletManager {
           });
           continue;
         }
+        this.#waiting.delete(name);
         this.#failed.add(name);
         log.error('a wallet cannot be opened', { wallet: name, error });
       }
@@ -297,8 +298,7 @@ export class WalletManager {
     const { log, signal, chain } = this.#deps;
     if (this.#waiting.size === 0 || chain.loadedHeight !== null || chain.buildingIndexes) return;
     for (const name of this.#waiting.keys()) {
-      this.#waiting.delete(name);
-      if (this.#wallets.has(name) || this.#opening.has(name)) continue;
+      if (this.#opening.has(name)) continue;
       log.info('a wallet opens, since the chain behind the loaded UTXO set is validated', { wallet: name });
       this.#exclusively(name, () => this.#load(this.files.place(name).path, name)).catch((error) => {
         if (signal.aborted) return;
