@@ -11,7 +11,7 @@ const challengeHash = taggedHasher('BIP0340/challenge');
 /** Scratch space of one call. */
 const compact = new Uint8Array(64);
 
-/** Returns the engine in TypeScript: works on all platforms, about ten times slower than the native one. */
+/** Returns the engine in TypeScript: works on all platforms, about twenty times slower than libsecp256k1. */
 export function nobleEngine(): SignatureEngine {
   return { name: 'noble', verifyEcdsa, verifySchnorr, checkTapTweak, isValidPublicKey };
 }

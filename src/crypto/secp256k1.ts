@@ -38,8 +38,8 @@ export interface LibraryCandidate {
 let chosen: SignatureLibrary | null = null;
 
 /**
- * Returns the library of this thread, the same object at every call. All threads make the same choice. Throws
- * OperatorError if the environment names a library that cannot be used.
+ * Returns the library of this thread, the same object at every call. Each thread chooses for itself, by the files that are
+ * there when it starts. Throws OperatorError if the environment names a library that cannot be used.
  */
 export function signatureLibrary(): SignatureLibrary {
   chosen ??= chooseLibrary(presentLibraries(), process.env[VARIABLE]);

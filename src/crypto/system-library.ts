@@ -105,6 +105,11 @@ export function openSystemLibrary(file: string): SystemLibrary {
   return { functions, context };
 }
 
+/** Libraries stay open: the functions of a closed one would be unmapped memory. */
+const opened: unknown[] = [];
+
 function openFunctions(file: string) {
-  return dlopen(file, FUNCTIONS).symbols;
+  const library = dlopen(file, FUNCTIONS);
+  opened.push(library);
+  return library.symbols;
 }

@@ -36,7 +36,11 @@ export interface BlockColumns {
 
 /** Returns the columns of the block at the beginning of the bytes; null if it cannot be decoded. */
 export function blockColumns(bytes: Uint8Array): BlockColumns | null {
-  return scanner.scan(bytes);
+  try {
+    return scanner.scan(bytes);
+  } finally {
+    scanner.release();
+  }
 }
 
 /** Returns the little-endian number at `at`. */
@@ -58,6 +62,11 @@ class BlockScanner {
   #scriptAt = new Uint32Array(0);
   #scriptEnd = new Uint32Array(0);
   #value = new Float64Array(0);
+
+  /** Lets go of the bytes of the last block. */
+  release(): void {
+    this.#bytes = new Uint8Array(0);
+  }
 
   scan(bytes: Uint8Array): BlockColumns | null {
     this.#bytes = bytes;
@@ -103,7 +112,6 @@ class BlockScanner {
     firstOutput[count] = this.#outputs;
     const inputs = this.#inputs;
     const outputs = this.#outputs;
-    this.#bytes = new Uint8Array(0);
     return {
       txCount: count,
       txAt,

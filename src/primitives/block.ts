@@ -67,7 +67,7 @@ function decodeErrorOf(bytes: Uint8Array): DecodeError {
   try {
     const count = readCompactSize(r);
     // A transaction has at least 10 bytes, so a greater count cannot be valid.
-    for (let i = 0; i < count && count <= r.remaining / 10; i++) decodeTransactionWithLayout(r);
+    if (count <= r.remaining / 10) for (let i = 0; i < count; i++) decodeTransactionWithLayout(r);
   } catch (error) {
     if (error instanceof DecodeError) return error;
     throw error;

@@ -1,11 +1,11 @@
 import { type ByteReader, type ByteWriter, DecodeError } from '../util/bytes.ts';
 
+const MOST = (1n << 64n) - 1n;
+
 /**
  * Core's VARINT: base 128 with the most significant digit first, each digit but the last with its high bit set, and one
  * less than its value, so that a number has one encoding. It is used in files only, never on the wire.
  */
-const MOST = (1n << 64n) - 1n;
-
 /** Writes a number up to 2^53, or a bigint up to 2^64. */
 export function writeVarInt(w: ByteWriter, value: number | bigint): void {
   if (typeof value === 'number') writeDigits(w, value);

@@ -74,6 +74,7 @@ test('an exception in the periodic work of a peer disconnects only that peer', a
   await using node = await full();
   const [one, other] = [await ScriptedEnd.join(node), await ScriptedEnd.join(node)];
   // Makes another announcement necessary.
+  await until('the first ping', [node], () => one.of('ping').length > 0);
   one.send('pong', one.of('ping')[0]!);
   await one.heard(1n);
   one.in.send = () => {
