@@ -34,6 +34,7 @@ import {
   mempoolTxidsEndpoint,
 } from './mempool-endpoints.ts';
 import { infoEndpoint, listingEndpoint, peersEndpoint } from './node-endpoints.ts';
+import { outspendEndpoint, outspendsEndpoint } from './outspend-endpoints.ts';
 import { streamEndpoint } from './stream-endpoint.ts';
 import { ticketEndpoint } from './ticket-endpoint.ts';
 import {
@@ -71,6 +72,8 @@ export const READ_ROUTES = [
   txHexEndpoint,
   txRawEndpoint,
   txsStatusEndpoint,
+  outspendsEndpoint,
+  outspendEndpoint,
   balanceEndpoint,
   addressEndpoint,
   addressTxsEndpoint,

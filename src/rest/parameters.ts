@@ -63,6 +63,12 @@ export const HEIGHT = t.String({
   description: 'height in the active chain',
   documented: { type: 'integer', minimum: 0, maximum: 2 ** 31 - 1, examples: [100] },
 });
+export const OUTPUT_INDEX = t.String({
+  pattern: '^(?:0|[1-9][0-9]{0,9})$',
+  error: 'must be the index of an output',
+  description: 'index of an output',
+  documented: { type: 'integer', minimum: 0, maximum: 2 ** 32 - 1, examples: [0] },
+});
 export const ADDRESS = t.String({
   description: 'an address, or script:<hex>',
   examples: ['bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4'],

@@ -1,11 +1,10 @@
 import type { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { type ParsedTransaction, parseTransaction } from '../primitives/block.ts';
-import { type Coin, positionHeight, positionIndex, type TxPosition } from '../primitives/coin.ts';
+import { type Coin, positionHeight, positionIndex } from '../primitives/coin.ts';
 import { hashToHex } from '../primitives/hash.ts';
-import type { Outpoint } from '../primitives/outpoint.ts';
 import { readTxUndo } from '../primitives/undo.ts';
-import { ByteReader, equalBytes } from '../util/bytes.ts';
+import { ByteReader } from '../util/bytes.ts';
 import { RecordReader } from './block-files.ts';
 import { CoinStore } from './coin-store.ts';
 import { openReadOnly } from './database.ts';
@@ -99,7 +98,7 @@ export class ChainReads {
     this.scripts = new ScriptStore(this.#runs, () => this.meta.scriptSalt());
     this.filters = new FilterStore(this.#db, dir);
     this.indexes = new IndexStore(this.#db);
-    this.spenders = new SpenderStore(this.#runs, (position, outpoint) => this.#spends(position, outpoint));
+    this.spenders = new SpenderStore(this.#runs);
     this.#blocks = new RecordReader(join(dir, 'blocks'), 'blk');
     this.#undo = new RecordReader(join(dir, 'blocks'), 'rev');
     this.#begin = this.#db.prepare<null, []>('BEGIN');
@@ -257,13 +256,6 @@ export class ChainReads {
 
   #presentVersion(): number {
     return this.#dataVersion.get()!.data_version;
-  }
-
-  #spends(position: TxPosition, outpoint: Outpoint): boolean {
-    const record = this.txs.byPosition(position);
-    if (record === null) return false;
-    const { tx } = parseTransaction(this.rawTx(record).raw);
-    return tx.inputs.some(({ prevout }) => prevout.vout === outpoint.vout && equalBytes(prevout.txid, outpoint.txid));
   }
 
   /** Reads from a body that is or was stored. Throws BlockPruned. */

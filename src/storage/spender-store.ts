@@ -53,27 +53,25 @@ function putOutpoint(keys: Uint8Array, at: number, bytes: Uint8Array, from: numb
 /** Read access to the spender index. */
 export class SpenderStore {
   readonly #runs: RunLists;
-  readonly #spends: (position: TxPosition, outpoint: Outpoint) => boolean;
 
-  /** `spends` reads the transaction at a position and returns whether an input of it spends the outpoint. */
-  constructor(runs: RunLists, spends: (position: TxPosition, outpoint: Outpoint) => boolean) {
+  constructor(runs: RunLists) {
     this.#runs = runs;
-    this.#spends = spends;
   }
 
-  /** Returns the position of the transaction of the active chain that spends an output; null without one. */
-  spenderOf(outpoint: Outpoint): TxPosition | null {
+  /**
+   * Returns the positions of the transactions of the active chain that may spend an output, mostly one: the one that
+   * spends it is among them.
+   */
+  candidates(outpoint: Outpoint): TxPosition[] {
     // No output has a larger index, but the lower bytes of a larger one would name another output.
-    if (outpoint.vout >= 2 ** (8 * VOUT_SIZE)) return null;
+    if (outpoint.vout >= 2 ** (8 * VOUT_SIZE)) return [];
     const prefix = new Uint8Array(OUTPOINT_SIZE);
     putOutpoint(prefix, 0, outpoint.txid, 0, outpoint.vout);
     const low = new Uint8Array(SPENDERS.keySize);
     low.set(prefix);
     const high = keyAfterPrefix(prefix, SPENDERS.keySize);
-    for (const { keys, keyAt } of liveEntries(this.#runs.runsOf(SPENDERS), low, high)) {
-      const position = positionOf(keys, keyAt + OUTPOINT_SIZE);
-      if (this.#spends(position, outpoint)) return position;
-    }
-    return null;
+    return Array.from(liveEntries(this.#runs.runsOf(SPENDERS), low, high), ({ keys, keyAt }) =>
+      positionOf(keys, keyAt + OUTPOINT_SIZE),
+    );
   }
 }

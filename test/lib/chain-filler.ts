@@ -16,9 +16,10 @@ import { EventWriter } from '../../src/storage/event-store.ts';
 import { type BodyStats, HeaderWriter } from '../../src/storage/header-store.ts';
 import { MetaStore } from '../../src/storage/meta-store.ts';
 import { RunBatch } from '../../src/storage/runs/run-batch.ts';
-import { COINS, TX_INDEX } from '../../src/storage/runs/run-family.ts';
+import { COINS, SPENDERS, TX_INDEX } from '../../src/storage/runs/run-family.ts';
 import { RunStore } from '../../src/storage/runs/run-store.ts';
 import { ScriptKeys } from '../../src/storage/script-store.ts';
+import { indexSpenders, spenderKeys } from '../../src/storage/spender-store.ts';
 import { indexTx, TxWriter } from '../../src/storage/tx-store.ts';
 import { sealUndo } from '../../src/storage/undo-record.ts';
 import { ByteReader, ByteWriter } from '../../src/util/bytes.ts';
@@ -73,6 +74,7 @@ export function fillChain(
   const txs = new TxWriter(db);
   const coins = new Map<string, Coin & { txid: Uint8Array; vout: number }>();
   const txIndex = new RunBatch(TX_INDEX);
+  const spenders = new RunBatch(SPENDERS);
   const rows = new AddressRows();
   const runs = new RunStore(db, dir, systemClock);
   const works = new Map<string, { work: bigint; height: number }>();
@@ -114,6 +116,7 @@ export function fillChain(
       }
       if (index > 0) fees += valueIn - sum;
     }
+    indexSpenders(spenders, spenderKeys(block, height), false);
     const body = bodies.append(block.raw);
     const place = undos.append(sealUndo(block.hash, undo.finish()));
     record(block, height, { body, undo: place, stats: bodyStats(block), fees });
@@ -158,14 +161,15 @@ export function fillChain(
         0,
         output.scriptPubKey.length,
       );
-    runs.stageBatches([unspent, txIndex, ...addressBatches(rows, new ScriptKeys(new MetaStore(db).scriptSalt()))]);
+    const salt = new MetaStore(db).scriptSalt();
+    runs.stageBatches([unspent, txIndex, spenders, ...addressBatches(rows, new ScriptKeys(salt))]);
     runs.insertStaged();
     const [tip] = db
       .query<{ hash: Uint8Array; height: number }, []>(
         'SELECT h.hash, h.height FROM chain c JOIN headers h ON h.id = c.header_id ORDER BY c.height DESC LIMIT 1',
       )
       .all();
-    for (const name of ['positions', 'tx', 'address'])
+    for (const name of ['positions', 'tx', 'address', 'spender'])
       db.prepare('INSERT INTO indexes (name, hash, height) VALUES (?, ?, ?)').run(name, tip!.hash, tip!.height);
     db.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('bestHeaderHeight', ?)").run(nextId - 2 - side.length);
   })();

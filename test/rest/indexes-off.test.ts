@@ -36,6 +36,7 @@ const BLOCK_PATHS = [
   `/api/blocks`,
 ];
 const TX_PATHS = [`/api/tx/${CHILD}`, `/api/tx/${CHILD}/status`, `/api/tx/${CHILD}/hex`, `/api/tx/${CHILD}/proof`];
+const SPENDER_PATHS = [`/api/tx/${PARENT}/outspends`, `/api/tx/${PARENT}/outspend/0`];
 const ADDRESS_PATHS = [
   `/api/balance/${ADDRESS}`,
   `/api/address/${ADDRESS}`,
@@ -106,6 +107,16 @@ describe('without indexes', () => {
       const { status, body } = await get(off, path);
       expect(status).toBe(501);
       expect(body.error).toMatchObject({ code: 'feature_disabled', details: { feature: 'address_index' } });
+    }
+  });
+
+  test('spenders of outputs get 501', async () => {
+    for (const path of SPENDER_PATHS) {
+      expect((await on.get(path)).status).toBe(200);
+      const { status, body } = await get(off, path);
+      expect(status).toBe(501);
+      expect(body.error).toMatchObject({ code: 'feature_disabled', details: { feature: 'spender_index' } });
+      expect(body.error!.message).toBe('this needs the spender index: index.spender is off');
     }
   });
 
@@ -196,6 +207,7 @@ test('an index that is being built is never used', async () => {
       for (const [path, index] of [
         ...TX_PATHS.map((each) => [each, 'tx'] as const),
         ...ADDRESS_PATHS.map((each) => [each, 'address'] as const),
+        ...SPENDER_PATHS.map((each) => [each, 'spender'] as const),
       ]) {
         const reply = await api.get(path);
         expect(reply.status).toBe(503);
@@ -217,7 +229,8 @@ test('an index that is being built is never used', async () => {
     }
     for (let planned = indexes.nextJob(); planned !== null; planned = indexes.nextJob())
       indexes.finishJob(planned, runIndexJob(planned.job));
-    for (const path of [...TX_PATHS, ...ADDRESS_PATHS]) expect((await api.get(path)).status).toBe(200);
+    for (const path of [...TX_PATHS, ...SPENDER_PATHS, ...ADDRESS_PATHS])
+      expect((await api.get(path)).status).toBe(200);
   } finally {
     await api.close();
   }

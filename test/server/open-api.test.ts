@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import openapiTypes from 'openapi-typescript';
+import { regtest } from '../../src/params/regtest.ts';
 import { parseTransaction } from '../../src/primitives/block.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { ENDPOINTS } from '../../src/rest/endpoints.ts';
@@ -19,6 +20,8 @@ import {
   mixedChainDir,
   startTestApi as startChainApi,
 } from '../lib/chain-api.ts';
+import { ALL_INDEXES } from '../lib/chain-fixture.ts';
+import { defaultReadSources } from '../lib/default-options.ts';
 import { OpenApi } from '../lib/open-api.ts';
 
 const ROOT = resolve(import.meta.dir, '../..');
@@ -141,6 +144,7 @@ describeWithVectors('replies fit the OpenAPI document', () => {
   const wtxid = hashToHex(parseTransaction(hexToBytes(hex)).wtxid);
   const accepted = { status: 'in-mempool', vsize: 100, fee: 1000, replaced: [], relayedTo: 0 } as const;
   const it = startChainApi(mixedChainDir(), {
+    sources: defaultReadSources(regtest, { indexes: ALL_INDEXES }),
     node: idleNode({}, [], {
       answers: {
         testTransactions: () => ({ rejection: null, results: new Map([[wtxid, accepted]]) }),
@@ -181,7 +185,9 @@ describeWithVectors('replies fit the OpenAPI document', () => {
     '/api/blocks/tip',
     '/api/headers?from=10&count=3',
     `/api/tx/${txid}`,
-    ...['status', 'hex', 'raw', 'proof?coinbase=true'].map((part) => `/api/tx/${txid}/${part}`),
+    ...['status', 'hex', 'raw', 'proof?coinbase=true', 'outspends', 'outspend/0'].map(
+      (part) => `/api/tx/${txid}/${part}`,
+    ),
     `/api/balance/${address}`,
     `/api/address/${address}`,
     `/api/address/${address}/txs?limit=2`,

@@ -81,6 +81,19 @@ export const TXS_STATUS = t.Record(t.String(), nullable(TX_STATUS), {
   description: 'by transaction id; null for unknown transactions',
 });
 
+export const OUTSPEND = named(
+  'Outspend',
+  {
+    spent: nullable(t.Boolean({ description: 'in the chain or by the mempool; null for an unspendable output' })),
+    txid: nullable(hash('transaction that spends the output')),
+    vin: nullable(count('index of its input')),
+    status: nullable(TX_STATUS),
+  },
+  'the input that spends an output',
+);
+
+export const OUTSPENDS = t.Array(OUTSPEND, { description: 'in the order of the outputs' });
+
 export const TX_PROOF = named(
   'TxProof',
   {

@@ -13,10 +13,11 @@ import { virtualSize } from '../../../policy/virtual-size.ts';
 import { hashToHex, type Txid } from '../../../primitives/hash.ts';
 import type { Outpoint } from '../../../primitives/outpoint.ts';
 import { isIndexReady } from '../../../queries/index-reads.ts';
-import type { ReadEnv } from '../../../queries/read-env.ts';
+import { type ConfirmedSpend, confirmedSpends } from '../../../queries/output-spends.ts';
+import { needSpenders, type ReadEnv } from '../../../queries/read-env.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, type RpcObject } from '../../engine/json.ts';
-import { JsonText, type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
+import { JsonText, type MainThreadEnv, nodeMethod, type RpcMethod, rpcMethod } from '../../engine/method.ts';
 import {
   array,
   checkMembers,
@@ -147,7 +148,7 @@ const getmempoolcluster = nodeMethod({
   },
 });
 
-const gettxspendingprevout = nodeMethod({
+const gettxspendingprevout = rpcMethod({
   name: 'gettxspendingprevout',
   category: 'blockchain',
   help: 'Returns the transactions that spend the given outputs: those of the mempool and, with the spender index (index.spender), those of the chain.',
@@ -185,10 +186,11 @@ const gettxspendingprevout = nodeMethod({
     example([[{ txid: EXAMPLE.txid, vout: 0 }], { return_spending_tx: true }]),
   ],
   scope: 'read',
-  async run({ mempool, settings, read }, outputs, given: RpcObject) {
+  run(env, outputs, given: RpcObject) {
     if (outputs.length === 0) return rpcFail('invalidParameter', 'Invalid parameter, outputs are missing');
     checkMembers(given, { mempool_only: 'bool', return_spending_tx: 'bool' });
     const wholeTx = member(given, 'return_spending_tx') === true;
+    const mempoolOnly = member(given, 'mempool_only') ?? !env.settings.indexes.spender;
     const asked = outputs.map((value) => {
       const output = readObject(value, { txid: 'string', vout: 'number' });
       const txid = readHashValue<Txid>(member(output, 'txid'), 'txid');
@@ -196,28 +198,40 @@ const gettxspendingprevout = nodeMethod({
       if (vout < 0) rpcFail('invalidParameter', 'Invalid parameter, vout cannot be negative');
       return { txid, vout };
     });
-    const found = asked.map((prevout) => ({ ...prevout, slot: mempool.entries.spender(prevout) }));
-    const views = found.map(({ txid, vout, slot }) => ({
-      txid: hashToHex(txid),
-      vout,
-      ...(slot >= 0 && { spendingtxid: hashToHex(mempool.entries.txid(slot)) }),
-      ...(slot >= 0 && wholeTx && { spendingtx: mempool.entries.raw(slot).toHex() }),
-    }));
-    const mempoolOnly = member(given, 'mempool_only') ?? !settings.indexes.spender;
-    const unresolved = mempoolOnly === true ? [] : found.filter(({ slot }) => slot < 0);
-    if (unresolved.length === 0) return views;
-    const spends = await read((env) => confirmedSpends(env, unresolved, wholeTx));
+    env.expectWork(asked.length * OUTPOINT_US);
+    needSpenders(env, distinctTxids(asked));
+    const { entries } = env.mempool;
+    const slots = asked.map((prevout) => entries.spender(prevout));
+    const unresolved = mempoolOnly === true ? [] : asked.filter((_, i) => slots[i]! < 0);
+    const spends = unresolved.length > 0 ? chainSpends(env, unresolved) : [];
     let next = 0;
-    return views.map((view, i) => (found[i]!.slot < 0 ? { ...view, ...spends[next++] } : view));
+    return asked.map(({ txid, vout }, i) => {
+      const slot = slots[i]!;
+      const output = { txid: hashToHex(txid), vout };
+      if (slot >= 0)
+        return {
+          ...output,
+          spendingtxid: hashToHex(entries.txid(slot)),
+          ...(wholeTx && { spendingtx: entries.raw(slot).toHex() }),
+        };
+      const spend = mempoolOnly === true ? null : spends[next++]!;
+      if (spend === null) return output;
+      return {
+        ...output,
+        spendingtxid: hashToHex(spend.record.txid),
+        ...(wholeTx && { spendingtx: spend.raw.toHex() }),
+        blockhash: hashToHex(spend.block.hash),
+      };
+    });
   },
+  mempoolPart: () => [],
 });
 
-/** Microseconds to find and read a spending transaction. */
-const SPENDER_US = 60;
+/** Time to look up one output in the mempool, microseconds. */
+const OUTPOINT_US = 5;
 
-/** Returns the confirmed spending transactions of outputs in their order; an empty object for an unspent one. */
-function confirmedSpends(env: ReadEnv, outpoints: readonly Outpoint[], wholeTx: boolean): object[] {
-  const { reads } = env;
+/** Returns the confirmed spends of outputs. Throws RpcError with Core's text if the spender index is not available. */
+function chainSpends(env: ReadEnv, outpoints: readonly Outpoint[]): (ConfirmedSpend | null)[] {
   if (!isIndexReady(env, 'spender'))
     return rpcFail(
       'misc',
@@ -225,19 +239,11 @@ function confirmedSpends(env: ReadEnv, outpoints: readonly Outpoint[], wholeTx: 
       env.settings.indexes.spender ? 'index_not_ready' : 'feature_disabled',
       { feature: 'spender_index' },
     );
-  env.expectWork(outpoints.length * SPENDER_US);
-  return outpoints.map((outpoint) => {
-    env.expectWork(0);
-    const position = reads.spenders.spenderOf(outpoint);
-    if (position === null) return {};
-    const record = reads.txs.byPosition(position)!;
-    const { block, raw } = reads.rawTx(record);
-    return {
-      spendingtxid: hashToHex(record.txid),
-      ...(wholeTx && { spendingtx: raw.toHex() }),
-      blockhash: hashToHex(block.hash),
-    };
-  });
+  return confirmedSpends(env, outpoints);
+}
+
+function distinctTxids(outpoints: readonly Outpoint[]): Txid[] {
+  return [...new Map(outpoints.map(({ txid }) => [hashToHex(txid), txid])).values()];
 }
 
 const savemempool = nodeMethod({
