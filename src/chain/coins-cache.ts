@@ -129,7 +129,7 @@ export class CoinsCache {
       if (this.#young.state[this.#young.findSlot(this.#key)]! & UNSPENT) return true;
       if (this.#old !== null && this.#old.state[this.#old.findSlot(this.#key)]! & UNSPENT) return true;
     }
-    if (this.#complete || !this.#store.hasAnyOf(txid)) return false;
+    if (this.#complete || !this.#store.hasAnyOf(txid, outputs)) return false;
     for (let vout = 0; vout < outputs; vout++) if (this.findSlot(txid, vout) >= 0) return true;
     return false;
   }

@@ -5,6 +5,7 @@ import { MAX_PAIR_SIZE, pairFirst, pairSecond, pairSize, putPair } from './runs/
 import type { Run } from './runs/run.ts';
 import type { RunBatch } from './runs/run-batch.ts';
 import { COINS, type RunFamily } from './runs/run-family.ts';
+import { FilterKey } from './runs/run-filter.ts';
 import { keyAfterPrefix } from './runs/run-format.ts';
 import type { RunLists } from './runs/run-lists.ts';
 import { allLiveEntries, liveEntries } from './runs/run-range.ts';
@@ -17,6 +18,8 @@ export interface CoinRow {
 
 const { keySize: KEY_SIZE } = COINS;
 const TXID_SIZE = 32;
+/** Number of outputs from which one page of each run costs less than the filters, of which one in a hundred is wrong. */
+const FILTERED_OUTPUTS = 64;
 
 /** Encodes the key of a coin: the txid in wire order and the index big-endian. Writes to `out` if given. */
 export function coinKey({ txid, vout }: Outpoint, out: Uint8Array = new Uint8Array(KEY_SIZE)): Uint8Array {
@@ -48,6 +51,8 @@ function fromRow({ position, value, script }: CoinRow): Coin {
 export class CoinStore {
   readonly #runs: RunLists;
   readonly family: RunFamily;
+  readonly #key = new Uint8Array(KEY_SIZE);
+  readonly #filterKey = new FilterKey();
 
   constructor(runs: RunLists, family: RunFamily = COINS) {
     this.#runs = runs;
@@ -60,8 +65,9 @@ export class CoinStore {
   }
 
   row(key: Uint8Array): CoinRow | null {
+    const filterKey = this.#filterKey.load(key, 0);
     for (const run of this.#runs.runsOf(this.family)) {
-      if (!run.mayHold(key)) continue;
+      if (!run.mayHold(filterKey)) continue;
       const found = run.find(key);
       if (found !== null) return found.removed ? null : coinRow(found.bytes, found.from, found.to);
     }
@@ -70,21 +76,24 @@ export class CoinStore {
 
   /** Announces a look-up of a coin, so that the disk reads its page meanwhile. */
   prefetch(key: Uint8Array): void {
-    for (const run of this.#runs.runsOf(this.family)) if (run.mayHold(key)) run.prefetch(key);
+    const filterKey = this.#filterKey.load(key, 0);
+    for (const run of this.#runs.runsOf(this.family)) if (run.mayHold(filterKey)) run.prefetch(key);
   }
 
-  /** Whether any output of the transaction is unspent. */
-  hasAnyOf(txid: Uint8Array): boolean {
-    return this.anyOf(txid) !== null;
+  /** Whether any of the first `outputs` outputs of the transaction is unspent. */
+  hasAnyOf(txid: Uint8Array, outputs: number): boolean {
+    if (outputs > FILTERED_OUTPUTS) return this.anyOf(txid) !== null;
+    for (let vout = 0; vout < outputs; vout++)
+      if (this.row(coinKey({ txid: txid as Txid, vout }, this.#key)) !== null) return true;
+    return false;
   }
 
   /** Returns an unspent output of the transaction, the first one; null without any. */
   anyOf(txid: Uint8Array): Coin | null {
-    const runs = this.#runs.runsOf(this.family).filter((run) => run.mayHold(txid));
-    if (runs.length === 0) return null;
     const low = coinKey({ txid: txid as Txid, vout: 0 });
-    for (const { bytes, from, to } of liveEntries(runs, low, keyAfterPrefix(txid, KEY_SIZE)))
-      return fromRow(coinRow(bytes, from, to));
+    const high = keyAfterPrefix(txid, KEY_SIZE);
+    const runs = this.#runs.runsOf(this.family).filter((run) => run.hasEntries(low, high));
+    for (const { bytes, from, to } of liveEntries(runs, low, high)) return fromRow(coinRow(bytes, from, to));
     return null;
   }
 

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { CoinsCache } from '../../src/chain/coins-cache.ts';
 import { sha256 } from '../../src/crypto/hash-functions.ts';
-import { type CoinRow, type CoinStore, coinRow } from '../../src/storage/coin-store.ts';
+import type { Txid } from '../../src/primitives/hash.ts';
+import { type CoinRow, type CoinStore, coinKey, coinRow } from '../../src/storage/coin-store.ts';
 import type { RunBatch } from '../../src/storage/runs/run-batch.ts';
 import { COINS } from '../../src/storage/runs/run-family.ts';
 import { entriesOf, runOf } from '../lib/run-entries.ts';
@@ -18,9 +19,10 @@ class FakeStore {
     return this.rows.get(key.toHex()) ?? null;
   }
 
-  hasAnyOf(txid: Uint8Array): boolean {
-    const prefix = txid.toHex();
-    return [...this.rows.keys()].some((key) => key.startsWith(prefix));
+  hasAnyOf(txid: Uint8Array, outputs: number): boolean {
+    return Array.from({ length: outputs }, (_, vout) => coinKey({ txid: txid as Txid, vout }).toHex()).some((key) =>
+      this.rows.has(key),
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import type { Run } from '../../storage/runs/run.ts';
+import { FilterKey } from '../../storage/runs/run-filter.ts';
 import { compareKeys, EntrySums, PAGE_SUMS_AT } from '../../storage/runs/run-format.ts';
 import { openRun } from '../../storage/runs/run-lists.ts';
 import { RunManifest, type RunRecord, runFileName, runFolder } from '../../storage/runs/run-manifest.ts';
@@ -89,6 +90,7 @@ class ContentCheck {
   readonly #last: Uint8Array;
   #entries = 0;
   #broken = false;
+  readonly #filterKey = new FilterKey();
 
   constructor(run: Run) {
     this.#run = run;
@@ -110,7 +112,8 @@ class ContentCheck {
       if (this.#entries > 0 && compareKeys(decoded.keys, keyAt, this.#last, 0, keySize) < 0)
         return this.#fail('its keys are not in order');
       this.#last.set(decoded.keys.subarray(keyAt, keyAt + keySize));
-      if (filterSize > 0 && !this.#run.mayHold(this.#last)) return this.#fail('the filter lacks one of its keys');
+      if (filterSize > 0 && !this.#run.mayHold(this.#filterKey.load(this.#last, 0)))
+        return this.#fail('the filter lacks one of its keys');
       if (n === 0 && this.#run.lastPageUpTo(this.#last) !== number)
         return this.#fail('the index leads to another page');
       this.#sums.addEntry(family, decoded.removed[n] === 1, decoded.bytes, decoded.from[n]!);

@@ -82,7 +82,7 @@ export class RunBuilder {
 
   /** Adds the entry whose key begins at `keyAt`, and whose value is `values` from `from` up to before `to`. */
   addEntry(keys: Uint8Array, keyAt: number, removed: boolean, values: Uint8Array, from: number, to: number): void {
-    const { keySize, filterSize } = this.#family;
+    const { keySize } = this.#family;
     const last = this.#lastKey;
     let shared = 0;
     if (this.#entries > 0) while (shared < keySize && keys[keyAt + shared] === last[shared]) shared++;
@@ -90,7 +90,7 @@ export class RunBuilder {
     const size = ENTRY_OVERHEAD + keySize + length;
     // Entries of one key stay in one page, so that a look-up reads one page.
     if (this.#pageEntries > 0 && this.#used + size + CRC_SIZE > PAGE_SIZE && shared < keySize) this.#finishPage();
-    if (this.#filter !== null && (shared < filterSize || this.#entries === 0)) this.#filter.addKey(keys, keyAt);
+    if (this.#filter !== null && (shared < keySize || this.#entries === 0)) this.#filter.addKey(keys, keyAt);
     if (this.#pageEntries === 0) {
       this.#index.addPage(keys, keyAt, this.#written);
       this.#sums.put(this.#view, PAGE_SUMS_AT);

@@ -11,13 +11,13 @@ export interface RunFamily {
   readonly fileCode?: number;
   /** Bytes of a key. */
   readonly keySize: number;
-  /** Leading bytes of the key that the filter of a run holds; 0 without a filter. */
+  /** Bytes of the key that the filter of a run holds; 0 without a filter. Those of formats before 3 hold the txid alone. */
   readonly filterSize: number;
   readonly sums: boolean;
 }
 
 /** Unspent outputs: txid in wire order and output index big-endian, which is the order of Core's UTXO set. */
-export const COINS: RunFamily = { name: 'coins', code: 1, keySize: 36, filterSize: 32, sums: false };
+export const COINS: RunFamily = { name: 'coins', code: 1, keySize: 36, filterSize: 36, sums: false };
 
 /** Transactions by the first six bytes of the txid, and position. */
 export const TX_INDEX: RunFamily = { name: 'txindex', code: 2, keySize: 12, filterSize: 0, sums: false };

@@ -28,8 +28,13 @@ export const PAGES_PER_BLOCK = 64;
 /** Bytes of an offset of a page in the index. */
 const OFFSET_SIZE = 6;
 export const FOOTER_SIZE = 128;
-/** In version 1 checksums were not bound to the place, and the footer had no id. */
-export const FORMAT_VERSION = 2;
+/**
+ * In version 1 checksums were not bound to the place, and the footer had no id. Up to version 2 filters held the txids of
+ * coins rather than their whole keys.
+ */
+export const FORMAT_VERSION = 3;
+/** Bytes of the key that filters of earlier versions hold. */
+const TXID_FILTER_SIZE = 32;
 /** "obvrun" and two zero bytes. */
 const MAGIC = Uint8Array.of(0x6f, 0x62, 0x76, 0x72, 0x75, 0x6e, 0, 0);
 
@@ -134,6 +139,8 @@ export interface RunFooter {
   /** Random number of the run, for its filter and its checksums. */
   readonly salt: number;
   readonly footerAt: number;
+  /** Whether the filter holds whole keys rather than txids. */
+  readonly wholeKeys: boolean;
   readonly summaryCrc: number;
   readonly filterCrc: number;
   /** Sums of all entries. */
@@ -147,7 +154,7 @@ export function placeSeed({ format, salt }: Pick<RunFooter, 'format' | 'salt'>, 
   return format === 1 ? 0 : (salt + Math.imul(part, 0x9e3779b1)) >>> 0;
 }
 
-export function encodeFooter(family: RunFamily, footer: Omit<RunFooter, 'format'>): Uint8Array {
+export function encodeFooter(family: RunFamily, footer: Omit<RunFooter, 'format' | 'wholeKeys'>): Uint8Array {
   const bytes = new Uint8Array(FOOTER_SIZE);
   const view = new DataView(bytes.buffer);
   bytes.set(MAGIC);
@@ -174,7 +181,8 @@ export function decodeFooter(family: RunFamily, bytes: Uint8Array, size: number,
   const format = bytes[8]!;
   if (format < 1 || format > FORMAT_VERSION)
     throw new DecodeError(`run ${name} has format ${format}; this version reads up to ${FORMAT_VERSION}`);
-  if (bytes[9] !== (family.fileCode ?? family.code) || bytes[10] !== family.keySize || bytes[11] !== family.filterSize)
+  const filterSize = format < 3 && family.filterSize > 0 ? TXID_FILTER_SIZE : family.filterSize;
+  if (bytes[9] !== (family.fileCode ?? family.code) || bytes[10] !== family.keySize || bytes[11] !== filterSize)
     throw new DecodeError(`run ${name} does not hold ${family.name}`);
   const number = (i: number) => view.getFloat64(16 + i * 8, true);
   const sums = new EntrySums();
@@ -188,6 +196,7 @@ export function decodeFooter(family: RunFamily, bytes: Uint8Array, size: number,
     summaryAt: number(3),
     filterAt: number(4),
     footerAt: number(5),
+    wholeKeys: filterSize === family.keySize,
     salt: view.getUint32(64, true),
     summaryCrc: view.getUint32(68, true),
     filterCrc: view.getUint32(72, true),

@@ -2,7 +2,7 @@ import { DecodeError } from '../../util/bytes.ts';
 import { pairFirst, pairSecond } from './pair-codec.ts';
 import type { RangeEdges } from './range-edges.ts';
 import type { RunFamily } from './run-family.ts';
-import { RunFilter } from './run-filter.ts';
+import { type FilterKey, RunFilter } from './run-filter.ts';
 import {
   compareKeys,
   crc32,
@@ -59,13 +59,14 @@ export class Run {
     this.footer = decodeFooter(family, footer, source.size, source.name);
     if (id !== null && this.footer.format > 1 && this.footer.id !== id)
       throw new DecodeError(`run ${source.name} is damaged: it holds run ${this.footer.id}`);
-    const { summaryAt, filterAt, footerAt, salt, summaryCrc, filterCrc, indexAt } = this.footer;
+    const { summaryAt, filterAt, footerAt, salt, summaryCrc, filterCrc, indexAt, wholeKeys } = this.footer;
     this.#summary = this.#readPart('the summary', summaryAt, filterAt, summaryCrc);
     this.#filter =
       pinned && family.filterSize > 0
         ? new RunFilter(
             new Uint32Array(this.#readPart('the filter', filterAt, footerAt, filterCrc).slice().buffer),
             salt,
+            wholeKeys,
           )
         : null;
     this.#blockBuffer = new Uint8Array(this.#entrySize * PAGES_PER_BLOCK + 4);
@@ -81,9 +82,9 @@ export class Run {
     this.source.close();
   }
 
-  /** Whether the run may hold a key with the filtered prefix of `key`; always true without a filter. */
-  mayHold(key: Uint8Array): boolean {
-    return this.#filter === null || this.#filter.mayHold(key, 0);
+  /** Whether the run may hold a key; always true without a filter. */
+  mayHold(key: FilterKey): boolean {
+    return this.#filter === null || this.#filter.mayHold(key);
   }
 
   /** Returns the newest entry of a key; null if the run has none. */

@@ -7,6 +7,7 @@ import { Run } from '../../../src/storage/runs/run.ts';
 import { RunBuilder } from '../../../src/storage/runs/run-builder.ts';
 import { RunCursor } from '../../../src/storage/runs/run-cursor.ts';
 import { COINS, HISTORY, type RunFamily } from '../../../src/storage/runs/run-family.ts';
+import { FilterKey, RunFilter } from '../../../src/storage/runs/run-filter.ts';
 import { type EntrySums, FOOTER_SIZE } from '../../../src/storage/runs/run-format.ts';
 import { allLiveEntries, sumEntries } from '../../../src/storage/runs/run-range.ts';
 import { FileSink, FileSource, MemorySource } from '../../../src/storage/runs/run-source.ts';
@@ -52,7 +53,7 @@ function answers(family: RunFamily, run: Run): Answer[] {
   }
   for (const { keys, keyAt, bytes, from, to } of allLiveEntries([run])) {
     const key = keys.slice(keyAt, keyAt + family.keySize);
-    if (!run.mayHold(key)) list.push('the filter lacks a key');
+    if (!run.mayHold(new FilterKey().load(key, 0))) list.push('the filter lacks a key');
     const found = run.find(key);
     list.push(
       key.toHex(),
@@ -216,6 +217,15 @@ describe.each([
     const stride = (family.keySize + 6) * 64 + 4;
     for (let at = parts.index; at < parts.summary; at += stride) sum(at, Math.min(at + stride, parts.summary) - 4);
     bytes[parts.footer + 8] = 1;
+    if (family.filterSize > 0) {
+      // The filter held txids.
+      const run = new Run(family, new MemorySource(path, intact), true);
+      const filter = new RunFilter(new Uint32Array((parts.footer - parts.filter) / 4), run.footer.salt, false);
+      for (const { keys, keyAt } of allLiveEntries([run])) filter.addKey(keys, keyAt);
+      bytes.set(new Uint8Array(filter.words.buffer), parts.filter);
+      bytes[parts.footer + 11] = 32;
+      view.setUint32(parts.footer + 72, Bun.hash.crc32(bytes.subarray(parts.filter, parts.footer)), true);
+    }
     view.setUint32(parts.footer + 12, 0);
     sum(parts.footer, bytes.length - 4);
     for (const pinned of [true, false]) expect(outcome(bytes, pinned)).toBeNull();

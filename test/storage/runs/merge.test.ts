@@ -9,6 +9,7 @@ import { pairFirst, pairSecond } from '../../../src/storage/runs/pair-codec.ts';
 import { Run } from '../../../src/storage/runs/run.ts';
 import { RunCursor } from '../../../src/storage/runs/run-cursor.ts';
 import { RUN_FAMILIES, type RunFamily } from '../../../src/storage/runs/run-family.ts';
+import { FilterKey } from '../../../src/storage/runs/run-filter.ts';
 import { keyAfterPrefix } from '../../../src/storage/runs/run-format.ts';
 import { runFileName, runFolder } from '../../../src/storage/runs/run-manifest.ts';
 import { allLiveEntries, type LiveEntry, liveEntries, sumEntries } from '../../../src/storage/runs/run-range.ts';
@@ -64,7 +65,7 @@ function expectState(model: RunModel, runs: readonly Run[], bounds: readonly Uin
     const expected = model.state.get(key.toHex())?.toHex() ?? null;
     let answer: string | null = null;
     for (const run of runs) {
-      const found = run.mayHold(key) ? run.find(key) : null;
+      const found = run.mayHold(new FilterKey().load(key, 0)) ? run.find(key) : null;
       if (found === null) continue;
       if (!found.removed) answer = found.bytes.slice(found.from, found.to).toHex();
       break;

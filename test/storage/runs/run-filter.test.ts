@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { sha256 } from '../../../src/crypto/hash-functions.ts';
-import { RunFilter } from '../../../src/storage/runs/run-filter.ts';
+import { FilterKey, RunFilter } from '../../../src/storage/runs/run-filter.ts';
 
 const KEY_SIZE = 36;
 
@@ -13,7 +13,7 @@ function keys(from: number, count: number): Uint8Array {
 
 function hits(filter: RunFilter, set: Uint8Array): number {
   let count = 0;
-  for (let at = 0; at < set.length; at += KEY_SIZE) if (filter.mayHold(set, at)) count++;
+  for (let at = 0; at < set.length; at += KEY_SIZE) if (filter.mayHold(new FilterKey().load(set, at))) count++;
   return count;
 }
 
@@ -37,8 +37,36 @@ describe('the filter of a run', () => {
     const filter = RunFilter.sized(100, 77);
     const own = keys(0, 100);
     for (let at = 0; at < own.length; at += KEY_SIZE) filter.addKey(own, at);
-    const loaded = new RunFilter(filter.words.slice(), 77);
+    const loaded = new RunFilter(filter.words.slice(), 77, true);
     const both = keys(0, 5000);
-    for (let at = 0; at < both.length; at += KEY_SIZE) expect(loaded.mayHold(both, at)).toBe(filter.mayHold(both, at));
+    for (let at = 0; at < both.length; at += KEY_SIZE) {
+      const key = new FilterKey().load(both, at);
+      expect(loaded.mayHold(key)).toBe(filter.mayHold(key));
+    }
+  });
+
+  test('of some outputs of a transaction does not hold most of the others', () => {
+    const outputs = 5000;
+    const own = new Uint8Array(2 * outputs * KEY_SIZE);
+    for (let n = 0; n < 2 * outputs; n++) {
+      own.set(keys(0, 1), n * KEY_SIZE);
+      new DataView(own.buffer).setUint32(n * KEY_SIZE + 32, n);
+    }
+    const filter = RunFilter.sized(outputs, 5);
+    const added = own.subarray(0, outputs * KEY_SIZE);
+    for (let at = 0; at < added.length; at += KEY_SIZE) filter.addKey(added, at);
+    expect(hits(filter, added)).toBe(outputs);
+    expect(hits(filter, own.subarray(added.length))).toBeLessThan(outputs * 0.02);
+  });
+
+  // Its words are those that earlier versions wrote for these keys.
+  test('of txids is read as earlier versions wrote it', () => {
+    const filter = new RunFilter(new Uint32Array(RunFilter.sized(1000, 77).words.length), 77, false);
+    const own = keys(0, 1000);
+    for (let at = 0; at < own.length; at += KEY_SIZE) {
+      own[at + 35] = at;
+      filter.addKey(own, at);
+    }
+    expect(Bun.hash.crc32(filter.words)).toBe(0xf992bc65);
   });
 });

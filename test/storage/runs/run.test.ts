@@ -9,6 +9,7 @@ import { RunBatch } from '../../../src/storage/runs/run-batch.ts';
 import { RunBuilder } from '../../../src/storage/runs/run-builder.ts';
 import { RunCursor } from '../../../src/storage/runs/run-cursor.ts';
 import { COINS, HISTORY, RUN_FAMILIES, type RunFamily, SCRIPT_COINS } from '../../../src/storage/runs/run-family.ts';
+import { FilterKey } from '../../../src/storage/runs/run-filter.ts';
 import { EntrySums, Sum64 } from '../../../src/storage/runs/run-format.ts';
 import { FileSink, FileSource, MemorySource } from '../../../src/storage/runs/run-source.ts';
 import { type EntryCopy, entriesOf, imageOf } from '../../lib/run-entries.ts';
@@ -159,7 +160,7 @@ function expectEqual(run: Run, list: readonly EntryCopy[], keys: readonly Uint8A
     expect(found && lineOf({ key, removed: found.removed, value: found.bytes.slice(found.from, found.to) })).toBe(
       lines[at] ?? null,
     );
-    if (at >= 0) expect(run.mayHold(key)).toBe(true);
+    if (at >= 0) expect(run.mayHold(new FilterKey().load(key, 0))).toBe(true);
     expect(sumsIn(run, new Uint8Array(family.keySize), key)).toEqual(sums[below]!);
     expect(sumsIn(run, key, null)).toEqual(difference(sums.at(-1)!, sums[below]!));
     expect(run.hasEntries(key, null)).toBe(below < list.length);

@@ -71,7 +71,7 @@ const sendrawtransaction = nodeMethod({
 
 /** Whether a transaction is in the active chain. Without the transaction index, only while an output of it is unspent. */
 function isConfirmed(env: ReadEnv, txid: Txid): boolean {
-  return isIndexReady(env, 'tx') ? env.reads.txs.byTxid(txid) !== null : env.reads.coins.hasAnyOf(txid);
+  return isIndexReady(env, 'tx') ? env.reads.txs.byTxid(txid) !== null : env.reads.coins.anyOf(txid) !== null;
 }
 
 function alreadyConfirmed(): never {
