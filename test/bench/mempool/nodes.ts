@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { processorTime } from '../http/processor-time.ts';
 
-const START_MS = 60_000;
+const START_MS = 600_000;
 const POLL_MS = 50;
 const FIRST_PORT = 20_000;
 const PORTS = 10_000;
