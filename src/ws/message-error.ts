@@ -1,15 +1,18 @@
 import type { Principal } from '../http/principal.ts';
 import { hasScope, type Scope } from '../http/scopes.ts';
 
-export type MessageErrorCode =
-  | 'invalid_message'
-  | 'unknown_type'
-  | 'invalid_parameter'
-  | 'invalid_address'
-  | 'invalid_cursor'
-  | 'limit_exceeded'
-  | 'insufficient_scope'
-  | 'resume_unavailable';
+export const MESSAGE_ERROR_CODES = [
+  'invalid_message',
+  'unknown_type',
+  'invalid_parameter',
+  'invalid_address',
+  'invalid_cursor',
+  'limit_exceeded',
+  'insufficient_scope',
+  'resume_unavailable',
+] as const;
+
+export type MessageErrorCode = (typeof MESSAGE_ERROR_CODES)[number];
 
 export type Data = Readonly<Record<string, unknown>>;
 

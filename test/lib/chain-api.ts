@@ -98,7 +98,10 @@ const IDLE_NETWORK: Omit<NetworkView, 'peers'> = {
 const idleMempool = (loaded: boolean): MempoolChange => ({
   kind: 'update',
   seq: 1_000_000,
-  data: '{"seq":1000000,"time":1700000000}',
+  data: JSON.stringify({
+    ...{ seq: 1_000_000, time: 1_700_000_000, count: 0, vsize: 0, size: 0, usage: 0, totalFee: 0, minFeeRate: 0.1 },
+    ...{ added: 0, removed: 0, tip: null },
+  }),
   totals: {
     count: 0,
     vsize: 0,

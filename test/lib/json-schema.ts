@@ -14,8 +14,10 @@ export function schemaProblems(schema: JsonSchema, value: unknown, path = '$'): 
   if (choices) {
     const forms = choices.map((form) => schemaProblems(form, value, path));
     if (forms.some((problems) => problems.length === 0)) return [];
-    // The form with the fewest problems is the most helpful.
-    return forms.toSorted((a, b) => a.length - b.length)[0]!;
+    // The form whose constants fit, and of those the one with the fewest problems, is the most helpful.
+    const isOther = (problems: readonly string[]) =>
+      Number(problems.some((problem) => /: not [a-zA-Z]+$/.test(problem)));
+    return forms.toSorted((a, b) => isOther(a) - isOther(b) || a.length - b.length)[0]!;
   }
   if (Object.hasOwn(schema, 'const')) return value === schema.const ? [] : [`${path}: not ${schema.const}`];
   const { type, pattern } = schema as { type?: string; pattern?: string };

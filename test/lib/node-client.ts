@@ -1,3 +1,4 @@
+import { requireDescribed } from './async-api.ts';
 /** A reply, whatever its status. `body` is parsed where it is JSON. */
 export interface Reply<T = unknown> {
   readonly status: number;
@@ -262,7 +263,9 @@ export class EventSocket {
   private constructor(socket: WebSocket) {
     this.#socket = socket;
     socket.onmessage = ({ data }) => {
-      this.messages.push(JSON.parse(String(data)) as WsMessage);
+      const message = JSON.parse(String(data)) as WsMessage;
+      requireDescribed(message);
+      this.messages.push(message);
       this.#notify();
     };
     this.closed = new Promise((resolve) => {

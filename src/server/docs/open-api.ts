@@ -3,8 +3,7 @@ import type { AnyElysia } from 'elysia';
 import { FAILURES, type FailureCode } from '../../http/errors.ts';
 import { ERROR } from '../../http/reply-schema.ts';
 import { json } from '../../http/route-description.ts';
-
-type Json = Record<string, unknown>;
+import { finishedSchemas, type Json, sortedMembers } from './finished-schemas.ts';
 
 const TAGS = [
   ['blocks', 'Blocks and headers'],
@@ -26,7 +25,7 @@ const SECURITY_SCHEMES = {
 export function openApiDocument(app: AnyElysia, version: string): string {
   const { paths } = toOpenAPISchema(app);
   const schemas: Json = {};
-  const finished = finish({ ...paths, '/ws': WEB_SOCKET }, schemas) as Json;
+  const finished = finishedSchemas({ ...paths, '/ws': WEB_SOCKET }, schemas) as Json;
   const document = {
     openapi: '3.1.0',
     info: {
@@ -39,47 +38,9 @@ export function openApiDocument(app: AnyElysia, version: string): string {
     tags: TAGS.map(([name, description]) => ({ name, description })),
     security: [{ bearer: [] }],
     paths: finished,
-    components: { securitySchemes: SECURITY_SCHEMES, schemas: sorted(schemas) },
+    components: { securitySchemes: SECURITY_SCHEMES, schemas: sortedMembers(schemas) },
   };
   return JSON.stringify(document);
-}
-
-/**
- * Copies a part of the document. Named schemas move to the components, and parameters that are decoded from text show
- * their decoded type and put their description where clients expect it.
- */
-function finish(value: unknown, schemas: Json): unknown {
-  if (Array.isArray(value)) return value.map((each) => finish(each, schemas));
-  if (typeof value !== 'object' || value === null) return value;
-  const { $id, documented, error: _, patternProperties, ...rest } = value as Json;
-  if (typeof $id === 'string') {
-    schemas[$id] ??= finish(rest, schemas);
-    return { $ref: `#/components/schemas/${$id}` };
-  }
-  const plain = isErrorMember(value as Json) ? { ...rest, error: _ } : rest;
-  const copy = Object.fromEntries(Object.entries(plain).map(([key, member]) => [key, finish(member, schemas)]));
-  // TypeBox represents a record as a pattern that matches every name.
-  if (patternProperties) copy.additionalProperties = finish(Object.values(patternProperties as Json)[0], schemas);
-  if (typeof copy.in === 'string') return finishedParameter(copy, schemas);
-  return documented === undefined ? copy : { ...copy, documented };
-}
-
-/** A schema under `error` is a member of that name; a text under `error` is Elysia's message for an invalid value. */
-function isErrorMember({ error }: Json): boolean {
-  return typeof error === 'object';
-}
-
-function finishedParameter(parameter: Json, schemas: Json): Json {
-  const { description, documented, ...schema } = parameter.schema as Json;
-  return {
-    ...parameter,
-    ...(description !== undefined && { description }),
-    schema: documented === undefined ? schema : finish(documented, schemas),
-  };
-}
-
-function sorted(members: Json): Json {
-  return Object.fromEntries(Object.entries(members).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 const WEB_SOCKET = {

@@ -1,0 +1,115 @@
+import { type TSchema, t } from 'elysia';
+import { EVENT_DESCRIPTIONS, SNAPSHOT_MESSAGES } from '../../feed/event-messages.ts';
+import { named } from '../../http/reply-schema.ts';
+import { FEES } from '../../rest/schemas/mempool-schemas.ts';
+import { CLIENT_MESSAGES, ERROR_REPLY } from '../../ws/client-messages.ts';
+import { finishedSchemas, type Json, sortedMembers } from './finished-schemas.ts';
+
+interface MessageDescription {
+  readonly type: string;
+  readonly summary: string;
+  readonly schema: TSchema;
+}
+
+const FEE_UPDATE: MessageDescription = {
+  type: 'feeUpdate',
+  summary: 'A fee rate of GET /api/fees changed.',
+  schema: named('FeeUpdate', { type: t.Literal('feeUpdate'), data: FEES }),
+};
+
+const CLOSED: MessageDescription = {
+  type: 'closed',
+  summary: 'The node ends the stream, whose key may no longer read the events.',
+  schema: named('Closed', { type: t.Literal('closed'), data: t.Object({ code: t.String(), message: t.String() }) }),
+};
+
+const ERROR: MessageDescription = {
+  type: 'error',
+  summary: 'A message of the client cannot be carried out.',
+  schema: ERROR_REPLY,
+};
+
+/** Returns the AsyncAPI 3.0 document of the events and of the WebSocket as JSON text. */
+export function asyncApiDocument(version: string): string {
+  const kept = EVENT_DESCRIPTIONS.filter((event) => event.kept);
+  const gap = EVENT_DESCRIPTIONS.filter(({ type }) => type === 'gap');
+  const sent: readonly MessageDescription[] = [...EVENT_DESCRIPTIONS, ...SNAPSHOT_MESSAGES, FEE_UPDATE, ERROR];
+  const streamed: readonly MessageDescription[] = [...kept, ...gap, CLOSED];
+  const requests = CLIENT_MESSAGES.map(({ type, summary, schema }) => ({ type: `${type}Message`, summary, schema }));
+  const replies = CLIENT_MESSAGES.map(({ type, reply }) => ({
+    type: `${type}Reply`,
+    summary: `The reply to ${type}.`,
+    schema: reply,
+  }));
+  const schemas: Json = {};
+  const messages = Object.fromEntries(
+    [...new Set([...sent, CLOSED, ...requests, ...replies])].map((each) => [each.type, messageOf(each, schemas)]),
+  );
+  return JSON.stringify({
+    asyncapi: '3.0.0',
+    info: {
+      title: 'Obverse',
+      version,
+      description: 'Events of an Obverse node: over a WebSocket at /ws, and as server-sent events at GET /api/stream.',
+      license: { name: 'MIT' },
+    },
+    defaultContentType: 'application/json',
+    channels: {
+      webSocket: {
+        address: '/ws',
+        description: 'Each text frame is one message. The subprotocol obverse.events.v1 is optional.',
+        messages: references('components', [...sent, ...requests, ...replies]),
+        bindings: { ws: { method: 'GET' } },
+      },
+      stream: {
+        address: '/api/stream',
+        description: 'The data of each server-sent event is one message; its id is the cursor.',
+        messages: references('components', streamed),
+        bindings: { http: {} },
+      },
+    },
+    operations: {
+      sendEvents: operation('send', 'webSocket', sent),
+      streamEvents: operation('send', 'stream', streamed),
+      ...Object.fromEntries(CLIENT_MESSAGES.map(({ type, summary }) => [type, requestOperation(type, summary)])),
+    },
+    components: {
+      messages,
+      schemas: sortedMembers(schemas),
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'A key: obv1_…' } },
+    },
+  });
+}
+
+function messageOf({ type, summary, schema }: MessageDescription, schemas: Json): Json {
+  return { name: type, summary, payload: finishedSchemas(schema, schemas) };
+}
+
+function references(place: string, messages: readonly MessageDescription[]): Json {
+  return Object.fromEntries(messages.map(({ type }) => [type, { $ref: `#/${place}/messages/${type}` }]));
+}
+
+const inChannel = (channel: string, type: string) => ({ $ref: `#/channels/${channel}/messages/${type}` });
+const SECURITY = [{ $ref: '#/components/securitySchemes/bearer' }];
+
+function operation(action: 'send', channel: string, messages: readonly MessageDescription[]): Json {
+  return {
+    action,
+    channel: { $ref: `#/channels/${channel}` },
+    security: SECURITY,
+    messages: messages.map(({ type }) => inChannel(channel, type)),
+  };
+}
+
+/** A message of the client, and the reply that it gets. */
+function requestOperation(type: string, summary: string): Json {
+  const channel = { $ref: '#/channels/webSocket' };
+  return {
+    action: 'receive',
+    channel,
+    summary,
+    security: SECURITY,
+    messages: [inChannel('webSocket', `${type}Message`)],
+    reply: { channel, messages: [`${type}Reply`, 'error'].map((name) => inChannel('webSocket', name)) },
+  };
+}
