@@ -57,6 +57,12 @@ export function txByTxid(env: ReadEnv, txid: string): TxRecord {
   });
 }
 
+/** Returns the size of a confirmed transaction, bytes, without reading it. */
+export function storedSize({ reads }: Pick<ReadEnv, 'reads'>, { position, offset }: TxRecord): number {
+  const end = reads.txs.nextOffset(position) ?? reads.headers.byHeight(positionHeight(position))!.stats!.size;
+  return end - offset;
+}
+
 export function txFacts({ reads }: Pick<ReadEnv, 'reads'>, record: TxRecord): TxFacts {
   const { block, parsed, spent } = reads.transaction(record);
   const isCoinbase = positionIndex(record.position) === 0;

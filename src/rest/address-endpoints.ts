@@ -9,9 +9,14 @@ import { bareScript, readScriptInput, type ScriptInput } from '../queries/script
 import { parseAddress } from '../script/address.ts';
 import { scriptType } from '../script/templates.ts';
 import { scriptView } from '../views/rest/script-view.ts';
+import { ADDRESSES_BODY, ADDRESSES_PER_CALL, readAddresses } from './addresses-body.ts';
 import { type InputContext, readEndpoint } from './endpoint.ts';
 import { ADDRESS } from './parameters.ts';
-import { ADDRESS_CHECK, ADDRESS_FACTS, BALANCE } from './schemas/address-schemas.ts';
+import { ADDRESS_CHECK, ADDRESS_FACTS, ADDRESSES, BALANCE, BALANCES } from './schemas/address-schemas.ts';
+import { slotsOfScripts } from './utxo-page.ts';
+
+/** Time to read the balance of one address, microseconds. */
+const BALANCE_US = 100;
 
 const scriptOf = ({ params }: { readonly params: { readonly address: string } }, known: InputContext): ScriptInput =>
   readScriptInput(params.address, known.params);
@@ -42,6 +47,35 @@ export const addressEndpoint = readEndpoint({
     const { address, ...rest } = balanceView(env, input);
     return jsonAnswer({ address, isValid: true, type: scriptType(input.script).type, ...rest });
   },
+});
+
+/** The balances of many addresses. */
+export const balancesEndpoint = readEndpoint({
+  name: 'balances',
+  method: 'POST',
+  path: '/api/balances',
+  tag: 'addresses',
+  summary: 'Balances of many addresses',
+  description: 'All of them at one tip, each as in `GET /api/balance/{address}`.',
+  body: [json(ADDRESSES)],
+  bodyLimit: ADDRESSES_BODY,
+  response: json(BALANCES),
+  errors: ['invalid_address', ...INDEX_ERRORS],
+  async input({ request }, { params, charge }): Promise<{ scripts: readonly ScriptInput[] }> {
+    const scripts = await readAddresses(request, params);
+    charge(Math.max(0, Math.ceil(scripts.length / ADDRESSES_PER_CALL) - 1));
+    return { scripts };
+  },
+  run(env, { scripts }) {
+    env.expectWork(scripts.length * BALANCE_US);
+    const items = scripts.map((script) => {
+      env.expectWork(0);
+      return balanceView(env, script);
+    });
+    // The request is a POST, whose replies are not cached.
+    return { ...jsonAnswer({ tip: tipView(env.tip), items }), freshness: 'none' };
+  },
+  mempoolPart: ({ mempool }, { scripts }) => slotsOfScripts(mempool, scripts),
 });
 
 function balanceView(env: ReadEnv, { address, script }: ScriptInput) {

@@ -1,46 +1,16 @@
-import { COINBASE_MATURITY } from '../consensus/limits.ts';
-import { boundTo, nextPage, type PageInput, pageInput } from '../http/input.ts';
+import { sha256 } from '../crypto/hash-functions.ts';
+import { boundTo, pageInput } from '../http/input.ts';
 import { json } from '../http/route-description.ts';
-import { sat } from '../http/sat.ts';
-import { positionHeight, positionIndex, type TxPosition } from '../primitives/coin.ts';
-import { hashToHex, type Txid } from '../primitives/hash.ts';
 import { jsonAnswer } from '../queries/answer.ts';
-import { tipView } from '../queries/block-facts.ts';
-import { checkStillActive, decodeCursor, encodeCursor, endOfChain, type PageEnd } from '../queries/cursor.ts';
-import { addressIndexOf, INDEX_ERRORS } from '../queries/index-reads.ts';
-import type { ReadEnv } from '../queries/read-env.ts';
+import { INDEX_ERRORS } from '../queries/index-reads.ts';
 import { readScriptInput, type ScriptInput } from '../queries/script-input.ts';
-import { confirmationsAt } from '../queries/tx-facts.ts';
-import { isUnspendable } from '../script/templates.ts';
-import type { ScriptKey } from '../storage/script-store.ts';
-import { equalBytes } from '../util/bytes.ts';
+import { ADDRESSES_BODY, ADDRESSES_PER_CALL, readAddresses } from './addresses-body.ts';
 import { readEndpoint } from './endpoint.ts';
 import { ADDRESS, CURSOR, flag, LIMIT } from './parameters.ts';
-import { UTXOS_PAGE } from './schemas/address-schemas.ts';
+import { ADDRESSES, ALL_UTXOS_PAGE, UTXOS_PAGE } from './schemas/address-schemas.ts';
+import { slotsOfScripts, type UtxosInput, utxosPage } from './utxo-page.ts';
 
-const UTXO_US = 12;
-/** Time to scan one transaction of the mempool, microseconds. */
-const WAITING_US = 20;
-/** Number of coins per database read; the mempool may spend some of them. */
-const BATCH = 200;
-
-export interface AddressUtxosInput extends PageInput, ScriptInput {
-  /** Whether to show the UTXO set alone, with the spends of the mempool marked. */
-  readonly confirmed: boolean;
-}
-
-/** An unspent output, of the chain or of the mempool. */
-interface Utxo {
-  readonly txid: Txid;
-  readonly vout: number;
-  readonly value: number;
-  /** Null in the mempool. */
-  readonly position: TxPosition | null;
-  /** Number of the event that announced the output; 0 in the chain. */
-  readonly seq: number;
-  /** The transaction of the mempool that spends the output. */
-  readonly spentBy: Txid | null;
-}
+const QUERY = { limit: LIMIT, cursor: CURSOR, confirmed: flag('true shows the UTXO set alone') };
 
 export const addressUtxosEndpoint = readEndpoint({
   name: 'address-utxos',
@@ -48,129 +18,63 @@ export const addressUtxosEndpoint = readEndpoint({
   tag: 'addresses',
   summary: 'Unspent outputs of an address',
   params: { address: ADDRESS },
-  query: { limit: LIMIT, cursor: CURSOR, confirmed: flag('true shows the UTXO set alone') },
+  query: QUERY,
   response: json(UTXOS_PAGE),
   errors: ['invalid_address', 'invalid_cursor', 'cursor_reorged', ...INDEX_ERRORS],
-  input({ params, query }, { options, params: network }): AddressUtxosInput {
+  input({ params, query }, { options, params: network }): UtxosInput {
     const script = readScriptInput(params.address, network);
     const path = `/api/address/${script.address}/utxos`;
     const page = pageInput(query, path, options.pages.utxos, ['confirmed']);
-    return { ...page, ...script, confirmed: query.confirmed === 'true' };
+    return { ...page, scripts: [script], confirmed: query.confirmed === 'true' };
   },
   run(env, input) {
-    const { tip, mempool } = env;
-    const { limit, script, confirmed } = input;
-    const bound = boundTo(input);
-    const end = input.cursor === null ? null : decodeCursor(bound, input.cursor);
-    if (end) checkStillActive(env, positionHeight(end.position), end.blockHash);
-    const totals = addressIndexOf(env).totals(script);
-    const pending = mempool.scriptSums(script);
-    const read = Math.min(limit + (confirmed ? 0 : pending.inputs), totals?.utxos ?? 0);
-    env.expectWork(read * UTXO_US + (confirmed ? 0 : pending.txs * WAITING_US));
-    const found = firstOf(limit + 1, utxosBehind(env, input, totals?.key ?? null, end));
-    const page = found.slice(0, limit);
-    const last = found.length > limit ? page.at(-1)! : null;
-    const view = utxoViews(env, input);
-    const cursor = last && encodeCursor(bound, endAt(env, last));
-    const next = cursor && nextPage(input, cursor);
-    const inChain = totals ? totals.received - totals.sent : 0n;
-    const total = confirmed
-      ? { count: totals?.utxos ?? 0, value: sat(inChain) }
-      : {
-          // The mempool spends only outputs of the chain and of the mempool.
-          count: (totals?.utxos ?? 0) + pending.outputs - pending.inputs,
-          value: sat(inChain + BigInt(pending.received - pending.sent)),
-        };
-    const items = page.map(view);
-    return jsonAnswer({ address: input.address, tip: tipView(tip), total, items, nextCursor: cursor, next }, next);
+    const { items, ...page } = utxosPage(env, input, boundTo(input));
+    const { address } = input.scripts[0]!;
+    return jsonAnswer({ address, ...page, items: items.map(({ address: _, ...item }) => item) }, page.next);
   },
-  // A transaction that spends a coin of this script touches the script.
-  mempoolPart: ({ mempool }, { script }) => mempool.slotsOfScript(script),
+  // A transaction that spends a coin of a script touches the script.
+  mempoolPart: ({ mempool }, { scripts }) => slotsOfScripts(mempool, scripts),
 });
 
-/** Yields the outputs behind `end`: those of the chain in its order, then those of the mempool in order of arrival. */
-function* utxosBehind(
-  env: ReadEnv,
-  { script, confirmed }: AddressUtxosInput,
-  scriptKey: ScriptKey | null,
-  end: PageEnd | null,
-): Generator<Utxo> {
-  if (scriptKey !== null) {
-    const after = end
-      ? { position: end.position, vout: end.seq > 0 ? Number.MAX_SAFE_INTEGER : end.sub }
-      : { position: -1, vout: 0 };
-    for (const utxo of confirmedUtxos(env, scriptKey, after)) if (confirmed || !utxo.spentBy) yield utxo;
-  }
-  if (!confirmed && !isUnspendable(script)) yield* waitingUtxos(env, script, end);
+interface AllUtxosInput extends UtxosInput {
+  /** Hash of the set of scripts, to which cursors are bound. */
+  readonly set: string;
 }
 
-function* confirmedUtxos(
-  { reads, mempool }: ReadEnv,
-  scriptKey: ScriptKey,
-  from: { position: TxPosition; vout: number },
-): Generator<Utxo> {
-  let after = from;
-  for (;;) {
-    const coins = reads.scripts.coins(scriptKey, after, BATCH);
-    for (const { position, vout, value } of coins) {
-      const { txid } = reads.txs.byPosition(position)!;
-      yield { txid, vout, value, position, seq: 0, spentBy: mempool.spender({ txid, vout }) };
-    }
-    if (coins.length < BATCH) return;
-    after = coins.at(-1)!;
-  }
+/** Unspent outputs of many addresses in one list. */
+export const utxosEndpoint = readEndpoint({
+  name: 'utxos',
+  method: 'POST',
+  path: '/api/utxos',
+  tag: 'addresses',
+  summary: 'Unspent outputs of many addresses',
+  description:
+    'One list in the order of the chain, the mempool last, at one tip. An address that is given twice counts once. The ' +
+    'next page is the same request with the path and query of `next`; its addresses may be in another order.',
+  query: QUERY,
+  body: [json(ADDRESSES)],
+  bodyLimit: ADDRESSES_BODY,
+  response: json(ALL_UTXOS_PAGE),
+  errors: ['invalid_address', 'invalid_cursor', 'cursor_reorged', ...INDEX_ERRORS],
+  async input({ query, request }, { options, params: network, charge }): Promise<AllUtxosInput> {
+    const page = pageInput(query, '/api/utxos', options.pages.utxos, ['confirmed']);
+    const scripts = distinct(await readAddresses(request, network));
+    charge(Math.max(0, Math.ceil(scripts.length / ADDRESSES_PER_CALL) - 1));
+    return { ...page, scripts, set: setOf(scripts), confirmed: query.confirmed === 'true' };
+  },
+  run(env, input) {
+    const page = utxosPage(env, input, `${boundTo(input)} ${input.set}`);
+    // The request is a POST, whose replies are not cached.
+    return { ...jsonAnswer(page, page.next), freshness: 'none' };
+  },
+  mempoolPart: ({ mempool }, { scripts }) => slotsOfScripts(mempool, scripts),
+});
+
+function distinct(scripts: readonly ScriptInput[]): ScriptInput[] {
+  return [...new Map(scripts.map((each) => [each.script.toHex(), each])).values()];
 }
 
-function* waitingUtxos({ mempool }: ReadEnv, script: Uint8Array, end: PageEnd | null): Generator<Utxo> {
-  // Events have other numbers after a restart. All outputs are then shown again, so that none is left out.
-  const begin = end && end.seq >= (mempool.firstSeq ?? 0) ? end.seq : 0;
-  for (const slot of mempool.slotsOfScript(script)) {
-    const seq = mempool.entries.order(slot);
-    if (seq < begin) continue;
-    const { tx, txid } = mempool.entries.parsed(slot);
-    for (const [vout, { value, scriptPubKey }] of tx.outputs.entries()) {
-      if (seq === begin && vout <= end!.sub) continue;
-      if (!equalBytes(scriptPubKey, script) || mempool.spender({ txid, vout })) continue;
-      yield { txid, vout, value: Number(value), position: null, seq, spentBy: null };
-    }
-  }
-}
-
-function endAt(env: ReadEnv, { position, vout, seq }: Utxo): PageEnd {
-  if (position === null) return { ...endOfChain(env), sub: vout, seq };
-  return { position, sub: vout, seq: 0, blockHash: env.reads.headers.byHeight(positionHeight(position))!.hash };
-}
-
-/** Formats outputs of one script. The view keeps the last block, since neighbours are often in the same one. */
-function utxoViews({ reads, tip }: ReadEnv, { script, confirmed }: AddressUtxosInput) {
-  const hex = script.toHex();
-  let block: { height: number; hex: string } | null = null;
-  return ({ txid, vout, value, position, spentBy }: Utxo) => {
-    const height = position === null ? null : positionHeight(position);
-    if (height !== null && block?.height !== height)
-      block = { height, hex: hashToHex(reads.headers.byHeight(height)!.hash) };
-    const confirmations = position === null ? 0 : confirmationsAt(tip, position);
-    const isCoinbase = position !== null && positionIndex(position) === 0;
-    return {
-      txid: hashToHex(txid),
-      vout,
-      value,
-      script: hex,
-      height,
-      blockHash: height === null ? null : block!.hex,
-      confirmations,
-      isCoinbase,
-      mature: !isCoinbase || confirmations >= COINBASE_MATURITY,
-      ...(confirmed && { spentInMempool: spentBy && hashToHex(spentBy) }),
-    };
-  };
-}
-
-function firstOf<T>(count: number, from: Iterable<T>): T[] {
-  const found: T[] = [];
-  for (const each of from) {
-    found.push(each);
-    if (found.length === count) break;
-  }
-  return found;
+function setOf(scripts: readonly ScriptInput[]): string {
+  const sorted = scripts.map(({ script }) => script.toHex()).sort();
+  return sha256(new TextEncoder().encode(sorted.join(' '))).toHex();
 }

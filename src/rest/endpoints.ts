@@ -1,6 +1,6 @@
-import { addressEndpoint, balanceEndpoint, validateEndpoint } from './address-endpoints.ts';
+import { addressEndpoint, balanceEndpoint, balancesEndpoint, validateEndpoint } from './address-endpoints.ts';
 import { addressTxsEndpoint } from './address-txs.ts';
-import { addressUtxosEndpoint } from './address-utxos.ts';
+import { addressUtxosEndpoint, utxosEndpoint } from './address-utxos.ts';
 import { auditEndpoint } from './audit-endpoint.ts';
 import {
   blockByHeightEndpoint,
@@ -45,6 +45,7 @@ import {
   txStatusEndpoint,
   txsStatusEndpoint,
 } from './tx-endpoints.ts';
+import { txsDetailsEndpoint } from './txs-details.ts';
 import {
   putWatchesEndpoint,
   removeWatchEndpoint,
@@ -72,12 +73,15 @@ export const READ_ROUTES = [
   txHexEndpoint,
   txRawEndpoint,
   txsStatusEndpoint,
+  txsDetailsEndpoint,
   outspendsEndpoint,
   outspendEndpoint,
   balanceEndpoint,
+  balancesEndpoint,
   addressEndpoint,
   addressTxsEndpoint,
   addressUtxosEndpoint,
+  utxosEndpoint,
   validateEndpoint,
   mempoolAddressEndpoint,
   difficultyEndpoint,

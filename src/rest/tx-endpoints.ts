@@ -1,6 +1,5 @@
-import { t } from 'elysia';
 import { fail } from '../http/errors.ts';
-import { HEX, hash, TX_STATUS } from '../http/reply-schema.ts';
+import { HEX, TX_STATUS } from '../http/reply-schema.ts';
 import { BYTES, json, plainText } from '../http/route-description.ts';
 import { clusterOf } from '../mempool/relatives.ts';
 import { parseTransaction } from '../primitives/block.ts';
@@ -13,14 +12,14 @@ import { headerTime, tipView } from '../queries/block-facts.ts';
 import { INDEX_ERRORS, isIndexReady } from '../queries/index-reads.ts';
 import { encodeMerkleBlock } from '../queries/merkle-block.ts';
 import { blockPruned, needSpenders, type ReadEnv } from '../queries/read-env.ts';
-import { anyTxFacts, confirmationsAt, findTx, txByTxid } from '../queries/tx-facts.ts';
+import { anyTxFacts, confirmationsAt, findTx, storedSize, txByTxid } from '../queries/tx-facts.ts';
 import type { TxRecord } from '../storage/tx-store.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { type TxText, txJson, txTextLength, txTextOf } from '../views/rest/tx-text.ts';
 import { statusView, txView } from '../views/rest/tx-view.ts';
 import { readEndpoint } from './endpoint.ts';
 import { flag, TXID } from './parameters.ts';
-import { TX, TX_PROOF, TXS_STATUS } from './schemas/tx-schemas.ts';
+import { TX, TX_PROOF, TXIDS_REQUEST, TXS_STATUS } from './schemas/tx-schemas.ts';
 import { readTxids, TXIDS_BODY } from './txids-body.ts';
 
 /** Time to format one input or output as JSON, microseconds. */
@@ -49,7 +48,7 @@ export const txEndpoint = readEndpoint({
     const slot = entries.find(id);
     const known = slot < 0 && isIndexReady(env, 'tx') ? (env.texts?.find<TxText>(env, textKey(txid)) ?? null) : null;
     if (known) return jsonTextAnswer(txJson(env, known));
-    const size = slot < 0 ? sizeOf(env, txByTxid(env, txid)) : entries.size(slot);
+    const size = slot < 0 ? storedSize(env, txByTxid(env, txid)) : entries.size(slot);
     env.expectWork((size / PART_BYTES / 2) * PART_US);
     needSpenders(env, [id]);
     const facts = anyTxFacts(env, txid);
@@ -66,12 +65,6 @@ export const txEndpoint = readEndpoint({
 });
 
 const textKey = (txid: string) => `rest ${txid}`;
-
-/** Returns the size without reading the transaction. */
-function sizeOf({ reads }: ReadEnv, { position, offset }: TxRecord): number {
-  const end = reads.txs.nextOffset(position) ?? reads.headers.byHeight(positionHeight(position))!.stats!.size;
-  return end - offset;
-}
 
 export const txStatusEndpoint = readEndpoint({
   name: 'tx-status',
@@ -92,7 +85,7 @@ export const txsStatusEndpoint = readEndpoint({
   path: '/api/txs/status',
   tag: 'transactions',
   summary: 'The status of many transactions',
-  body: [json(t.Object({ txids: t.Array(hash(), { maxItems: 1000 }) }))],
+  body: [json(TXIDS_REQUEST)],
   bodyLimit: TXIDS_BODY,
   response: json(TXS_STATUS),
   errors: ['invalid_txid', ...INDEX_ERRORS],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { txidOf } from '../../src/primitives/transaction.ts';
 import { directoryWith } from '../lib/chain-directory.ts';
+import { post } from '../lib/mempool-node.ts';
 import type { AddressTx, Balance, ErrorBody, Reply, Utxo } from '../lib/node-client.ts';
 import { cleanUpAfterTests, copyDatadir, type NodeProcess, runProgram, startNode } from '../lib/node-process.ts';
 import { peersOf, rpcError, startPeer, tipOf } from '../lib/peer-node.ts';
@@ -113,6 +114,14 @@ describe('a pruned block', () => {
     gone(await api.request(`/api/block-by-height/${height}`));
     for (const path of ['', '/raw', '/hex', '/proof']) gone(await api.request(`/api/tx/${txAt(height)}${path}`));
     gone(await api.request(`/api/blocks?before=${height}`));
+  });
+
+  test('is named among many transactions', async () => {
+    const txids = [txAt(height), txAt(chain.height)];
+    const { status, body } = await post<{ items: { txid: string }[] }>(pruned.api, '/api/txs/details', { txids });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ missing: [], pruned: [txids[0]], remaining: [] });
+    expect(body.items.map(({ txid }) => txid)).toEqual([txids[1]!]);
   });
 
   test('has all that the index holds', async () => {

@@ -23,4 +23,29 @@ describeWithVectors('bulk reads of a chain that Bitcoin Core has validated', () 
     }
     expect(spent).toBeGreaterThan(300);
   });
+
+  test('the balances and the unspent outputs of all scripts', async () => {
+    const { scripts } = model;
+    const addresses = scripts.slice(0, 1000).map((script) => `script:${script}`);
+    const balances = await api.post('/api/balances', JSON.stringify({ addresses }));
+    const { items, tip } = (await balances.json()) as { items: object[]; tip: object };
+    expect(tip).toEqual(model.tip);
+    expect(items).toHaveLength(addresses.length);
+    for (const [i, item] of items.entries()) expect(item).toMatchObject(model.balance(scripts[i]!));
+    const found: string[] = [];
+    for (let path: string | null = '/api/utxos?limit=50'; path; ) {
+      const reply = await api.post(path, JSON.stringify({ addresses }));
+      type Item = { txid: string; vout: number; value: number; height: number };
+      const page = (await reply.json()) as { items: Item[]; next: string | null };
+      found.push(...page.items.map(({ txid, vout, value, height }) => `${txid}:${vout} ${value} ${height}`));
+      path = page.next;
+    }
+    expect(found.length).toBeGreaterThan(150);
+    expect(found.toSorted()).toEqual(
+      scripts
+        .slice(0, 1000)
+        .flatMap((script) => model.utxos(script))
+        .sort(),
+    );
+  });
 });

@@ -110,6 +110,16 @@ describe('without indexes', () => {
     }
   });
 
+  test('many addresses get 501', async () => {
+    for (const path of ['/api/balances', '/api/utxos']) {
+      const body = JSON.stringify({ addresses: [ADDRESS] });
+      expect((await on.post(path, body)).status).toBe(200);
+      const reply = await off.post(path, body);
+      expect(reply.status).toBe(501);
+      expect(await reply.json()).toMatchObject({ error: { details: { feature: 'address_index' } } });
+    }
+  });
+
   test('spenders of outputs get 501', async () => {
     for (const path of SPENDER_PATHS) {
       expect((await on.get(path)).status).toBe(200);

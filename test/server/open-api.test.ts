@@ -222,6 +222,10 @@ describeWithVectors('replies fit the OpenAPI document', () => {
   test('POST', async () => {
     expect(await ask('POST', '/api/ws-ticket')).toBe(200);
     expect(await ask('POST', '/api/txs/status', { txids: [txid, '00'.repeat(32)] })).toBe(200);
+    expect(await ask('POST', '/api/txs/details', { txids: [txid, '00'.repeat(32)] })).toBe(200);
+    expect(await ask('POST', '/api/balances', { addresses: [address] })).toBe(200);
+    expect(await ask('POST', '/api/utxos?limit=1', { addresses: [address, `script:51`] })).toBe(200);
+    expect(await ask('POST', '/api/utxos?confirmed=true', { addresses: [address] })).toBe(200);
     expect(await ask('POST', '/api/tx', { tx: hex })).toBe(200);
     expect(await ask('POST', '/api/tx/test', { txs: [hex] })).toBe(200);
     expect(await ask('POST', '/api/txs/package', { txs: [hex] })).toBe(200);

@@ -87,7 +87,18 @@ export const MEMPOOL_ADDRESS_PAGE = page('MempoolAddressPage', ADDRESS_TX, {
   net: signedSats(),
 });
 
-const UTXO = named('Utxo', {
+/** The body of a request about many addresses. */
+export const ADDRESSES = t.Object({
+  addresses: t.Array(t.String({ description: 'an address, or script:<hex>' }), { maxItems: 1000 }),
+});
+
+export const BALANCES = named(
+  'Balances',
+  { tip: TIP, items: t.Array(BALANCE, { description: 'in the order of the request' }) },
+  'the balances of many addresses at one tip',
+);
+
+const UTXO_FACTS = {
   txid: hash(),
   vout: count(),
   value: sats(),
@@ -98,11 +109,18 @@ const UTXO = named('Utxo', {
   isCoinbase: t.Boolean(),
   mature: t.Boolean({ description: 'false for a coinbase of fewer than 100 confirmations' }),
   spentInMempool: t.Optional(nullable(hash('with confirmed=true: the transaction of the mempool that spends it'))),
-});
+};
+
+const UTXO = named('Utxo', UTXO_FACTS);
+const UTXO_TOTAL = t.Object({ count: count(), value: signedSats() });
 
 export const UTXOS_PAGE = page('UtxosPage', UTXO, {
   address: ADDRESS,
-  total: t.Object({ count: count(), value: signedSats() }),
+  total: UTXO_TOTAL,
+});
+
+export const ALL_UTXOS_PAGE = page('AllUtxosPage', named('AddressUtxo', { address: ADDRESS, ...UTXO_FACTS }), {
+  total: UTXO_TOTAL,
 });
 
 export const ADDRESS_CHECK = named('AddressCheck', {

@@ -77,6 +77,21 @@ export const TX = named(
   'a transaction',
 );
 
+/** The body of a request about many transactions. */
+export const TXIDS_REQUEST = t.Object({ txids: t.Array(hash(), { maxItems: 1000 }) });
+
+export const TXS_DETAILS = named(
+  'TxsDetails',
+  {
+    tip: TIP,
+    items: t.Array(TX),
+    missing: t.Array(hash(), { description: 'ids of unknown transactions' }),
+    pruned: t.Array(hash(), { description: 'ids of transactions whose block has been pruned' }),
+    remaining: t.Array(hash(), { description: 'ids of transactions for which the reply has no room' }),
+  },
+  'many transactions at one tip',
+);
+
 export const TXS_STATUS = t.Record(t.String(), nullable(TX_STATUS), {
   description: 'by transaction id; null for unknown transactions',
 });
