@@ -307,7 +307,7 @@ export class ActiveChain {
   ): Result<BlockEffects, BlockRejection> {
     assert(entry.parent === this.#tip, 'a block connects to the tip');
     const { prevoutAt, firstInput } = block.columns;
-    this.coins.prefetchCoins(block.raw, prevoutAt.subarray(firstInput[1]));
+    this.coins.loadCoins(block.raw, prevoutAt.subarray(firstInput[1]));
     return connectBlock(block, entry, {
       coins: this.coins,
       rows,

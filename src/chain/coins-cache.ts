@@ -8,7 +8,6 @@ import { COINS } from '../storage/runs/run-family.ts';
 import { assert } from '../util/assert.ts';
 import type { ByteWriter } from '../util/bytes.ts';
 import { CoinKey, type CoinSource, CoinTable, OCCUPIED, STORED, UNSPENT } from './coin-table.ts';
-import { LookUpTimes } from './look-up-times.ts';
 
 /**
  * Cache of unspent outputs between validation and the database. It has two generations: coins enter the young one when
@@ -27,7 +26,6 @@ export class CoinsCache {
   #sealed = false;
   /** Whether the tables hold every coin of the database, so that a miss needs no look-up. */
   #complete: boolean;
-  readonly #lookUps = new LookUpTimes();
   readonly #key = new CoinKey();
   readonly #batch: RunBatch;
   readonly #databaseKey = new Uint8Array(COINS.keySize);
@@ -65,25 +63,22 @@ export class CoinsCache {
       if (state !== 0) return state & UNSPENT ? this.#promote(old, from, state) : -1;
     }
     if (this.#complete) return -1;
-    const started = Bun.nanoseconds();
     const row = this.#store.row(this.#key.putDatabaseKey(this.#databaseKey));
-    this.#lookUps.addTime(Bun.nanoseconds() - started);
-    if (row === null) return -1;
-    return this.#young.insertCoin(this.#key, sourceOf(row), OCCUPIED | UNSPENT | STORED, row.position, this.#kept);
+    return row === null ? -1 : this.#insertStored(row);
   }
 
   /**
-   * Announces look-ups of coins, so that the disk reads them at the same time. Does nothing while look-ups are fast,
-   * since then they are read from memory and the announcement costs as much as the look-up. The encoded outpoints begin at
-   * `outpointsAt`.
+   * Loads the coins that will be looked up, without waiting for the disk, which reads all those that it has to at the
+   * same time. The encoded outpoints begin at `outpointsAt`.
    */
-  prefetchCoins(bytes: Uint8Array, outpointsAt: Uint32Array): void {
-    if (!this.#lookUps.areSlow()) return;
+  loadCoins(bytes: Uint8Array, outpointsAt: Uint32Array): void {
+    if (this.#complete) return;
     for (const at of outpointsAt) {
       this.#key.load(bytes, at, u32At(bytes, at + 32));
       if (this.#young.state[this.#young.findSlot(this.#key)] !== 0) continue;
       if (this.#old !== null && this.#old.state[this.#old.findSlot(this.#key)] !== 0) continue;
-      this.#store.prefetch(this.#key.putDatabaseKey(this.#databaseKey));
+      const row = this.#store.rowIfCached(this.#key.putDatabaseKey(this.#databaseKey));
+      if (row !== null && row !== 'pending') this.#insertStored(row);
     }
   }
 
@@ -215,6 +210,11 @@ export class CoinsCache {
     this.#complete = false;
     this.#young = new CoinTable(this.#salt);
     this.#old = null;
+  }
+
+  /** Adds a coin that was read from the database. Returns its slot. */
+  #insertStored(row: CoinRow): number {
+    return this.#young.insertCoin(this.#key, sourceOf(row), OCCUPIED | UNSPENT | STORED, row.position, this.#kept);
   }
 
   /** Moves a coin of the old generation to the young one. Returns its slot there. */

@@ -74,10 +74,16 @@ export class CoinStore {
     return null;
   }
 
-  /** Announces a look-up of a coin, so that the disk reads its page meanwhile. */
-  prefetch(key: Uint8Array): void {
+  /** As `row`. Where a page has to be read from the disk, returns 'pending', and the system begins to read it. */
+  rowIfCached(key: Uint8Array): CoinRow | 'pending' | null {
     const filterKey = this.#filterKey.load(key, 0);
-    for (const run of this.#runs.runsOf(this.family)) if (run.mayHold(filterKey)) run.prefetch(key);
+    for (const run of this.#runs.runsOf(this.family)) {
+      if (!run.mayHold(filterKey)) continue;
+      const found = run.findIfCached(key);
+      if (found === 'pending') return found;
+      if (found !== null) return found.removed ? null : coinRow(found.bytes, found.from, found.to);
+    }
+    return null;
   }
 
   /** Whether any of the first `outputs` outputs of the transaction is unspent. */

@@ -19,6 +19,11 @@ class FakeStore {
     return this.rows.get(key.toHex()) ?? null;
   }
 
+  /** Each second row has to be read from the disk. */
+  rowIfCached(key: Uint8Array): CoinRow | 'pending' | null {
+    return this.lookups % 2 === 0 ? this.row(key) : 'pending';
+  }
+
   hasAnyOf(txid: Uint8Array, outputs: number): boolean {
     return Array.from({ length: outputs }, (_, vout) => coinKey({ txid: txid as Txid, vout }).toHex()).some((key) =>
       this.rows.has(key),
@@ -77,7 +82,7 @@ const scriptOf = (n: number, vout: number) => new Uint8Array((n * 7 + vout * 3) 
 type Op =
   | { do: 'find' | 'spend'; n: number; vout: number }
   | { do: 'add' | 'restore'; n: number; vout: number; position: number }
-  | { do: 'hasAnyOf'; n: number }
+  | { do: 'hasAnyOf' | 'load'; n: number }
   | { do: 'seal' | 'written' | 'reset' };
 
 const n = fc.nat(TXIDS - 1);
@@ -88,6 +93,7 @@ const op: fc.Arbitrary<Op> = fc.oneof(
   { weight: 20, arbitrary: fc.record({ do: fc.constantFrom('spend' as const), n, vout }) },
   { weight: 20, arbitrary: fc.record({ do: fc.constantFrom('add' as const, 'restore' as const), n, vout, position }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('hasAnyOf' as const), n }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constantFrom('load' as const), n }) },
   { weight: 10, arbitrary: fc.record({ do: fc.constantFrom('seal' as const, 'written' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('reset' as const) }) },
 );
@@ -132,6 +138,19 @@ function run(ops: readonly Op[], limitBytes: number, stored: readonly [number, n
       case 'hasAnyOf': {
         const expected = [...Array(VOUTS).keys()].some((out) => now.has(keyOf(o.n, out)));
         expect(cache.hasAnyOf(txidOf(o.n), VOUTS)).toBe(expected);
+        return;
+      }
+      case 'load': {
+        // The outpoints of the transaction, one of them twice, as an input has them.
+        const outpoints = new Uint8Array((VOUTS + 1) * 36);
+        for (let i = 0; i <= VOUTS; i++) {
+          outpoints.set(txidOf(o.n), i * 36);
+          outpoints[i * 36 + 32] = i % VOUTS;
+        }
+        cache.loadCoins(
+          outpoints,
+          Uint32Array.from({ length: VOUTS + 1 }, (_, i) => i * 36),
+        );
         return;
       }
       case 'seal': {

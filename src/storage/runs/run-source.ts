@@ -1,7 +1,7 @@
 import { closeSync, fdatasyncSync, fstatSync, fsyncSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import { DecodeError } from '../../util/bytes.ts';
+import { readIfCached } from '../../util/cached-read.ts';
 import { withDescriptors } from '../../util/descriptors.ts';
-import { adviseWillNeed } from '../../util/file-advice.ts';
 
 /** The bytes of a run. */
 export interface RunSource {
@@ -10,8 +10,8 @@ export interface RunSource {
   readonly name: string;
   /** Returns `length` bytes at `at`, in `buffer` or as a view of the stored ones. Throws if they are not there. */
   read(at: number, length: number, buffer: Uint8Array): Uint8Array;
-  /** Announces a read, so that the system fetches the bytes meanwhile. */
-  prefetch(at: number, length: number): void;
+  /** As `read`, valid until the next call of any source; null if the disk has to be read, which the system begins. */
+  readIfCached(at: number, length: number): Uint8Array | null;
   close(): void;
 }
 
@@ -33,7 +33,9 @@ export class MemorySource implements RunSource {
     return this.#bytes.subarray(at, at + length);
   }
 
-  prefetch(): void {}
+  readIfCached(at: number, length: number): Uint8Array {
+    return this.read(at, length);
+  }
 
   close(): void {}
 }
@@ -60,8 +62,8 @@ export class FileSource implements RunSource {
     return length === buffer.length ? buffer : buffer.subarray(0, length);
   }
 
-  prefetch(at: number, length: number): void {
-    adviseWillNeed(this.#fd, at, length);
+  readIfCached(at: number, length: number): Uint8Array | null {
+    return readIfCached(this.#fd, at, length);
   }
 
   close(): void {

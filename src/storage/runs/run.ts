@@ -93,12 +93,19 @@ export class Run {
     return number < 0 ? null : findInPage(this.family, this.readPage(number), key);
   }
 
-  /** Announces a look-up of a key, so that its page is read meanwhile. */
-  prefetch(key: Uint8Array): void {
+  /**
+   * As `find`, with an entry that is valid until the next call. Where the page is on disk, returns 'pending', and the
+   * system begins to read it.
+   */
+  findIfCached(key: Uint8Array): PageEntry | 'pending' | null {
     const number = this.lastPageUpTo(key);
-    if (number < 0 || number === this.#pageNumber) return;
+    if (number < 0) return null;
+    if (number === this.#pageNumber) return findInPage(this.family, this.#page, key);
     const at = this.#pageOffset(number);
-    this.source.prefetch(at, this.#pageOffset(number + 1) - at);
+    const page = this.source.readIfCached(at, this.#pageOffset(number + 1) - at);
+    if (page === null) return 'pending';
+    this.verifyPage(number, page);
+    return findInPage(this.family, page, key);
   }
 
   /**
