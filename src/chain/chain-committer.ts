@@ -1,4 +1,4 @@
-import type { ConsensusParams } from '../consensus/consensus-params.ts';
+import type { NetworkParams } from '../params/network-params.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { DurationCounts } from '../util/duration-counts.ts';
@@ -32,7 +32,7 @@ export interface CommitterDeps {
   readonly active: ActiveChain;
   readonly sync: InitialSync;
   readonly warnings: ChainWarnings;
-  readonly params: ConsensusParams;
+  readonly params: NetworkParams;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -207,7 +207,7 @@ export class ChainCommitter {
     const bodyOf = (entry: ChainEntry) =>
       entry === this.recentBlock?.entry ? this.recentBlock.block : store.readBlock(entry);
     const numbered = (event: { type: string; data: object }) => ({ seq: store.nextSeq(), ...event });
-    const facts = { params, time, initialSync: sync.active, headers: tree.bestHeader.height, bodyOf };
+    const facts = { params: params.consensus, time, initialSync: sync.active, headers: tree.bestHeader.height, bodyOf };
     const events = blockEvents(connected, disconnected, facts).map(numbered);
     if (events.length === 0) return events;
     const move: ChainMove = {
@@ -218,7 +218,10 @@ export class ChainCommitter {
       readBlock: bodyOf,
     };
     this.follower?.follow(move);
-    if (disconnected.length > 0) events.push(numbered({ type: 'reorg', data: reorgEvent(move, this.follower, time) }));
+    if (disconnected.length > 0) {
+      const data = reorgEvent(move, { follower: this.follower, time, format: params.address });
+      events.push(numbered({ type: 'reorg', data }));
+    }
     return events;
   }
 }

@@ -94,7 +94,7 @@ export function openChainParts(options: ChainOptions, deps: ChainDeps): ChainPar
     const sync = new InitialSync(params, clock);
     const warnings = new ChainWarnings({ tree, sync, params: network, log });
     const parts = { store, tree, active, sync, warnings, queue, timings, verifier, params, clock, log };
-    const committer = new ChainCommitter(parts);
+    const committer = new ChainCommitter({ ...parts, params: network });
     const uncommitted = () => committer.uncommittedBodies();
     const pruner = prune ? new Pruner(prune, { ...parts, uncommitted }) : null;
     committer.pruner = pruner;

@@ -1,6 +1,8 @@
 import type { ParsedBlock } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { outpointKey } from '../primitives/outpoint.ts';
+import type { Transaction } from '../primitives/transaction.ts';
+import { type AddressFormat, addressOf } from '../script/address.ts';
 import { bytesToHex } from '../util/bytes.ts';
 import type { ChainFollower, ChainMove } from './events.ts';
 
@@ -11,26 +13,42 @@ interface TxFate {
   readonly fate: 'reconfirmed' | 'mempool' | 'conflicted' | 'dropped';
   /** Txid of the transaction in the new branch that spends the same coin. */
   readonly conflict: string | null;
+  /** What it paid, so that a client need not look it up; `address` is null where a script has none. */
+  readonly outputs?: readonly { readonly n: number; readonly value: number; readonly address: string | null }[];
 }
 
-/** Bound on `txs`, above any reorg that ever happened; `txsComplete` is false if a deeper one exceeds it. */
+/**
+ * Bounds on `txs` and on all their outputs, above any reorg that ever happened; `txsComplete` is false if a deeper one
+ * exceeds them.
+ */
 const TXS_LIMIT = 20_000;
+const OUTPUTS_LIMIT = 60_000;
 
-/** Payload of `reorg`. Either list of blocks may be long. `follower` has processed the move already. */
+export interface ReorgFacts {
+  /** Has processed the move already. */
+  readonly follower: Pick<ChainFollower, 'has'> | null;
+  /** Unix seconds. */
+  readonly time: number;
+  /** Null if the outputs are left out. */
+  readonly format: AddressFormat | null;
+}
+
+/** Payload of `reorg`. Either list of blocks may be long. Amounts are satoshis. */
 export function reorgEvent(
   { disconnected, connected, tip: newTip, readBlock }: Omit<ChainMove, 'settled'>,
-  follower: Pick<ChainFollower, 'has'> | null,
-  time: number,
+  { follower, time, format }: ReorgFacts,
 ): object {
   const oldTip = disconnected[0]!;
   const fork = disconnected.at(-1)!.parent!;
   const fates: TxFate[] = [];
   const branch = newBranch(connected.map(readBlock));
   let omitted = 0;
+  let outputs = 0;
   // Ascending, so that parents come before the transactions that spend their outputs.
   for (const entry of disconnected.toReversed())
     for (const { tx, txid } of readBlock(entry).txs) {
-      if (fates.length >= TXS_LIMIT) omitted++;
+      outputs += format ? tx.outputs.length : 0;
+      if (fates.length >= TXS_LIMIT || outputs > OUTPUTS_LIMIT) omitted++;
       else {
         const reconfirmed = branch.txids.has(bytesToHex(txid));
         const inMempool = !reconfirmed && follower?.has(txid) === true;
@@ -42,6 +60,7 @@ export function reorgEvent(
           txid: hashToHex(txid),
           fate: reconfirmed ? 'reconfirmed' : inMempool ? 'mempool' : spender ? 'conflicted' : 'dropped',
           conflict: spender ?? null,
+          ...(format && { outputs: outputsOf(tx, format) }),
         });
       }
     }
@@ -57,6 +76,14 @@ export function reorgEvent(
     txs: fates,
     txsComplete: omitted === 0,
   };
+}
+
+function outputsOf({ outputs }: Transaction, format: AddressFormat) {
+  return outputs.map(({ value, scriptPubKey }, n) => ({
+    n,
+    value: Number(value),
+    address: addressOf(scriptPubKey, format),
+  }));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { blockPruned } from '../queries/read-env.ts';
 import { ITSELF, watchPlace } from './event-cursor.ts';
-import { type FrameStep, headOf, quoted, UNCONFIRMED } from './frame.ts';
+import { type FrameStep, headOf, NO_AMOUNTS, quoted, spentAmounts, UNCONFIRMED, type WatchedAmounts } from './frame.ts';
 import { cursorIn, isBlockEvent, type LogEntry } from './log-entry.ts';
 import type { TxTouches } from './match.ts';
 import type { BlockMatches, Matcher } from './matcher.ts';
@@ -204,9 +204,9 @@ function* txMessages(
 ): Generator<Derived> {
   const base = Math.max(0, crossing.threshold - 1) * THRESHOLD_SPAN + touches.index * TX_SPAN;
   const found: { number: number; make(): Omit<Derived, 'within'> }[] = [];
-  const confirm = (item: WatchItem | undefined, number: number) => {
+  const confirm = (item: WatchItem | undefined, number: number, amounts: WatchedAmounts = NO_AMOUNTS) => {
     if (item && events.has('confirmation') && item.thresholds.includes(crossing.threshold))
-      found.push({ number, make: () => confirmation(touches.txid, item, crossing) });
+      found.push({ number, make: () => confirmation(touches.txid, item, crossing, amounts) });
   };
   confirm(watches.get(txidKey(touches.txid)), base + NUMBER.txid);
   for (const touch of touches.scripts) {
@@ -215,10 +215,10 @@ function* txMessages(
     const at = base + touch.slot * SLOT_SPAN;
     if (events.has('addressTransaction'))
       found.push({ number: at + NUMBER.address, make: () => addressTransaction(touches, touch, item, state) });
-    confirm(item, at + NUMBER.addressConfirmation);
+    confirm(item, at + NUMBER.addressConfirmation, touch);
   }
-  for (const { slot, outpoint } of touches.outpoints)
-    confirm(watches.get(watchedOutpointKey(outpoint)), base + slot * SLOT_SPAN + NUMBER.outpoint);
+  for (const { slot, outpoint, value } of touches.outpoints)
+    confirm(watches.get(watchedOutpointKey(outpoint)), base + slot * SLOT_SPAN + NUMBER.outpoint, spentAmounts(value));
   for (const { number, make } of found.sort((a, b) => a.number - b.number))
     yield { ...make(), within: watchPlace(number) };
 }
@@ -244,11 +244,14 @@ function confirmation(
   txid: string,
   { kind, label, watchId }: WatchItem,
   { threshold, confirmations, block, reverted }: ThresholdCrossing,
+  { received, sent }: WatchedAmounts,
 ): Omit<Derived, 'within'> {
   const data = {
     txid,
     address: kind === 'script' ? label : null,
     outpoint: kind === 'outpoint' ? label : null,
+    received,
+    sent,
     confirmations,
     threshold,
     blockHash: block?.hash ?? null,

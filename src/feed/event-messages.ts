@@ -112,6 +112,11 @@ const REORG_DATA = named('ReorgData', {
       txid: hash(),
       fate: words(['reconfirmed', 'mempool', 'conflicted', 'dropped']),
       conflict: nullable(hash('the transaction of the new branch that spends the same output')),
+      outputs: t.Optional(
+        t.Array(t.Object({ n: count(), value: sats(), address: nullable(t.String()) }), {
+          description: 'missing in events that earlier versions stored',
+        }),
+      ),
     }),
   ),
   txsComplete: t.Boolean({ description: 'whether txs names all transactions of the disconnected blocks' }),
@@ -145,6 +150,10 @@ const CONFIRMATION_MEMBERS = {
   txid: hash(),
   address: nullable(t.String({ description: 'the watched address or script; null for other watches' })),
   outpoint: nullable(t.String({ description: 'the watched outpoint, txid:n; null for other watches' })),
+  received: nullable(sats('satoshis that the outputs pay to the watched address; null for a watched transaction')),
+  sent: nullable(
+    sats('satoshis that the inputs spend from the watched address or outpoint; null for a watched transaction'),
+  ),
   confirmations: count(),
   blockHash: nullable(hash()),
   height: nullable(height()),

@@ -14,6 +14,20 @@ export function quoted(watchId: string | null): string {
   return watchId === null ? 'null' : `"${watchId}"`;
 }
 
+/** What a transaction pays to a watched address or script and spends from it, or the value of a watched outpoint. */
+export interface WatchedAmounts {
+  readonly received: number | null;
+  readonly sent: number | null;
+}
+
+/** Of a watched transaction: its amounts belong to no watched item. */
+export const NO_AMOUNTS: WatchedAmounts = { received: null, sent: null };
+
+/** Amounts of a watched outpoint, which is spent. */
+export function spentAmounts(value: number): WatchedAmounts {
+  return { received: 0, sent: value };
+}
+
 /** TxStatus of what is in no block. */
 export const UNCONFIRMED =
   '{"confirmed":false,"blockHash":null,"blockHeight":null,"blockIndex":null,"blockTime":null,"confirmations":0}';

@@ -24,8 +24,17 @@ export interface TxTouches {
   /** Display order. */
   readonly txid: string;
   readonly scripts: readonly ScriptFlow[];
-  /** Watched outpoints it spends, `txid:n`; the slot is that of the input. */
-  readonly outpoints: readonly { readonly slot: number; readonly outpoint: string }[];
+  readonly outpoints: readonly OutpointTouch[];
+}
+
+/** A watched outpoint that a transaction spends. */
+export interface OutpointTouch {
+  /** Number of the input. */
+  readonly slot: number;
+  /** `txid:n`. */
+  readonly outpoint: string;
+  /** Satoshis. */
+  readonly value: number;
 }
 
 /** Returns null if nothing of the transaction can be watched. `spent` is null for a coinbase. */
@@ -37,7 +46,7 @@ export function matchTx(
 ): TxTouches | null {
   const { seed } = filter;
   const scripts = new Map<string, Touching>();
-  const outpoints: { slot: number; outpoint: string }[] = [];
+  const outpoints: OutpointTouch[] = [];
   const touching = (script: Uint8Array, slot: number): Touching => {
     const hex = script.toHex();
     let touch = scripts.get(hex);
@@ -53,7 +62,7 @@ export function matchTx(
       touch.inputs.push({ n, txid: hashToHex(prevout.txid), vout: prevout.vout, value: Number(value) });
     }
     if (filter.outpoints && filter.has(outpointPrint(outpointBytes(prevout.txid, prevout.vout), seed)))
-      outpoints.push({ slot: n, outpoint: `${hashToHex(prevout.txid)}:${prevout.vout}` });
+      outpoints.push({ slot: n, outpoint: `${hashToHex(prevout.txid)}:${prevout.vout}`, value: Number(value) });
   }
   for (let n = 0; n < tx.outputs.length; n++) {
     const { value, scriptPubKey } = tx.outputs[n]!;
@@ -92,7 +101,7 @@ export function touchesToLine({ index, txid, scripts, outpoints }: TxTouches): s
   const fields: (string | number)[] = [index, txid, scripts.length];
   for (const { slot, script, received, sent, outputs, inputs } of scripts)
     fields.push(slot, script, received, sent, outputs, inputs);
-  for (const { slot, outpoint } of outpoints) fields.push(slot, outpoint);
+  for (const { slot, outpoint, value } of outpoints) fields.push(slot, outpoint, value);
   return fields.join('\t');
 }
 
@@ -111,7 +120,7 @@ export function touchesFromLine(line: string): TxTouches {
     outputs: text(),
     inputs: text(),
   }));
-  const outpoints: { slot: number; outpoint: string }[] = [];
-  while (at < fields.length) outpoints.push({ slot: number(), outpoint: text() });
+  const outpoints: OutpointTouch[] = [];
+  while (at < fields.length) outpoints.push({ slot: number(), outpoint: text(), value: number() });
   return { index, txid, scripts, outpoints };
 }

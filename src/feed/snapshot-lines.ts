@@ -7,7 +7,7 @@ import { confirmationsAt, findTx, txFacts } from '../queries/tx-facts.ts';
 import type { TxRecord } from '../storage/tx-store.ts';
 import { hexToBytes } from '../util/bytes.ts';
 import { statusView } from '../views/rest/tx-view.ts';
-import { quoted } from './frame.ts';
+import { NO_AMOUNTS, quoted, type WatchedAmounts } from './frame.ts';
 import { matchTx, type ScriptFlow } from './match.ts';
 import { PrintTable, scriptPrint } from './watch-filter.ts';
 
@@ -41,6 +41,7 @@ export const snapshotEndpoint: ReadEndpoint<{ scripts: readonly SnapshotItem[]; 
       const block = statusView(env, placeOf(env, record));
       lines.push(
         confirmationText(asked.value, null, asked, {
+          ...NO_AMOUNTS,
           confirmations,
           blockHash: block.blockHash,
           height: block.blockHeight,
@@ -122,7 +123,7 @@ export function confirmationText(
   txid: string,
   outpoint: string | null,
   { thresholds, watchId }: ItemFacts,
-  at: { confirmations: number; blockHash: string | null; height: number | null },
+  at: WatchedAmounts & { confirmations: number; blockHash: string | null; height: number | null },
 ): string {
   const threshold = thresholds.findLast((n) => n <= at.confirmations) ?? null;
   const data = { snapshot: true, txid, address: null, outpoint, threshold, ...at, reverted: false, watchId };

@@ -1,6 +1,6 @@
 import type { EventLog } from './event-log.ts';
 import { matchUnconfirmed } from './event-readers.ts';
-import { type Frame, type FrameStep, UNCONFIRMED } from './frame.ts';
+import { type Frame, type FrameStep, NO_AMOUNTS, spentAmounts, UNCONFIRMED } from './frame.ts';
 import type { TxTouches } from './match.ts';
 import type { Matcher } from './matcher.ts';
 import { addressMessageText, confirmationText, type SnapshotItem } from './snapshot-lines.ts';
@@ -41,10 +41,10 @@ function* unconfirmedFrames(
   }
   const none = { confirmations: 0, blockHash: null, height: null };
   const named = watched.get(txidKey(txid));
-  if (named) yield frameOf(confirmationText(txid, null, named, none));
-  for (const { outpoint } of outpoints) {
+  if (named) yield frameOf(confirmationText(txid, null, named, { ...none, ...NO_AMOUNTS }));
+  for (const { outpoint, value } of outpoints) {
     const item = watched.get(watchedOutpointKey(outpoint));
-    if (item) yield frameOf(confirmationText(txid, item.label, item, none));
+    if (item) yield frameOf(confirmationText(txid, item.label, item, { ...none, ...spentAmounts(value) }));
   }
 }
 

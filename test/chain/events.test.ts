@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChainCommit } from '../../src/chain/events.ts';
+import { regtest } from '../../src/params/regtest.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
-import { txidOf } from '../../src/primitives/transaction.ts';
+import { type Transaction, txidOf } from '../../src/primitives/transaction.ts';
+import { addressOf } from '../../src/script/address.ts';
 import { RegtestChain, type TestBlock } from '../lib/chain-builder.ts';
 import { type NodeOptions, TestNode } from '../lib/chain-fixture.ts';
 import { openScript, trunkWithCoins } from '../lib/fork-tree.ts';
@@ -141,10 +143,17 @@ describe('a reorg', () => {
     const commit = commits.at(-1)!;
     expect(commit.lastSeq).toBe(lastSeq + 6);
     const [reorg] = node.events(lastSeq + 5);
+    const paid = ({ outputs }: Transaction) =>
+      outputs.map(({ value, scriptPubKey }, n) => ({
+        n,
+        value: Number(value),
+        address: addressOf(scriptPubKey, regtest.address),
+      }));
     const dropped = (height: number) => ({
       txid: hashToHex(txidOf(chain.at(height).txs[0]!)),
       fate: 'dropped',
       conflict: null,
+      outputs: paid(chain.at(height).txs[0]!),
     });
     expect(reorg?.type).toBe('reorg');
     expect(reorg?.payload).toEqual({
@@ -159,8 +168,8 @@ describe('a reorg', () => {
       depth: 2,
       txs: [
         dropped(105),
-        { txid: hashToHex(txidOf(tx)), fate: 'conflicted', conflict: hashToHex(txidOf(rival)) },
-        { txid: hashToHex(txidOf(kept)), fate: 'reconfirmed', conflict: null },
+        { txid: hashToHex(txidOf(tx)), fate: 'conflicted', conflict: hashToHex(txidOf(rival)), outputs: paid(tx) },
+        { txid: hashToHex(txidOf(kept)), fate: 'reconfirmed', conflict: null, outputs: paid(kept) },
         dropped(106),
       ],
       txsComplete: true,

@@ -111,6 +111,19 @@ describe('a clean folder', () => {
     expect(verify(node.dir, 'full')).toMatchObject({ height: 130, total: 0, findings: [] });
   });
 
+  test('with events that an earlier version stored without outputs has no finding', () => {
+    const dir = copyOf(small);
+    const db = new Database(join(dir, 'chain.db'));
+    const changed = db.run(
+      `UPDATE events SET data = json_set(data, '$.txs', json((SELECT json_group_array(json_remove(value, '$.outputs'))
+         FROM json_each(data, '$.txs'))))
+       WHERE type = 'reorg' AND json_array_length(data, '$.txs[0].outputs') > 0`,
+    );
+    db.close();
+    expect(changed.changes).toBe(1);
+    expect(verify(dir, 'full')).toMatchObject({ total: 0, findings: [] });
+  });
+
   test('with the genesis block alone has no finding', async () => {
     await using node = new TestNode({ filters: true });
     await node.close();

@@ -116,7 +116,7 @@ describe('a double spend', () => {
     expect(reorg!.disconnected[0]).toBe(result.blockHash!);
     expect([reorg!.disconnected.length, reorg!.connected.length]).toEqual([2, 3]);
     const [reorgEvent] = events.filter(({ type }) => type === 'reorg');
-    expect(reorgEvent!.data.txs).toContainEqual({ txid, fate: 'conflicted', conflict });
+    expect(reorgEvent!.data.txs).toContainEqual({ txid, fate: 'conflicted', conflict, outputs: expect.any(Array) });
     expect(await node.api.rpc<object>('getblock', [reorg!.connected[0]!])).toMatchObject({
       tx: expect.arrayContaining([conflict]),
     });

@@ -71,7 +71,10 @@ describe('an address that is watched', () => {
       };
       const none = { blockHash: null, blockHeight: null, blockIndex: null, blockTime: null };
       const place = { blockHash: hashOf(block), blockHeight: 110, blockIndex: 1, blockTime: block.time };
-      const reached = { type: 'confirmation', txid: idOf(tx), address: addressOfLock(ALICE), reverted: false };
+      const reached = {
+        ...{ type: 'confirmation', txid: idOf(tx), address: addressOfLock(ALICE), reverted: false },
+        ...{ received: 25_0000_0000, sent: 0 },
+      };
       expect(messages.map(short)).toEqual([
         {
           type: 'addressTransaction',
@@ -225,6 +228,11 @@ describe('transactions and outpoints that are watched', () => {
         [idOf(tx), 0, null, null],
         [idOf(tx), 1, null, null],
         [idOf(other), 1, null, outpoint],
+      ]);
+      expect(messages.map(({ data }) => [data.received, data.sent])).toEqual([
+        [null, null],
+        [null, null],
+        [0, Number(coin(2).output.value)],
       ]);
     }));
 

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { join } from 'node:path';
-import type { ConsensusParams } from '../../consensus/consensus-params.ts';
+import type { NetworkParams } from '../../params/network-params.ts';
 import { type ParsedBlock, parseBlock } from '../../primitives/block.ts';
 import { hashToHex, type Txid } from '../../primitives/hash.ts';
 import { RecordReader } from '../../storage/block-files.ts';
@@ -23,7 +23,7 @@ export function* checkEvents(
   db: Database,
   chainDir: string,
   { tree, active }: CheckedHeaders,
-  params: ConsensusParams,
+  params: NetworkParams,
   findings: Findings,
 ): Generator<undefined> {
   const database = join(chainDir, 'chain.db');
@@ -72,10 +72,10 @@ export function* checkEvents(
 class EventCheck {
   readonly #tree: HeaderTree;
   readonly #headers: HeaderStore;
-  readonly #params: ConsensusParams;
+  readonly #params: NetworkParams;
   readonly #blocks: RecordReader;
 
-  constructor(db: Database, chainDir: string, tree: HeaderTree, params: ConsensusParams) {
+  constructor(db: Database, chainDir: string, tree: HeaderTree, params: NetworkParams) {
     this.#tree = tree;
     this.#headers = new HeaderStore(db);
     this.#params = params;
@@ -119,7 +119,7 @@ class EventCheck {
       stats,
       size: stats.size,
       fees: fees ?? 0,
-      params: this.#params,
+      params: this.#params.consensus,
       time,
       reorg: reorg === true,
       initialSync: initialSync === true,
@@ -150,7 +150,10 @@ class EventCheck {
       tip,
       readBlock: (entry: ChainEntry) => this.#readBlock(entry),
     };
-    return reorgEvent(move, { has: (txid) => inMempool.has(hashToHex(txid as Txid)) }, time);
+    const follower = { has: (txid: Uint8Array) => inMempool.has(hashToHex(txid as Txid)) };
+    // Events of earlier versions name no outputs.
+    const named = txs.every((fate) => Object.hasOwn(fate, 'outputs'));
+    return reorgEvent(move, { follower, time, format: named ? this.#params.address : null });
   }
 
   #entriesOf(hashes: readonly string[]): ChainEntry[] | null {

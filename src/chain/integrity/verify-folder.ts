@@ -143,7 +143,6 @@ class FolderCheck {
   }
 
   *checkAll(db: Database): Generator<VerifyProgress> {
-    const { consensus } = this.#params;
     this.#totalBytes = this.#findings.attempt(this.#database, 'the tables', () => this.#sizes(db)) ?? 1;
     const onRead = (bytes: number) => void (this.#bytes += bytes);
     const nothing: CheckedHeaders = { tree: new HeaderTree(), byId: new Map(), active: [] };
@@ -153,7 +152,7 @@ class FolderCheck {
       nothing,
     );
     this.headers = headers;
-    const events = checkEvents(db, this.#chainDir, headers, consensus, this.#findings);
+    const events = checkEvents(db, this.#chainDir, headers, this.#params, this.#findings);
     yield* this.#run('table events', events, undefined);
     this.#findings.attempt(this.#database, 'table indexes', () => this.#checkIndexes(db, headers));
     this.#findings.attempt(this.#database, 'table filters', () => this.#checkFilterEnd(db));
