@@ -13,7 +13,7 @@ interface TxFate {
   readonly fate: 'reconfirmed' | 'mempool' | 'conflicted' | 'dropped';
   /** Txid of the transaction in the new branch that spends the same coin. */
   readonly conflict: string | null;
-  /** What it paid, so that a client need not look it up; `address` is null where a script has none. */
+  /** Its outputs, so that a client need not look them up; `address` is null where a script has none. */
   readonly outputs?: readonly { readonly n: number; readonly value: number; readonly address: string | null }[];
 }
 

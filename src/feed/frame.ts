@@ -14,16 +14,16 @@ export function quoted(watchId: string | null): string {
   return watchId === null ? 'null' : `"${watchId}"`;
 }
 
-/** What a transaction pays to a watched address or script and spends from it, or the value of a watched outpoint. */
+/** Payments of a transaction to a watched address or script and spends from it, or the value of a watched outpoint. */
 export interface WatchedAmounts {
   readonly received: number | null;
   readonly sent: number | null;
 }
 
-/** Of a watched transaction: its amounts belong to no watched item. */
+/** The amounts of a watched transaction, which belong to no watched item. */
 export const NO_AMOUNTS: WatchedAmounts = { received: null, sent: null };
 
-/** Amounts of a watched outpoint, which is spent. */
+/** Returns the amounts of a watched outpoint that is spent. */
 export function spentAmounts(value: number): WatchedAmounts {
   return { received: 0, sent: value };
 }
