@@ -28,7 +28,7 @@ export interface TxTouches {
 }
 
 /** A watched outpoint that a transaction spends. */
-export interface OutpointTouch {
+interface OutpointTouch {
   /** Number of the input. */
   readonly slot: number;
   /** `txid:n`. */
