@@ -8,7 +8,8 @@ const LIMIT = 1 << 16;
 
 type Preadv2 = (fd: number, vectors: number, count: number, offset: number, flags: number) => number;
 
-const bytes = new Uint8Array(LIMIT);
+/** Has a buffer from the start: the engine does not move its contents, whose address the system knows. */
+const bytes = new Uint8Array(new ArrayBuffer(LIMIT));
 /** A struct iovec: address and length, in halves. */
 const vector = new Uint32Array(new ArrayBuffer(16));
 let vectorAddress = 0;
