@@ -296,7 +296,7 @@ const event = (type: string, kept: boolean, summary: string, data: TSchema): Eve
   schema: messageSchema(type, data),
 });
 
-/** All events but `feeUpdate`, whose data is the reply of a route. */
+/** All events but `feeUpdate` and `mempoolBlocks`, whose data is the reply of a route. */
 export const EVENT_DESCRIPTIONS: readonly EventDescription[] = [
   event('newBlock', true, 'A block joined the active chain.', BLOCK_DATA),
   event('newTransaction', true, 'A transaction entered the mempool.', TRANSACTION_DATA),

@@ -9,6 +9,7 @@ import type { EntryFacts, MempoolChange, MempoolTotals, SentChange } from './cha
 import { Entries, type SharedEntries } from './entries.ts';
 import { FeeHistogram } from './fee-histogram.ts';
 import type { FeeReport } from './fees/fee-estimator.ts';
+import { ReplacementHistory } from './replacement-history.ts';
 import { ScriptIndex } from './script-index.ts';
 
 /** A transaction of the mempool with its properties. Amounts in satoshis. */
@@ -47,11 +48,8 @@ export interface MirrorPart {
 }
 
 type AddedChange = Extract<MempoolChange, { kind: 'added' }>;
+type RemovedChange = Extract<MempoolChange, { kind: 'removed' }>;
 type RowChange = Extract<SentChange, { kind: 'row' }>;
-
-/** Limits of the remembered replacements: time in milliseconds, and number. */
-const REPLACED_MS = 24 * 3600 * 1000;
-const REPLACED_KEPT = 50_000;
 
 /**
  * The mempool as readers on another thread see it, updated by the mempool's changes in order, so that readers never wait
@@ -63,13 +61,12 @@ export class MempoolMirror {
   readonly #scripts = new ScriptIndex();
   readonly #arrivals = new Arrivals();
   readonly #histogram = new FeeHistogram();
-  readonly #clock: Clock;
   readonly #free: number[] = [];
   #slots = 0;
   readonly #unbroadcast = new Set<number>();
   readonly #replaced = new Map<number, readonly Txid[]>();
-  /** Replacing txid and time, by txid in hex. */
-  readonly #replacedBy = new Map<string, { readonly by: Txid; readonly at: number }>();
+  /** Transactions that were replaced within the last day. */
+  readonly replacements: ReplacementHistory;
   #totals: MempoolTotals | null = null;
   #fees: FeeReport | null = null;
   /** The owner of the entries' memory; null while it is not known. */
@@ -81,7 +78,7 @@ export class MempoolMirror {
   #covered: ReadonlySet<string> | null = null;
 
   constructor(clock: Clock) {
-    this.#clock = clock;
+    this.replacements = new ReplacementHistory(clock);
   }
 
   /** Creates a mirror with the contents of a part. */
@@ -140,8 +137,7 @@ export class MempoolMirror {
         this.#adopt(change);
         break;
       case 'removed':
-        this.#remove(change.txid);
-        if (change.replacedBy) this.#rememberReplaced(change.txid, change.replacedBy as Txid);
+        this.#remove(change);
         break;
       case 'modified': {
         const slot = this.entries.find(change.txid);
@@ -219,12 +215,6 @@ export class MempoolMirror {
   spender(outpoint: Outpoint): Txid | null {
     const slot = this.entries.spender(outpoint);
     return slot < 0 ? null : (this.entries.txid(slot).slice() as Txid);
-  }
-
-  /** Returns the transaction that replaced another one within the last day, or null. */
-  replacedBy(txid: Uint8Array): Txid | null {
-    const found = this.#replacedBy.get(hashToHex(txid as Txid));
-    return found && this.#clock.monotonicMs() - found.at < REPLACED_MS ? found.by : null;
   }
 
   /** Returns the current slots, oldest first, with -1 for removed ones, and the numbers of their events. */
@@ -307,13 +297,21 @@ export class MempoolMirror {
     this.#histogram.add(fee, vsize);
     if (unbroadcast) this.#unbroadcast.add(slot);
     if (replaced.length > 0) this.#replaced.set(slot, replaced as readonly Txid[]);
-    if (this.#replacedBy.size > 0) this.#replacedBy.delete(hashToHex(entries.txid(slot)));
+    this.replacements.forget(entries.txid(slot));
   }
 
-  #remove(txid: Uint8Array): void {
+  #remove({ txid, replacedBy }: RemovedChange): void {
     const { entries } = this;
     const slot = entries.find(txid);
     if (slot < 0) return;
+    if (replacedBy !== null)
+      this.replacements.add({
+        txid: txid as Txid,
+        replacedBy: replacedBy as Txid,
+        fee: entries.fee(slot),
+        vsize: entries.vsize(slot),
+        time: entries.time(slot),
+      });
     this.#histogram.remove(entries.fee(slot), entries.vsize(slot));
     this.#arrivals.remove(entries.order(slot));
     this.#scripts.remove(slot);
@@ -323,17 +321,6 @@ export class MempoolMirror {
     else {
       entries.remove(slot);
       this.#free.push(slot);
-    }
-  }
-
-  #rememberReplaced(txid: Uint8Array, by: Txid): void {
-    const key = hashToHex(txid as Txid);
-    this.#replacedBy.delete(key);
-    this.#replacedBy.set(key, { by, at: this.#clock.monotonicMs() });
-    // The map is in insertion order, oldest first.
-    for (const [old, { at }] of this.#replacedBy) {
-      if (this.#replacedBy.size <= REPLACED_KEPT && this.#clock.monotonicMs() - at < REPLACED_MS) break;
-      this.#replacedBy.delete(old);
     }
   }
 

@@ -2,6 +2,7 @@ import type { ChainTipStatus } from '../chain/header-tree.ts';
 import type { PackageResult } from '../mempool/accept-result.ts';
 import type { Estimate, EstimateRequest, RawEstimate } from '../mempool/fees/fee-estimator.ts';
 import type { BlockOverlap } from '../mempool/fees/mempool-policy.ts';
+import type { ProjectedBlock } from '../mempool/fees/projected-blocks.ts';
 import type { MempoolImportOptions } from '../mempool/mempool-import.ts';
 import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
 import type { BuiltRun } from '../storage/runs/run-builder.ts';
@@ -86,6 +87,8 @@ export interface MempoolCalls {
   estimateRawFee: { args: [target: number, threshold: number]; result: readonly RawEstimate[] };
   /** Returns the blocks that decide whether the estimates from the mempool are reliable. */
   mempoolCoverage: { args: []; result: readonly BlockOverlap[] };
+  /** Returns the next blocks as they would be mined from the mempool, at most a second old. */
+  projectedBlocks: { args: []; result: readonly ProjectedBlock[] };
   /** Imports a `mempool.dat` of Bitcoin Core from one of the directories for it. */
   importMempool: { args: [file: string, options: MempoolImportOptions]; result: null | Refusal };
 }

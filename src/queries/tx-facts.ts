@@ -51,9 +51,9 @@ export function findTx(env: IndexEnv, txid: string): TxRecord | null {
 export function txByTxid(env: ReadEnv, txid: string): TxRecord {
   const record = findTx(env, txid);
   if (record) return record;
-  const replacedBy = env.mempool.replacedBy(hashFromHex<Txid>(txid));
+  const replacedBy = env.mempool.replacements.get(hashFromHex<Txid>(txid))?.replacedBy;
   return fail('tx_not_found', replacedBy ? 'the transaction was replaced' : 'no such transaction', {
-    replacedBy: replacedBy && hashToHex(replacedBy),
+    replacedBy: replacedBy ? hashToHex(replacedBy) : null,
   });
 }
 

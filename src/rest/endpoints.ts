@@ -25,6 +25,7 @@ import {
 } from './chain-endpoints.ts';
 import type { Endpoint } from './endpoint.ts';
 import { eventsEndpoint } from './events-endpoint.ts';
+import { limitsEndpoint } from './limits-endpoint.ts';
 import {
   feesEndpoint,
   mempoolAddressEndpoint,
@@ -45,6 +46,7 @@ import {
   txStatusEndpoint,
   txsStatusEndpoint,
 } from './tx-endpoints.ts';
+import { cpfpEndpoint, replacementsEndpoint } from './tx-relatives.ts';
 import { txsDetailsEndpoint } from './txs-details.ts';
 import {
   putWatchesEndpoint,
@@ -76,6 +78,7 @@ export const READ_ROUTES = [
   txsDetailsEndpoint,
   outspendsEndpoint,
   outspendEndpoint,
+  cpfpEndpoint,
   balanceEndpoint,
   balancesEndpoint,
   addressEndpoint,
@@ -94,6 +97,7 @@ export const READ_ROUTES = [
 /** Every route of the REST interface, in the order of the documentation. */
 export const ENDPOINTS: readonly Endpoint[] = [
   ...READ_ROUTES,
+  replacementsEndpoint,
   broadcastEndpoint,
   testTxsEndpoint,
   packageEndpoint,
@@ -113,5 +117,6 @@ export const ENDPOINTS: readonly Endpoint[] = [
   watchEndpoint,
   removeWatchEndpoint,
   ticketEndpoint,
+  limitsEndpoint,
   auditEndpoint,
 ];

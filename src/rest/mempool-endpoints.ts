@@ -187,11 +187,14 @@ export const mempoolBlocksEndpoint = endpoint({
   tag: 'mempool',
   summary: 'The next blocks, as they would be mined from the mempool',
   response: json(PROJECTED_BLOCKS),
+  description: 'At most a second old. The WebSocket sends changes as `mempoolBlocks`.',
   hasEtag: true,
   serve:
-    (_, service) =>
-    ({ request }) =>
-      service.reply(({ mempool }) => jsonAnswer(mempool.fees?.blocks ?? []), request),
+    ({ node }, service) =>
+    async ({ request }) => {
+      const blocks = await node().call('projectedBlocks');
+      return service.reply(() => ({ ...jsonAnswer(blocks), freshness: 'body' }), request);
+    },
 });
 
 export const feesEndpoint = endpoint({

@@ -3,10 +3,17 @@ import type { IssuedTicket } from '../auth/tickets.ts';
 import type { EventLog } from '../feed/event-log.ts';
 import type { Matcher } from '../feed/matcher.ts';
 import type { StoredWatches } from '../feed/stored-watches.ts';
+import type { Call } from '../http/call.ts';
 import type { Principal } from '../http/principal.ts';
 import type { ApiContext } from '../queries/api-context.ts';
 import type { MaybePromise } from '../util/maybe-promise.ts';
 import type { EventWaits } from './event-waits.ts';
+
+/** Open WebSocket connections and stored watches of a caller. */
+interface CallerUse {
+  readonly sockets: number;
+  readonly storedWatches: number;
+}
 
 /** Dependencies of the REST endpoints. */
 export interface RestContext extends ApiContext {
@@ -18,6 +25,8 @@ export interface RestContext extends ApiContext {
   /** Requests that wait for events. */
   readonly eventWaits: EventWaits;
   readonly audit: AuditTrail;
+  /** Returns how much of its limits a caller uses. */
+  useOf(call: Call): CallerUse;
   /** Issues a ticket for one WebSocket. Throws ApiError if too many are open. */
   issueTicket(principal: Principal): MaybePromise<IssuedTicket>;
 }

@@ -1,7 +1,7 @@
 import type { Authenticator, AuthRefusal } from '../auth/authenticator.ts';
 import { type RateBucket, RateTable } from '../auth/rate-limits.ts';
 import type { SharedBuckets } from '../auth/shared-rates.ts';
-import type { Call } from '../http/call.ts';
+import type { Call, RateUse } from '../http/call.ts';
 import { fail } from '../http/errors.ts';
 import type { ApiOptions } from '../http/options.ts';
 import { ANONYMOUS, type Principal } from '../http/principal.ts';
@@ -86,6 +86,11 @@ class VisitCall implements Call {
 
   get ip(): string {
     return this.#visit.client.ip;
+  }
+
+  get rate(): RateUse | null {
+    const { bucket } = this.#visit;
+    return bucket && { ...bucket.rate, remaining: bucket.remaining, resetAfter: bucket.resetAfter };
   }
 
   require(scope: Scope): void {

@@ -42,6 +42,7 @@ import { type GaugeParts, serverGauges } from './ops/gauges.ts';
 import { ApiMetrics, type GaugeSources } from './ops/metrics.ts';
 import { Readiness } from './ops/readiness.ts';
 import { ParallelRequests } from './parallel-requests.ts';
+import { ProjectionAnnouncer } from './projection-announcer.ts';
 import { RefusalPace } from './refusal-pace.ts';
 import { startReader } from './start-reader.ts';
 
@@ -110,6 +111,7 @@ export class ApiServer {
   readonly #watches: StoredWatches;
   readonly #hub: Hub;
   readonly #fees: FeeAnnouncer;
+  readonly #projection: ProjectionAnnouncer;
   readonly #readiness: Readiness;
   readonly #refusals: RefusalPace;
   readonly #gate: Gate;
@@ -229,6 +231,8 @@ export class ApiServer {
       sharedCounts: memory?.counts ?? null,
     });
     this.#fees = new FeeAnnouncer(this.#hub, clock);
+    const projected = { blocks: () => this.#attachment?.node.call('projectedBlocks') ?? null, tip: () => this.#tip };
+    this.#projection = new ProjectionAnnouncer(this.#hub, projected, { clock, log });
 
     const directRoutes: DirectRoute[] = [];
     this.context = {
@@ -255,6 +259,10 @@ export class ApiServer {
       keys: () => this.auth.keys,
       keysChanged: () => this.auth.keysChanged(),
       eventWaits: new EventWaits(memory?.counts),
+      useOf: ({ principal, ip }) => ({
+        sockets: this.#hub.countOf(principal, ip),
+        storedWatches: this.#watches.watchesOf(principal.id).size,
+      }),
       issueTicket: (principal) => this.auth.issueTicket(principal),
       answerDirectly: (route) => void directRoutes.push(route),
       rpcProbe: null,
@@ -446,6 +454,7 @@ export class ApiServer {
     for (const end of this.#detach) end();
     this.#stopping.abort();
     this.#hub.stop();
+    this.#projection.stop();
     this.auth.stopWaiting();
     this.#refusals.stop();
     const further = this.#sharing?.further?.stop(reason, MAX_FRONT_STOP_MS);

@@ -71,7 +71,7 @@ const ALL_WATCHED = 'watched by connections';
 const NOTHING: Watched = { size: 0, version: 0, get: () => undefined, has: () => false, thresholds: () => [] };
 
 /** Events without a number, which are not stored for clients that lag behind. */
-export type Announcement = 'feeUpdate' | 'syncStatus' | 'peerConnected' | 'peerDisconnected';
+export type Announcement = 'feeUpdate' | 'mempoolBlocks' | 'syncStatus' | 'peerConnected' | 'peerDisconnected';
 
 /**
  * All WebSocket connections. Each reads the event log at its own pace, from its own position. An event is one text for
@@ -162,6 +162,13 @@ export class Hub {
       this.#deps.metrics.wsMessage(type);
       this.#reply(connection, [text], now);
     }
+  }
+
+  /** Number of connections that subscribe to an event that is not in the log. */
+  subscribersOf(type: Announcement): number {
+    let count = 0;
+    for (const { events } of this.#connections) if (events.has(type)) count++;
+    return count;
   }
 
   /** Number of connections of all fronts. */

@@ -14,6 +14,7 @@ const OPTIONAL_EVENTS: Readonly<Record<string, Scope>> = {
   addressTransaction: 'read',
   confirmation: 'read',
   feeUpdate: 'read',
+  mempoolBlocks: 'read',
   syncStatus: 'read',
   walletTransaction: 'wallet.read',
   peerConnected: 'admin',

@@ -138,6 +138,7 @@ export function idleNode(
         ? { feerate: null, error: 'Insufficient data or no feerate found', blocks: 0 }
         : { feerate: 100, estimator: 'floor', blocks: target, warnings: [NO_FEE_DATA] },
     mempoolCoverage: () => [],
+    projectedBlocks: () => [],
     network: () => ({ ...IDLE_NETWORK, peers: status.peers ?? IDLE_STATUS.peers }),
     lastAssembled: () => null,
     ...given,

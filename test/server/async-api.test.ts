@@ -12,8 +12,8 @@ import { WsClient } from '../ws/ws-client.ts';
 
 const EVENTS = [
   ...['newBlock', 'newTransaction', 'mempoolUpdate', 'blockDisconnected', 'reorg', 'transactionRemoved'],
-  ...['addressTransaction', 'confirmation', 'walletTransaction', 'feeUpdate', 'syncStatus', 'peerConnected'],
-  ...['peerDisconnected', 'gap', 'heartbeat'],
+  ...['addressTransaction', 'confirmation', 'walletTransaction', 'feeUpdate', 'mempoolBlocks', 'syncStatus'],
+  ...['peerConnected', 'peerDisconnected', 'gap', 'heartbeat'],
 ];
 const DRAFT_7 = 'http://json-schema.org/draft-07/schema#';
 const REQUESTS = ['subscribe', 'unsubscribe', 'watch', 'unwatch', 'filter', 'resume', 'status', 'ping'];

@@ -185,7 +185,7 @@ describeWithVectors('replies fit the OpenAPI document', () => {
     '/api/blocks/tip',
     '/api/headers?from=10&count=3',
     `/api/tx/${txid}`,
-    ...['status', 'hex', 'raw', 'proof?coinbase=true', 'outspends', 'outspend/0'].map(
+    ...['status', 'hex', 'raw', 'proof?coinbase=true', 'outspends', 'outspend/0', 'cpfp', 'replacements'].map(
       (part) => `/api/tx/${txid}/${part}`,
     ),
     `/api/balance/${address}`,
@@ -205,6 +205,7 @@ describeWithVectors('replies fit the OpenAPI document', () => {
     '/api/events?after=0&limit=3',
     '/api/watches',
     '/api/audit',
+    '/api/config/limits',
   ];
   for (const path of known) test(`GET ${path}`, async () => expect(await ask('GET', path)).toBeLessThan(504));
 

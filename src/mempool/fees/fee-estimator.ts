@@ -48,7 +48,6 @@ export interface FeeReport {
   readonly rates: readonly { readonly target: number; readonly feerate: number; readonly estimator: EstimatorName }[];
   /** Minimum feerate to enter the mempool. */
   readonly floor: number;
-  readonly blocks: readonly ProjectedBlock[];
   /** Unix seconds. */
   readonly at: number;
 }
@@ -87,8 +86,12 @@ const NO_ESTIMATE = 'Insufficient data or no feerate found';
 const NO_DATA = 'insufficient data, minimum relay rate returned';
 /** Targets of the periodic summary, in blocks. */
 export const FEE_TARGETS: readonly number[] = [1, 2, 3, 6, 12, 24, 48, 144, 504, 1008];
-/** Maximum age of the projected blocks, milliseconds; a new block invalidates them at once. */
+/**
+ * Maximum age of the projected blocks, milliseconds: for estimates as in Core, and for clients that read them. A new
+ * block invalidates them at once.
+ */
 const PROJECTION_MS = 7000;
+const READ_PROJECTION_MS = 900;
 /** Maximum age of saved statistics, whole hours. */
 const MAX_AGE_HOURS = 60;
 
@@ -205,8 +208,12 @@ export class FeeEstimator {
     // A longer target must not have a higher feerate.
     for (let i = rates.length - 2; i >= 0; i--)
       if (rates[i]!.feerate < rates[i + 1]!.feerate) rates[i] = { ...rates[i + 1]!, target: rates[i]!.target };
-    const { blocks } = this.#projected();
-    return { rates, floor: this.#deps.floor(), blocks, at: unixSeconds(this.#deps.clock) };
+    return { rates, floor: this.#deps.floor(), at: unixSeconds(this.#deps.clock) };
+  }
+
+  /** Returns the next blocks, at most a second old; none until saved transactions have been imported. */
+  projectedBlocks(): readonly ProjectedBlock[] {
+    return this.#deps.ready() ? this.#projected(READ_PROJECTION_MS).blocks : [];
   }
 
   save(): void {
@@ -238,9 +245,9 @@ export class FeeEstimator {
     return { estimate: { feerate, estimator: 'mempool_policy', blocks, warnings: [] }, full: rate !== null };
   }
 
-  #projected(): Projection {
+  #projected(maxAgeMs = PROJECTION_MS): Projection {
     const now = this.#deps.clock.monotonicMs();
-    if (this.#projection && now - this.#projection.at < PROJECTION_MS) return this.#projection;
+    if (this.#projection && now - this.#projection.at < maxAgeMs) return this.#projection;
     const chunks = [...bestChunks(this.#deps.graph, MAX_BLOCK_WEIGHT * PROJECTED_BLOCK_COUNT)];
     const counted = chunks.map(({ fee, size, slots }) => ({ fee, size, count: slots.length }));
     this.#projection = { at: now, next: nextBlockFeerates(chunks), blocks: projectBlocks(counted) };

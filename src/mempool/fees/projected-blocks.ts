@@ -5,6 +5,8 @@ import type { FeeFrac } from '../cluster/feefrac.ts';
 export interface ProjectedBlock {
   readonly txCount: number;
   readonly vsize: number;
+  /** Weight units of the transactions, adjusted for sigops. */
+  readonly weight: number;
   /** Satoshis. */
   readonly totalFee: number;
   readonly medianFeeRate: number;
@@ -46,6 +48,7 @@ function projected(chunks: readonly ProjectedChunk[], weight: number): Projected
   return {
     txCount: chunks.reduce((sum, { count }) => sum + count, 0),
     vsize: Math.ceil(weight / 4),
+    weight,
     totalFee: chunks.reduce((sum, { fee }) => sum + fee, 0),
     medianFeeRate: rates[2]!,
     feeRange: rates,

@@ -31,6 +31,7 @@ export function mempoolCalls(
     estimateFee: (question) => mempool.fees.estimate(question),
     estimateRawFee: (target, threshold) => mempool.fees.rawEstimates(target, threshold),
     mempoolCoverage: () => mempool.fees.coverage,
+    projectedBlocks: () => mempool.fees.projectedBlocks(),
     async importMempool(name, options) {
       if (!isFileName(name)) return NO_NAME;
       const path = dirs.map((dir) => join(dir, name)).find(isPlainFile);

@@ -51,7 +51,8 @@ export const RECENT_TXS = t.Array(
 export const PROJECTED_BLOCKS = t.Array(
   named('ProjectedBlock', {
     txCount: count(),
-    vsize: count(),
+    vsize: count('virtual bytes'),
+    weight: count('weight units'),
     totalFee: wholeNumberSchema({ description: 'satoshis' }),
     medianFeeRate: t.Number({ description: 'satoshis per virtual byte' }),
     feeRange: t.Array(t.Number(), { description: 'satoshis per virtual byte, lowest first' }),

@@ -1,7 +1,7 @@
 import { type TSchema, t } from 'elysia';
 import { EVENT_DESCRIPTIONS, SNAPSHOT_MESSAGES } from '../../feed/event-messages.ts';
-import { named } from '../../http/reply-schema.ts';
-import { FEES } from '../../rest/schemas/mempool-schemas.ts';
+import { named, TIP, time } from '../../http/reply-schema.ts';
+import { FEES, PROJECTED_BLOCKS } from '../../rest/schemas/mempool-schemas.ts';
 import { CLIENT_MESSAGES, ERROR_REPLY } from '../../ws/client-messages.ts';
 import { finishedSchemas, type Json, sortedMembers } from './finished-schemas.ts';
 
@@ -15,6 +15,15 @@ const FEE_UPDATE: MessageDescription = {
   type: 'feeUpdate',
   summary: 'A fee rate of GET /api/fees changed.',
   schema: named('FeeUpdate', { type: t.Literal('feeUpdate'), data: FEES }),
+};
+
+const MEMPOOL_BLOCKS: MessageDescription = {
+  type: 'mempoolBlocks',
+  summary: 'The next blocks of GET /api/mempool/blocks changed; at most one a second.',
+  schema: named('MempoolBlocks', {
+    type: t.Literal('mempoolBlocks'),
+    data: t.Object({ blocks: PROJECTED_BLOCKS, tip: TIP, updatedAt: time() }),
+  }),
 };
 
 const CLOSED: MessageDescription = {
@@ -33,7 +42,13 @@ const ERROR: MessageDescription = {
 export function asyncApiDocument(version: string): string {
   const kept = EVENT_DESCRIPTIONS.filter((event) => event.kept);
   const gap = EVENT_DESCRIPTIONS.filter(({ type }) => type === 'gap');
-  const sent: readonly MessageDescription[] = [...EVENT_DESCRIPTIONS, ...SNAPSHOT_MESSAGES, FEE_UPDATE, ERROR];
+  const sent: readonly MessageDescription[] = [
+    ...EVENT_DESCRIPTIONS,
+    ...SNAPSHOT_MESSAGES,
+    FEE_UPDATE,
+    MEMPOOL_BLOCKS,
+    ERROR,
+  ];
   const streamed: readonly MessageDescription[] = [...kept, ...gap, CLOSED];
   const requests = CLIENT_MESSAGES.map(({ type, summary, schema }) => ({ type: `${type}Message`, summary, schema }));
   const replies = CLIENT_MESSAGES.map(({ type, reply }) => ({

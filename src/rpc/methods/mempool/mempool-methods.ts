@@ -188,6 +188,7 @@ const gettxspendingprevout = rpcMethod({
   scope: 'read',
   run(env, outputs, given: RpcObject) {
     if (outputs.length === 0) return rpcFail('invalidParameter', 'Invalid parameter, outputs are missing');
+    env.expectWork(outputs.length * OUTPOINT_US);
     checkMembers(given, { mempool_only: 'bool', return_spending_tx: 'bool' });
     const wholeTx = member(given, 'return_spending_tx') === true;
     const mempoolOnly = member(given, 'mempool_only') ?? !env.settings.indexes.spender;
@@ -198,7 +199,6 @@ const gettxspendingprevout = rpcMethod({
       if (vout < 0) rpcFail('invalidParameter', 'Invalid parameter, vout cannot be negative');
       return { txid, vout };
     });
-    env.expectWork(asked.length * OUTPOINT_US);
     needSpenders(env, distinctTxids(asked));
     const { entries } = env.mempool;
     const slots = asked.map((prevout) => entries.spender(prevout));

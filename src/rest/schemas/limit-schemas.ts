@@ -1,0 +1,51 @@
+import { t } from 'elysia';
+import { count, named, nullable } from '../../http/reply-schema.ts';
+
+const PAGE = t.Object({ default: count(), max: count() });
+
+export const LIMITS = named(
+  'Limits',
+  {
+    key: t.Object({
+      kind: t.String({ description: 'key, static, cookie or rpcauth' }),
+      id: t.String({ description: 'public id of the key' }),
+      scopes: t.Array(t.String()),
+      wallets: nullable(t.Array(t.String(), { description: 'wallets that it may use; null for all' })),
+      methods: nullable(t.Array(t.String(), { description: 'JSON-RPC methods that it may call; null for all' })),
+    }),
+    rate: nullable(
+      t.Object(
+        {
+          perSecond: t.Number(),
+          burst: t.Number(),
+          remaining: count('calls that are possible now'),
+          resetAfter: count('seconds until all of the burst is available'),
+        },
+        { description: 'null without a limit' },
+      ),
+    ),
+    use: t.Object({
+      sockets: count('open WebSocket connections'),
+      storedWatches: count(),
+    }),
+    limits: t.Object({
+      urlBytes: count('bytes of path and query'),
+      txBodyBytes: count('bytes of the body of POST /api/tx'),
+      rpcBodyBytes: count('bytes of the body of JSON-RPC'),
+      requestSeconds: t.Number({ description: 'seconds of a REST read; 0 without a limit' }),
+      parallelRequests: count('unanswered REST requests'),
+      rpcBatch: count('calls of a batch'),
+      rpcRunning: count('JSON-RPC requests that run'),
+      rpcQueued: count('JSON-RPC requests that wait'),
+      sockets: count('WebSocket connections'),
+      socketFrameBytes: count('bytes of a message of a client'),
+      socketMessagesPer10s: count('messages of a client in ten seconds'),
+      socketWatches: count('watched items of a connection'),
+      storedWatches: count(),
+      eventWaits: count('requests that wait for events'),
+      tickets: count('unused tickets'),
+    }),
+    pages: t.Record(t.String(), PAGE, { description: 'entries on a page of each list' }),
+  },
+  'the rights and limits of the caller',
+);

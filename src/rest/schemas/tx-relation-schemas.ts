@@ -1,0 +1,72 @@
+import { t } from 'elysia';
+import {
+  count,
+  feeRate,
+  hash,
+  named,
+  nullable,
+  sats,
+  TIP,
+  TX_STATUS,
+  time,
+  wholeNumberSchema,
+} from '../../http/reply-schema.ts';
+
+const RELATIVE = named('CpfpTx', {
+  txid: hash(),
+  fee: sats(),
+  vsize: count('virtual bytes'),
+  feeRate: feeRate(),
+});
+
+export const CPFP = named(
+  'Cpfp',
+  {
+    txid: hash(),
+    fee: nullable(sats('satoshis; null for a coinbase')),
+    vsize: count('virtual bytes'),
+    feeRate: nullable(feeRate()),
+    status: TX_STATUS,
+    effectiveFeeRate: nullable(
+      t.Number({ description: 'satoshis per virtual byte of the chunk, with deltas of prioritisetransaction' }),
+    ),
+    ancestors: t.Array(RELATIVE),
+    descendants: t.Array(RELATIVE),
+    chunk: nullable(
+      t.Object(
+        {
+          fee: wholeNumberSchema({ description: 'satoshis, with deltas of prioritisetransaction' }),
+          vsize: count('virtual bytes'),
+          txids: t.Array(hash(), { description: 'in the order of a block' }),
+        },
+        { description: 'the transactions that a miner includes together; null for a confirmed transaction' },
+      ),
+    ),
+    cluster: nullable(t.Object({ count: count(), vsize: count('virtual bytes') })),
+    tip: TIP,
+  },
+  'the unconfirmed relatives of a transaction',
+);
+
+const REPLACEMENT = named('Replacement', {
+  txid: hash(),
+  replacedBy: hash(),
+  fee: sats(),
+  vsize: count('virtual bytes'),
+  feeRate: feeRate(),
+  firstSeen: time(),
+  replacedAt: time(),
+});
+
+export const REPLACEMENTS = named(
+  'Replacements',
+  {
+    txid: hash(),
+    replacedBy: nullable(hash()),
+    replaces: t.Array(hash(), { description: 'transactions that it replaced directly' }),
+    newest: hash('the transaction that no other one replaced'),
+    items: t.Array(REPLACEMENT, { maxItems: 100, description: 'replaced transactions, newest first' }),
+    tip: TIP,
+  },
+  'the replacement history of a transaction',
+);
