@@ -37,7 +37,7 @@ self.onmessage = async ({ data }: MessageEvent<ToFront>) => {
   await node.call('echo');
   const memory = new FrontMemory(options.limits.authFailuresPerMinute, hostClock, data.buffers);
   const first = new FirstFront(firstPort);
-  const reads = new ChainReads(config.chainDir);
+  const reads = new ChainReads(config.chainDir, { isFrequent: true });
   const api = startApi({
     options,
     params,

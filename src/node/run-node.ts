@@ -165,7 +165,7 @@ async function runListening(
     });
     if (signal.aborted) return;
     await pause();
-    reads = new ChainReads(config.chainDir);
+    reads = new ChainReads(config.chainDir, { isFrequent: true });
     await pause();
     const initialKey = api.openStores();
     await pause();

@@ -76,32 +76,60 @@ export function withSnapshot<T>(
   expectWork: (microseconds: number) => void,
   read: (env: ReadEnv) => T,
 ): T {
-  const { reads, params, settings, wallets, mirror, texts = null } = base;
-  return reads.snapshotWithState((state, open) => {
-    let used = false;
-    return reportPruned(read, {
-      params,
-      settings,
-      state,
-      tip: state.tip,
-      texts,
-      expectWork,
-      ...(wallets && { wallets }),
-      get reads() {
-        open();
-        return reads;
-      },
-      get mempool() {
-        if (!mirror) throw new Error('this request runs without the mempool');
-        if (mirror.tip !== state.tipView.hash) throw new MempoolBehind('the mempool mirror is at another block');
-        used = true;
-        return mirror;
-      },
-      get mempoolSeq() {
-        return used ? mirror!.seq : null;
-      },
-    });
-  });
+  return base.reads.snapshotWithState((state, open) =>
+    reportPruned(read, new SnapshotEnv(base, state, { expectWork, open })),
+  );
+}
+
+/** The functions that an environment calls: for announced work, and where the first access begins the snapshot. */
+interface SnapshotCalls {
+  expectWork(microseconds: number): void;
+  open(): void;
+}
+
+/** The sources of one answer. Environments that add members inherit from it, so its own state is in an object. */
+class SnapshotEnv implements ReadEnv {
+  readonly state: ChainState;
+  readonly tip: HeaderRecord;
+  readonly params: NetworkParams;
+  readonly settings: ReadSettings;
+  readonly texts: TxTexts | null;
+  readonly expectWork: (microseconds: number) => void;
+  protected readonly base: ReadBase;
+  protected readonly open: () => void;
+  protected readonly used = { mempool: false };
+
+  constructor(base: ReadBase, state: ChainState, { expectWork, open }: SnapshotCalls) {
+    this.state = state;
+    this.tip = state.tip;
+    this.params = base.params;
+    this.settings = base.settings;
+    this.texts = base.texts ?? null;
+    this.expectWork = expectWork;
+    this.base = base;
+    this.open = open;
+  }
+
+  get reads(): ChainReads {
+    this.open();
+    return this.base.reads;
+  }
+
+  get wallets(): ReadEnv['wallets'] {
+    return this.base.wallets;
+  }
+
+  get mempool(): MempoolMirror {
+    const { mirror } = this.base;
+    if (!mirror) throw new Error('this request runs without the mempool');
+    if (mirror.tip !== this.state.tipView.hash) throw new MempoolBehind('the mempool mirror is at another block');
+    this.used.mempool = true;
+    return mirror;
+  }
+
+  get mempoolSeq(): number | null {
+    return this.used.mempool ? this.base.mirror!.seq : null;
+  }
 }
 
 /** Runs `read`. Throws ApiError `block_pruned` where a body that it needs has been pruned. */

@@ -21,6 +21,7 @@ import { ScriptStore } from './script-store.ts';
 import { SpenderStore } from './spender-store.ts';
 import { type TxRecord, TxStore } from './tx-store.ts';
 import { openUndo, UNDO_CHECKSUM_SIZE } from './undo-record.ts';
+import { WalIndex, type WalMark } from './wal-index.ts';
 
 const READER_CACHE_MIB = 64;
 
@@ -56,6 +57,12 @@ class StateChanged extends Error {
 /** A number of SQLite that no state has. */
 const NO_VERSION = -1;
 
+interface ReadsOptions {
+  readonly cacheMiB?: number;
+  /** Whether many short replies are read, most of which find the state of the one before. */
+  readonly isFrequent?: boolean;
+}
+
 /**
  * Read access to the chain on a read-only connection of its own. A reply is read inside one `snapshot`, so that all of
  * it belongs to one tip.
@@ -84,11 +91,18 @@ export class ChainReads {
   #stateVersion = NO_VERSION;
   /** The number of the state of the current snapshot. */
   #snapshotVersion = NO_VERSION;
+  /** Shows without a lock whether there was a commit; null where SQLite is asked instead. */
+  readonly #index: WalIndex | null;
+  /** The last commits of `#state` and of the current snapshot; null where they are not known. */
+  #stateMark: WalMark | null = null;
+  #snapshotMark: WalMark | null = null;
 
   /** `dir` is the folder of the chain, which holds chain.db and blocks/. */
-  constructor(dir: string, options: { cacheMiB?: number } = {}) {
+  constructor(dir: string, { cacheMiB = READER_CACHE_MIB, isFrequent = false }: ReadsOptions = {}) {
     this.dir = dir;
-    this.#db = openReadOnly(join(dir, 'chain.db'), options.cacheMiB ?? READER_CACHE_MIB);
+    const database = join(dir, 'chain.db');
+    this.#db = openReadOnly(database, cacheMiB);
+    this.#index = isFrequent ? WalIndex.map(database) : null;
     this.headers = new HeaderStore(this.#db);
     this.#runs = new ReaderRuns(this.#db, dir);
     this.txs = new TxStore(this.#db, this.#runs);
@@ -130,7 +144,7 @@ export class ChainReads {
    */
   snapshotWithState<T>(read: (state: ChainState, open: () => void) => T): T {
     const state = this.#state;
-    if (this.#db.inTransaction || state === null || this.#presentVersion() !== this.#stateVersion)
+    if (state === null || this.#db.inTransaction || !this.#isPresent())
       return this.snapshot(() => read(this.state(), () => {}));
     const version = this.#stateVersion;
     let isOpen = false;
@@ -151,13 +165,14 @@ export class ChainReads {
   /** Returns the facts of the current snapshot, or of the present state. The object stays the same until a commit. */
   state(): ChainState {
     if (!this.#db.inTransaction) {
-      if (this.#state !== null && this.#presentVersion() === this.#stateVersion) return this.#state;
+      if (this.#state !== null && this.#isPresent()) return this.#state;
       return this.snapshot(() => this.state());
     }
     if (this.#state === null || this.#stateVersion !== this.#snapshotVersion) {
       const tip = this.tip();
       this.#state = { tip, tipView: { height: tip.height, hash: hashToHex(tip.hash) }, live: this.indexes.live() };
       this.#stateVersion = this.#snapshotVersion;
+      this.#stateMark = this.#snapshotMark;
     }
     return this.#state;
   }
@@ -228,6 +243,7 @@ export class ChainReads {
   }
 
   close(): void {
+    this.#index?.close();
     this.#blocks.close();
     this.#undo.close();
     this.filters.close();
@@ -237,10 +253,13 @@ export class ChainReads {
 
   /** Begins a snapshot. Throws StateChanged if it is not of the state with the number `version`, if that is given. */
   #beginSnapshot(version: number | null): void {
+    const mark = this.#index?.mark() ?? null;
     this.#begin.run();
     try {
       // The first read of the transaction, which determines its state.
       this.#snapshotVersion = this.#presentVersion();
+      // After a commit in between, the state may be the one before it or after it.
+      this.#snapshotMark = mark !== null && this.#index!.isAt(mark) ? mark : null;
       if (version !== null && this.#snapshotVersion !== version) throw new StateChanged();
       this.#runs.beginSnapshot(this.#snapshotVersion);
     } catch (error) {
@@ -252,6 +271,18 @@ export class ChainReads {
   #endSnapshot(): void {
     this.#runs.endSnapshot();
     this.#commit.run();
+  }
+
+  /** Whether nothing was committed since the facts of the state were read. */
+  #isPresent(): boolean {
+    const index = this.#index;
+    if (index === null) return this.#presentVersion() === this.#stateVersion;
+    if (this.#stateMark !== null && index.isAt(this.#stateMark)) return true;
+    const mark = index.mark();
+    if (this.#presentVersion() !== this.#stateVersion) return false;
+    // A checkpoint changes the header, and no state.
+    if (index.isAt(mark)) this.#stateMark = mark;
+    return true;
   }
 
   #presentVersion(): number {

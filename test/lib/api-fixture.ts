@@ -71,7 +71,7 @@ export class FakeNode implements NodePort {
     this.#txs = new TxWriter(this.#db);
     this.#indexes = new IndexWriter(this.#db);
     this.mine();
-    this.reads = new ChainReads(dir);
+    this.reads = new ChainReads(dir, { isFrequent: true });
   }
 
   status(): NodeStatus {

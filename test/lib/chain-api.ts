@@ -192,7 +192,7 @@ export function startTestApi(
     { network: params.name, networkDir: authDir, chainDir: dir },
     { ...overrides, auth: { staticKey: API_KEY }, limits: { publicRate: null } },
   );
-  const reads = new ChainReads(dir);
+  const reads = new ChainReads(dir, { isFrequent: true });
   const api = startApi({
     options,
     params,
