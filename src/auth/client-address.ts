@@ -37,10 +37,8 @@ export class ClientAddresses {
   /** `peer` is the address at the other end of the connection. */
   clientOf(peer: string, headers: Headers): Client {
     const direct = plainAddress(peer);
-    return {
-      ip: this.#trusted.length > 0 && this.isTrustedProxy(direct) ? this.#forwardedFor(direct, headers) : direct,
-      isLocal: () => isLoopback(direct) && PROXY_HEADERS.every((name) => headers.get(name) === null),
-    };
+    const isProxy = this.#trusted.length > 0 && this.isTrustedProxy(direct);
+    return new RequestClient(isProxy ? this.#forwardedFor(direct, headers) : direct, direct, headers);
   }
 
   /** Returns the last address that is not a trusted proxy. The client may have forged everything before it. */
@@ -57,6 +55,23 @@ export class ClientAddresses {
       if (!this.isTrustedProxy(client)) break;
     }
     return client;
+  }
+}
+
+class RequestClient implements Client {
+  readonly ip: string;
+  readonly #direct: string;
+  readonly #headers: Headers;
+
+  /** `direct` is the address at the other end of the connection. */
+  constructor(ip: string, direct: string, headers: Headers) {
+    this.ip = ip;
+    this.#direct = direct;
+    this.#headers = headers;
+  }
+
+  isLocal(): boolean {
+    return isLoopback(this.#direct) && PROXY_HEADERS.every((name) => this.#headers.get(name) === null);
   }
 }
 

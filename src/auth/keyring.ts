@@ -137,10 +137,11 @@ export class Keyring {
    */
   current(id: string, secretId: string | null, ip: string): KeyMatch | null {
     const key = this.#keys.get(id);
-    const now = unixSeconds(this.#clock);
-    if (!key || !isLive(key, now)) return null;
-    const secret = key.secrets.find(({ principal }) => principal.secretId === secretId);
-    return secret && isValid(secret, now) ? matchOf(key, secret.principal, ip) : null;
+    const secret = key?.secrets.find(({ principal }) => principal.secretId === secretId);
+    if (!key || !secret) return null;
+    // Reading the clock takes longer than the rest, and most keys have no end.
+    const now = key.expiresAt === null && secret.validUntil === null ? 0 : unixSeconds(this.#clock);
+    return isLive(key, now) && isValid(secret, now) ? matchOf(key, secret.principal, ip) : null;
   }
 
   /** Whether a key exists that is not revoked. It may have expired. */

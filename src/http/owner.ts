@@ -8,5 +8,12 @@ export type Owner = string;
 export const NODE: Owner = 'node';
 
 export function ownerOf({ principal, ip }: Pick<Call, 'principal' | 'ip'>): Owner {
-  return principal.kind === 'anonymous' ? `ip ${limitKey(ip)}` : `key ${principal.id}`;
+  const isAnonymous = principal.kind === 'anonymous';
+  const of = isAnonymous ? limitKey(ip) : principal.id;
+  if (of !== lastOwner.of || isAnonymous !== lastOwner.isAnonymous)
+    lastOwner = { of, isAnonymous, owner: isAnonymous ? `ip ${of}` : `key ${of}` };
+  return lastOwner.owner;
 }
+
+/** The last result of `ownerOf`: one request asks several times, and tables hash one text once. */
+let lastOwner = { of: '', isAnonymous: true, owner: 'ip ' };

@@ -1,10 +1,11 @@
+import type { AuthRefusal } from '../auth/authenticator.ts';
 import { ApiError, fail } from '../http/errors.ts';
 import { invalid } from '../http/input.ts';
 import type { ApiOptions } from '../http/options.ts';
 import { ownerOf } from '../http/owner.ts';
 import { ANONYMOUS } from '../http/principal.ts';
 import { mayCallAny } from '../rpc/methods/may-call.ts';
-import { type MaybePromise, whenReady } from '../util/maybe-promise.ts';
+import type { MaybePromise } from '../util/maybe-promise.ts';
 import { allowedOrigin } from './cors.ts';
 import type { HostPolicy } from './hosts.ts';
 import type { ParallelRequests } from './parallel-requests.ts';
@@ -52,28 +53,27 @@ export class Admission {
    * ones, so they must be the cheapest.
    */
   checkArrival(visit: Visit): void {
-    const { request, path } = visit;
+    const { method, path } = visit;
     const hasCredential = carriesCredential(visit);
     if (!hasCredential) {
-      this.#setEntry(visit, this.#rules.find(request.method, path));
+      this.#setEntry(visit, this.#rules.find(method, path));
       this.#checkHost(visit);
     }
     if (visit.target.length > this.#deps.options.limits.urlBytes) fail('invalid_request', 'the URL is too long');
-    if (hasCredential || visit.isSocket || request.method === 'OPTIONS') return;
+    if (hasCredential || visit.isSocket || method === 'OPTIONS') return;
     // The checks that come before the credentials cannot fail here.
-    const isNext = this.#deps.phase() === 'live' && request.headers.get('content-length') === null;
+    const isNext = this.#deps.phase() === 'live' && visit.contentLength === null;
     if (isNext && needsCredential(visit)) this.#authenticateNow(visit);
   }
 
   /** Sets the route that Elysia has found by its pattern, and checks what does not need credentials. */
   checkRoute(visit: Visit, pattern: string): void {
-    const { request } = visit;
     this.#setEntry(visit, this.#rules.entry(pattern));
     visit.checked = true;
     if (visit.shape === 'rpc' && this.#deps.phase() === 'starting') return;
-    this.#checkPhase(visit.route);
-    const length = request.headers.get('content-length');
-    if (length !== null && visit.route && Number(length) > visit.route.bodyLimit) tooLarge(visit.route.bodyLimit);
+    const { route, contentLength: length } = visit;
+    this.#checkPhase(route);
+    if (length !== null && route && Number(length) > route.bodyLimit) tooLarge(route.bodyLimit);
   }
 
   /**
@@ -81,15 +81,14 @@ export class Admission {
    * to null otherwise.
    */
   checkCaller(visit: Visit, inner: Request): MaybePromise<Request | null> {
-    return whenReady(this.#auth.authenticate(visit), (refusal) => {
-      if (refusal) throw refusal.error;
-      return this.#checkAuthenticated(visit, inner);
-    });
+    const refusal = this.#auth.authenticate(visit);
+    if (refusal instanceof Promise) return refusal.then((later) => this.#checkRefusal(later, visit, inner));
+    return this.#checkRefusal(refusal, visit, inner);
   }
 
   #setEntry(visit: Visit, entry: Visit['entry']): void {
     visit.entry = entry;
-    visit.route = entry?.methods.get(visit.request.method) ?? null;
+    visit.route = entry?.methods.get(visit.method) ?? null;
   }
 
   /** Throws the refusal of a request without any credential, which takes no time to find. */
@@ -98,8 +97,9 @@ export class Admission {
     if (refusal && !(refusal instanceof Promise)) throw refusal.error;
   }
 
-  #checkAuthenticated(visit: Visit, inner: Request): MaybePromise<Request | null> {
-    const { route, entry, path } = visit;
+  #checkRefusal(refusal: AuthRefusal | null, visit: Visit, inner: Request): MaybePromise<Request | null> {
+    if (refusal) throw refusal.error;
+    const { route, entry, path, contentLength: length } = visit;
     // The node may have begun to stop during the password check.
     this.#checkPhase(route);
     // A public route treats wrong credentials as none.
@@ -113,8 +113,7 @@ export class Admission {
     const allow = path === '/' ? 'POST' : entry.allow;
     if (!route) throw new ApiError('method_not_allowed', 'method not allowed here', null, { allow });
     this.#checkAllowed(visit, route);
-    checkQuery(visit.target.slice(path.length), route);
-    const length = visit.request.headers.get('content-length');
+    if (visit.target.length > path.length) checkQuery(visit.target.slice(path.length), route);
     const mebibytes = Math.floor(Number(length) / MIB);
     call.charge(mebibytes);
     if (isChunked(inner, length)) {

@@ -15,6 +15,7 @@ import { handlerError } from './error-boundary.ts';
 import { type ReplyDependencies, ReplyFinisher } from './reply-finisher.ts';
 import { RequestAuth, type RequestAuthDependencies } from './request-auth.ts';
 import { type RoutedApp, RouteRules } from './route-rules.ts';
+import { SlowReplies } from './slow-replies.ts';
 import { type Upgrader, type Visit, Visits } from './visit.ts';
 
 export interface GateDependencies extends AdmissionDependencies, RequestAuthDependencies, ReplyDependencies {
@@ -56,6 +57,7 @@ export class Gate {
   readonly #visits: Visits;
   readonly #auth: RequestAuth;
   readonly #replies: ReplyFinisher;
+  readonly #slow: SlowReplies;
   #opened: Opened | null = null;
 
   constructor(deps: GateDependencies) {
@@ -63,6 +65,7 @@ export class Gate {
     this.#visits = new Visits(deps);
     this.#auth = new RequestAuth(deps);
     this.#replies = new ReplyFinisher(deps);
+    this.#slow = new SlowReplies(deps.options.http.idleTimeout);
   }
 
   /** Sets the app whose hook calls `admit`, and the routes that are answered without it. Call it once. */
@@ -87,7 +90,7 @@ export class Gate {
       admission.checkArrival(visit);
       // Until the node is attached, JSON-RPC has replies of its own.
       const isEarly = visit.shape === 'rpc' && this.#deps.phase() === 'starting';
-      const found = isEarly ? null : direct.find(request.method, visit.target);
+      const found = isEarly ? null : direct.find(visit.method, visit.target);
       reply = found ? this.#answerDirectly(visit, found) : app.fetch(this.#visits.routed(visit));
     } catch (error) {
       reply = this.#replies.failed(visit, error);
@@ -96,9 +99,20 @@ export class Gate {
     if (visit.rejection) return this.#replies.finish(visit, visit.rejection);
     if (!(reply instanceof Promise)) return this.#replies.finish(visit, reply);
     return this.#inTime(visit, reply).then(
-      (response) => this.#replies.finish(visit, visit.rejection ?? response),
-      (error: unknown) => this.#replies.finish(visit, this.#replies.failed(visit, error)),
+      (response) => this.#finish(visit, visit.rejection ?? sendable(response)),
+      (error: unknown) => this.#finish(visit, this.#failedLater(visit, error)),
     );
+  }
+
+  /** Finishes a reply that was not ready at once. */
+  #finish(visit: Visit, reply: Response | PlainReply): MaybePromise<Response | undefined> {
+    this.#slow.end(visit);
+    return this.#replies.finish(visit, reply);
+  }
+
+  #failedLater(visit: Visit, error: unknown): Response {
+    if (visit.isDirect && !visit.isLate) return handlerError(error, visit, this.#deps.log);
+    return this.#replies.failed(visit, error);
   }
 
   /** Elysia's hook for every request, before its parameters are validated. `pattern` is the path of the route. */
@@ -140,7 +154,7 @@ export class Gate {
     admission.checkRoute(visit, pattern);
     if (visit.shape === 'rpc' && this.#deps.phase() === 'starting')
       return rejectWhileStarting(inner).then((reply) => this.#reject(visit, reply));
-    if (visit.request.method === 'OPTIONS') return undefined;
+    if (visit.method === 'OPTIONS') return undefined;
     if (isClient(visit)) beginServing();
     if (visit.isSocket) {
       visit.call = this.#auth.callOf(visit);
@@ -158,18 +172,20 @@ export class Gate {
     this.#visits.bind(visit, request);
     admission.checkRoute(visit, route.path);
     if (isClient(visit)) beginServing();
-    return whenReady(admission.checkCaller(visit, request), (read) =>
-      this.#answered(visit, route, read === null ? request : this.#visits.bind(visit, read), hash),
+    const read = admission.checkCaller(visit, request);
+    if (read === null) return this.#answered(visit, route, request, hash);
+    return whenReady(read, (other) =>
+      this.#answered(visit, route, other === null ? request : this.#visits.bind(visit, other), hash),
     );
   }
 
   #answered(visit: Visit, route: DirectRoute, request: Request, hash: string): MaybePromise<Response | PlainReply> {
-    const failed = (error: unknown) => handlerError(error, visit, this.#deps.log);
+    visit.isDirect = true;
     try {
       const reply = route.answer(request, hash);
-      return reply instanceof Promise ? reply.then(sendable, failed) : sendable(reply);
+      return reply instanceof Promise ? (reply as Promise<Response | PlainReply>) : sendable(reply);
     } catch (error) {
-      return failed(error);
+      return handlerError(error, visit, this.#deps.log);
     }
   }
 
@@ -181,9 +197,9 @@ export class Gate {
   /** Bounds the time of a reply, or lets it take its time where its route says so. */
   #inTime(visit: Visit, reply: Promise<Response | PlainReply>): Promise<Response | PlainReply> {
     if (Bun.peek.status(reply) !== 'pending') return reply;
-    const { requestTimeoutMs, idleTimeout } = this.#deps.options.http;
-    if (!visit.route?.unlimitedTime) return withDeadline(visit, reply, requestTimeoutMs);
-    return this.#deps.phase() === 'live' ? keptOpen(visit, reply, idleTimeout) : reply;
+    if (!visit.route?.unlimitedTime) return withDeadline(visit, reply, this.#deps.options.http.requestTimeoutMs);
+    if (this.#deps.phase() === 'live') this.#slow.begin(visit);
+    return reply;
   }
 }
 
@@ -201,19 +217,16 @@ function sendable(reply: object): Response | PlainReply {
 
 const JSON_OBJECT: ReplyKind = { type: JSON_TYPE, cacheControl: null };
 
-/** The runtime closes a connection that is idle while its reply is prepared, so the idle timeout is off until then. */
-function keptOpen<T>({ request, server }: Visit, reply: Promise<T>, idleTimeout: number): Promise<T> {
-  server.timeout?.(request, 0);
-  return reply.finally(() => server.timeout?.(request, idleTimeout));
-}
-
 /** The deadline starts when the request is admitted. Until then the request waits for the password check. */
 function withDeadline<T>(visit: Visit, reply: Promise<T>, timeoutMs: number): Promise<T> {
   if (timeoutMs === 0) return reply;
   return new Promise((resolve, reject) => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     visit.onAdmitted = () => {
-      timer = setTimeout(() => reject(new ApiError('overloaded', 'the request timed out')), timeoutMs);
+      timer = setTimeout(() => {
+        visit.isLate = true;
+        reject(new ApiError('overloaded', 'the request timed out'));
+      }, timeoutMs);
     };
     if (visit.admitted) visit.onAdmitted();
     reply.then(resolve, reject).finally(() => clearTimeout(timer));

@@ -46,14 +46,14 @@ export class ReplyFinisher {
   }
 
   /** Returns the error body of an exception. An exception that the client did not cause is logged and not shown. */
-  failed({ request, requestId, shape, path }: Visit, error: unknown): Response {
+  failed({ request, requestId, shape, path, contentLength }: Visit, error: unknown): Response {
     const shown = shownError(error);
     if (!shown) this.#deps.log.error('request failed', { requestId, path, error });
     const response = errorResponse(shown ?? new ApiError('internal_error', 'internal error'), requestId, shape);
     if (response.status === 401 && !this.#deps.options.auth.basic)
       response.headers.set('www-authenticate', BEARER_CHALLENGE);
     // The connection closes, since the rest of a long body is not worth reading.
-    if (Number(request.headers.get('content-length')) > LONG_BODY) response.headers.set('connection', 'close');
+    if (Number(contentLength) > LONG_BODY) response.headers.set('connection', 'close');
     // Clients of Bitcoin Core wait during warm-up only if the reply has Core's status, and give up on 503.
     if (shape === 'rpc' && shown?.failure === 'warming_up' && isOfCoreClient(request))
       return new Response(response.body, { status: 500, headers: response.headers });
@@ -109,7 +109,7 @@ export class ReplyFinisher {
     const headers = this.#templates.get(kind, extra, {
       tip: tip ?? this.#deps.tip(),
       syncing: this.#deps.syncing(),
-      isRead: visit.request.method === 'GET',
+      isRead: visit.method === 'GET',
     });
     headers.set('x-request-id', requestId);
     if (etag !== null) headers.set('etag', etag);
@@ -120,11 +120,11 @@ export class ReplyFinisher {
   }
 
   #complete(visit: Visit, response: Response): MaybePromise<Response> {
-    const { request } = visit;
+    const { request, method } = visit;
     const { headers } = response;
     const { options, replies } = this.#deps;
     const type = headers.get('content-type');
-    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const isRead = method === 'GET' || method === 'HEAD';
     this.#setHeaders(visit, headers);
     if (options.http.corsOrigins.length > 0) corsHeaders(request, headers, options.http.corsOrigins);
     if (visit.shape === 'rest' && type?.startsWith('application/json')) headers.set('content-type', JSON_TYPE);
@@ -137,8 +137,8 @@ export class ReplyFinisher {
       this.#drop(response);
       return new Response(null, { status: 304, headers });
     }
-    this.#record(visit, response.status, type === EVENT_STREAM && request.method !== 'HEAD');
-    if (request.method === 'HEAD') this.#drop(response);
+    this.#record(visit, response.status, type === EVENT_STREAM && method !== 'HEAD');
+    if (method === 'HEAD') this.#drop(response);
     return compressed(request, response, type, (bytes) =>
       replies.body(bytes, { owner: visitOwner(visit), signal: request.signal }),
     );
@@ -170,15 +170,16 @@ export class ReplyFinisher {
 
   #record(visit: Visit, status: number, isStream = false): void {
     if (visit.isRehearsal) return;
-    const { request, entry, startedAt, visitor, principal } = visit;
+    const { method, entry, startedAt, visitor, principal } = visit;
+    const now = performance.now();
     if (visitor) {
       if (principal !== ANONYMOUS) visitor.keyed = true;
       // A WebSocket or a stream of events remains a running request of its connection.
-      if (status !== 101 && !isStream) ended(visitor);
+      if (status !== 101 && !isStream) ended(visitor, now);
     }
     if (visit.route?.access === 'admin') recordAdminRequest(this.#deps, visit, status);
     const route = visit.isSocket ? SOCKET_PATH : (entry?.template ?? 'unmatched');
-    this.#deps.metrics.http(route, request.method, status, (performance.now() - startedAt) / 1000);
+    this.#deps.metrics.http(route, method, status, (now - startedAt) / 1000);
   }
 }
 

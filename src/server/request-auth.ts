@@ -1,4 +1,4 @@
-import type { Authenticator, AuthRefusal } from '../auth/authenticator.ts';
+import type { Authentication, Authenticator, AuthRefusal } from '../auth/authenticator.ts';
 import { type RateBucket, RateTable } from '../auth/rate-limits.ts';
 import type { SharedBuckets } from '../auth/shared-rates.ts';
 import type { Call, RateUse } from '../http/call.ts';
@@ -8,7 +8,7 @@ import { ANONYMOUS, type Principal } from '../http/principal.ts';
 import { hasScope, type Scope } from '../http/scopes.ts';
 import type { Clock } from '../util/clock.ts';
 import { limitKey } from '../util/ip-address.ts';
-import { type MaybePromise, whenReady } from '../util/maybe-promise.ts';
+import type { MaybePromise } from '../util/maybe-promise.ts';
 import { carriesSocketCredential } from '../ws/upgrade.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
 import type { Route } from './route-rules.ts';
@@ -35,22 +35,25 @@ export class RequestAuth {
 
   /** Sets the principal of the visit, whose route has been found. Returns the reason of a refusal, or null. */
   authenticate(visit: Visit): MaybePromise<AuthRefusal | null> {
-    const { request, route, entry, client } = visit;
+    const { request, route, entry, client, authorization } = visit;
     const access = route?.access ?? entry?.access ?? null;
     const required = needsCredential(visit);
-    const authorization = request.headers.get('authorization');
     if (!required && (access !== 'public' || authorization === null)) return null;
     const basicClient = access === 'rpc' ? client : null;
     const authentication = this.#deps.auth.authenticate(authorization, { ip: client.ip, request }, basicClient);
-    return whenReady(authentication, (result) => {
-      if (result.ok) {
-        visit.principal = result.principal;
-        visit.bucket = result.bucket;
-        return null;
-      }
-      if (result.error.failure === 'rate_limited') this.#deps.metrics.rateLimited('auth');
-      return required ? result : null;
-    });
+    if (authentication instanceof Promise)
+      return authentication.then((result) => this.#setPrincipal(visit, result, required));
+    return this.#setPrincipal(visit, authentication, required);
+  }
+
+  #setPrincipal(visit: Visit, result: Authentication, required: boolean): AuthRefusal | null {
+    if (result.ok) {
+      visit.principal = result.principal;
+      visit.bucket = result.bucket;
+      return null;
+    }
+    if (result.error.failure === 'rate_limited') this.#deps.metrics.rateLimited('auth');
+    return required ? result : null;
   }
 
   /** Sets the rate limit of a client without a key on a public route. */
@@ -120,9 +123,9 @@ function publicBuckets({
 }
 
 /** Whether the request carries a credential, valid or not. Preflights are never authenticated. */
-export function carriesCredential({ request, isSocket }: Visit): boolean {
-  if (request.method === 'OPTIONS') return false;
-  return isSocket ? carriesSocketCredential(request) : request.headers.get('authorization') !== null;
+export function carriesCredential({ request, method, authorization, isSocket }: Visit): boolean {
+  if (method === 'OPTIONS') return false;
+  return isSocket ? carriesSocketCredential(request) : authorization !== null;
 }
 
 /** Whether the request is refused without valid credentials. Its route has been found. */

@@ -20,9 +20,13 @@ export function routedUrl(url: string): string {
   return new URL(`http://localhost${from < 0 ? '/' : url.slice(from)}`).href;
 }
 
-/** Splits a URL of `routedUrl` into its path and the target with the query. */
-export function splitTarget(url: string): { target: string; path: string } {
-  const target = url.slice(url.indexOf('/', 8));
+/** Returns path and query of a URL of `routedUrl`. */
+export function targetOf(url: string): string {
+  return url.slice(url.indexOf('/', 8));
+}
+
+/** Returns the path of a target. */
+export function pathOf(target: string): string {
   const query = target.indexOf('?');
-  return { target, path: query < 0 ? target : target.slice(0, query) };
+  return query < 0 ? target : target.slice(0, query);
 }

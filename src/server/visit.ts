@@ -5,15 +5,19 @@ import type { Call } from '../http/call.ts';
 import { ANONYMOUS, type Principal } from '../http/principal.ts';
 import type { SocketData } from '../ws/ws-connection.ts';
 import type { Visitor, Visitors } from './connections/visitors.ts';
-import { routedUrl, splitTarget } from './request-url.ts';
+import { RequestIds } from './request-ids.ts';
+import { pathOf, routedUrl, targetOf } from './request-url.ts';
 import type { Route, RouteEntry } from './route-rules.ts';
 
 /** The part of Bun's server that a request needs. */
 export type Upgrader = Pick<Server<SocketData>, 'requestIP' | 'upgrade'> & Partial<Pick<Server<SocketData>, 'timeout'>>;
 
 /** State of one request from its arrival to its reply. */
-export interface Visit {
+export class Visit {
   readonly request: Request;
+  readonly method: string;
+  /** The server that received it. */
+  readonly server: Upgrader;
   /** URL that routes the request; it may differ from the URL of the request itself. */
   readonly url: string;
   /** Path and query. */
@@ -21,35 +25,66 @@ export interface Visit {
   readonly path: string;
   /** Whether the path is that of the WebSocket. */
   readonly isSocket: boolean;
+  readonly shape: 'rest' | 'rpc';
   readonly requestId: string;
   readonly client: Client;
-  /** null until the route is found, and if no route matches. */
-  entry: RouteEntry | null;
-  route: Route | null;
-  readonly shape: 'rest' | 'rpc';
-  readonly startedAt: number;
-  /** Whether the checks before the parameters have run. */
-  checked: boolean;
-  /** The reply to a request that the checks reject; null if they admit it. */
-  rejection: Response | null;
-  /** The server that received it. */
-  readonly server: Upgrader;
-  /** null until the caller is authenticated and allowed to call a method. */
-  call: Call | null;
-  /** Whether the request passed all checks and its route answers. */
-  admitted: boolean;
-  onAdmitted: (() => void) | null;
-  /** Whether the connection has become a WebSocket. */
-  upgraded: boolean;
-  /** Whether the server itself made the request, so that it is not counted. */
-  readonly isRehearsal: boolean;
-  /** Called when the reply is ready. */
-  release: (() => void) | null;
-  principal: Principal;
-  bucket: RateBucket | null;
   /** The connection of the request; null if it is not known. */
   readonly visitor: Visitor | null;
+  /** Values of the headers; null if they are missing. */
+  readonly authorization: string | null;
+  readonly contentLength: string | null;
+  readonly startedAt: number;
+  /** Whether the server itself made the request, so that it is not counted. */
+  readonly isRehearsal: boolean;
+  /** null until the route is found, and if no route matches. */
+  entry: RouteEntry | null = null;
+  route: Route | null = null;
+  /** Whether the checks before the parameters have run. */
+  checked = false;
+  /** The reply to a request that the checks reject; null if they admit it. */
+  rejection: Response | null = null;
+  /** null until the caller is authenticated and allowed to call a method. */
+  call: Call | null = null;
+  /** Whether the request passed all checks and its route answers. */
+  admitted = false;
+  onAdmitted: (() => void) | null = null;
+  /** Whether the gate answers the request without Elysia. */
+  isDirect = false;
+  /** Whether the reply did not come in time. */
+  isLate = false;
+  /** Whether the connection has become a WebSocket. */
+  upgraded = false;
+  /** Called when the reply is ready. */
+  release: (() => void) | null = null;
+  principal: Principal = ANONYMOUS;
+  bucket: RateBucket | null = null;
+
+  constructor(
+    request: Request,
+    server: Upgrader,
+    { url, requestId, client, visitor, startedAt, isRehearsal }: Arrival,
+  ) {
+    const { headers, method } = request;
+    this.request = request;
+    this.method = method;
+    this.server = server;
+    this.url = url;
+    this.target = targetOf(url);
+    this.path = pathOf(this.target);
+    this.isSocket = this.path === SOCKET_PATH || this.path === `${SOCKET_PATH}/`;
+    this.shape = method === 'POST' && (this.path === '/' || this.path.startsWith('/wallet/')) ? 'rpc' : 'rest';
+    this.requestId = requestId;
+    this.client = client;
+    this.visitor = visitor;
+    this.authorization = headers.get('authorization');
+    this.contentLength = headers.get('content-length');
+    this.startedAt = startedAt;
+    this.isRehearsal = isRehearsal;
+  }
 }
+
+/** What the server knows of a request before it reads it. */
+type Arrival = Pick<Visit, 'url' | 'requestId' | 'client' | 'visitor' | 'startedAt' | 'isRehearsal'>;
 
 /** The path of the WebSocket, as metrics name it. */
 export const SOCKET_PATH = '/ws';
@@ -70,8 +105,7 @@ interface VisitingRequest extends Request {
 /** The running requests, by the request that Elysia receives. */
 export class Visits {
   readonly #deps: VisitDependencies;
-  readonly #idPrefix = Buffer.from(crypto.getRandomValues(new Uint8Array(5))).toString('hex');
-  #requests = 0;
+  readonly #ids = new RequestIds();
 
   constructor(deps: VisitDependencies) {
     this.#deps = deps;
@@ -79,42 +113,26 @@ export class Visits {
 
   /** Returns the state of a request that has just arrived. */
   begin(request: Request, server: Upgrader, isRehearsal: boolean): Visit {
+    const { clients, visitors } = this.#deps;
     const url = routedUrl(request.url);
-    const { target, path } = splitTarget(url);
-    const given = request.headers.get('x-request-id');
+    const { headers } = request;
+    const given = headers.get('x-request-id');
     const peer = server.requestIP(request);
-    return {
-      request,
+    const startedAt = performance.now();
+    return new Visit(request, server, {
       url,
-      target,
-      path,
-      isSocket: path === SOCKET_PATH || path === `${SOCKET_PATH}/`,
-      requestId:
-        given !== null && REQUEST_ID.test(given) ? given : `${this.#idPrefix}-${(++this.#requests).toString(36)}`,
-      client: this.#deps.clients.clientOf(peer?.address ?? '', request.headers),
-      entry: null,
-      route: null,
-      checked: false,
-      rejection: null,
-      shape: request.method === 'POST' && (path === '/' || path.startsWith('/wallet/')) ? 'rpc' : 'rest',
-      startedAt: performance.now(),
-      server,
-      call: null,
-      admitted: false,
-      onAdmitted: null,
-      upgraded: false,
+      requestId: given !== null && REQUEST_ID.test(given) ? given : this.#ids.next(),
+      client: clients.clientOf(peer?.address ?? '', headers),
+      visitor: peer && visitors.began(peer.address, peer.port, startedAt),
+      startedAt,
       isRehearsal,
-      release: null,
-      principal: ANONYMOUS,
-      bucket: null,
-      visitor: peer && this.#deps.visitors.began(peer.address, peer.port),
-    };
+    });
   }
 
   /** Returns the request as Elysia routes it. HEAD is routed as GET, and Bun omits the body of the reply. */
   routed(visit: Visit): Request {
-    const { request, url, target } = visit;
-    if (request.method === 'HEAD')
+    const { request, method, url, target } = visit;
+    if (method === 'HEAD')
       return this.bind(
         visit,
         new Request(`http://localhost${target}`, { headers: request.headers, signal: request.signal }),

@@ -34,8 +34,10 @@ export function setMockTime(seconds: number): void {
  * an offset.
  */
 export function acrossThreadsMs(threadMs: number = performance.now()): number {
-  return performance.timeOrigin + threadMs;
+  return THREAD_ORIGIN_MS + threadMs;
 }
+
+const THREAD_ORIGIN_MS = performance.timeOrigin;
 
 /** Returns the Unix time in whole seconds. */
 export function unixSeconds(clock: Clock): number {

@@ -6,7 +6,8 @@ import { serving } from './worker.ts';
  * yield to replies from then on. A nice value cannot be lowered again without privileges, so this is for good.
  */
 export function beginServing(): void {
-  Atomics.store(serving, 0, 1);
+  // Each request calls this, and a store would take the memory from the other threads each time.
+  if (!isServing()) Atomics.store(serving, 0, 1);
 }
 
 /** Whether replies come before background work. No client may wait for any during an import and the initial sync. */

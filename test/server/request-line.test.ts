@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { routedUrl, splitTarget } from '../../src/server/request-url.ts';
+import { pathOf, routedUrl, targetOf } from '../../src/server/request-url.ts';
 import { rawRequest, startTestApi } from '../lib/api-fixture.ts';
 
 /** Other names are answered 421, whatever their path. */
@@ -55,7 +55,9 @@ test('a URL that is usual stays as it is', () => {
   expect(routedUrl('//x/y')).toBe('http://localhost//x/y');
   expect(routedUrl('http://a/x')).toBe('http://localhost/x');
   expect(routedUrl('http://a')).toBe('http://localhost/');
-  expect(splitTarget('http://abcd/x?y=/z?')).toEqual({ target: '/x?y=/z?', path: '/x' });
+  expect(targetOf('http://abcd/x?y=/z?')).toBe('/x?y=/z?');
+  expect(pathOf('/x?y=/z?')).toBe('/x');
+  expect(pathOf('/x')).toBe('/x');
 });
 
 test('the path of the WebSocket may end in a slash', async () => {

@@ -77,23 +77,8 @@ export class RpcDispatcher {
 
   /** Returns the result as JSON text, at once if it is a short read. Throws or rejects with RpcError. */
   run(call: RpcCall, caller: RpcCaller): MaybePromise<JsonPieces> {
-    const startedAt = performance.now();
     const method = this.#methods.get(call.method) ?? null;
-    const running = { method: call.method, startedAt };
-    const end = (code: number) => {
-      this.#running.delete(running);
-      // Callers choose the name, so only existing methods become labels.
-      if (method) this.#ctx.metrics.rpc(method.name, code, (performance.now() - startedAt) / 1000);
-    };
-    const fail = (error: unknown): never => {
-      const failure = this.#asRpcError(error, call.method, caller);
-      end(failure.rpcCode);
-      throw failure;
-    };
-    const done = (result: JsonPieces) => {
-      end(0);
-      return result;
-    };
+    const running: RunningCall = { method: call.method, startedAt: performance.now() };
     this.#running.add(running);
     let result: MaybePromise<JsonPieces>;
     try {
@@ -101,9 +86,34 @@ export class RpcDispatcher {
       if (!method) throw new RpcError(RPC_ERROR.methodNotFound, 'Method not found');
       result = this.#invoke(method, call.params, caller);
     } catch (error) {
-      return fail(error);
+      throw this.#failed(running, error, caller);
     }
-    return result instanceof Promise ? result.then(done, fail) : done(result);
+    if (result instanceof Promise) return this.#ended(running, result, caller);
+    this.#end(running, 0);
+    return result;
+  }
+
+  async #ended(running: RunningCall, result: Promise<JsonPieces>, caller: RpcCaller): Promise<JsonPieces> {
+    try {
+      const pieces = await result;
+      this.#end(running, 0);
+      return pieces;
+    } catch (error) {
+      throw this.#failed(running, error, caller);
+    }
+  }
+
+  #failed(running: RunningCall, error: unknown, caller: RpcCaller): RpcError {
+    const failure = this.#asRpcError(error, running.method, caller);
+    this.#end(running, failure.rpcCode);
+    return failure;
+  }
+
+  #end(running: RunningCall, code: number): void {
+    const { method, startedAt } = running;
+    this.#running.delete(running);
+    // Callers choose the name, so only existing methods become labels.
+    if (this.#methods.has(method)) this.#ctx.metrics.rpc(method, code, (performance.now() - startedAt) / 1000);
   }
 
   #invoke(method: RpcMethod, params: RpcValue, caller: RpcCaller): MaybePromise<JsonPieces> {

@@ -67,21 +67,18 @@ const SAFE_DIGITS = 15;
 const DOT = 0x2e;
 const SMALL_E = 0x65;
 
-/** First character of a string or a number. */
-const BEGIN = /["\-0-9]/g;
-
 /** Whether all numbers of a JSON text are whole and exact as a double. Throws NumberTooLong. */
 function hasOnlyWholeNumbers(text: string): boolean {
   let onlyWhole = true;
-  BEGIN.lastIndex = 0;
-  while (BEGIN.test(text)) {
-    const at = BEGIN.lastIndex - 1;
-    let end = text.charCodeAt(at) === QUOTE ? endOfString(text, at) : endOfWhole(text, at);
-    if (end < 0) {
-      onlyWhole = false;
-      end = endOfNumber(text, at);
+  for (let at = 0; at < text.length; ) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code !== MINUS && !isDigit(code)) at++;
+    else {
+      const end = endOfWhole(text, at);
+      if (end < 0) onlyWhole = false;
+      at = end < 0 ? endOfNumber(text, at) : end;
     }
-    BEGIN.lastIndex = end;
   }
   return onlyWhole;
 }

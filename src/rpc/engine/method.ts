@@ -222,17 +222,26 @@ export function readArguments(method: RpcMethod, given: RpcValue): unknown[] {
     : given === null
       ? []
       : positional(given as Record<string, RpcValue>, params);
+  if (args.length > params.length) throw new RpcError(RPC_ERROR.misc, usage(method));
+  if (params.length === 0) return [];
   const required = params.findLastIndex((param) => param.required) + 1;
-  if (args.length < required || args.length > params.length) throw new RpcError(RPC_ERROR.misc, usage(method));
+  if (args.length < required) throw new RpcError(RPC_ERROR.misc, usage(method));
+  if (!params.every((param, i) => fitsType(param, args[i] ?? null))) throw wrongTypes(params, args);
+  return params.map((param, i) => param.read(param.secret ? (args[i] ?? null) : revealed(args[i] ?? null)));
+}
+
+function fitsType({ type, required }: Param<unknown>, value: RpcValue): boolean {
+  return type === 'any' || (value === null && !required) || typeName(value) === type;
+}
+
+function wrongTypes(params: readonly Param<unknown>[], args: readonly RpcValue[]): RpcError {
   const mismatches: Record<string, string> = {};
   for (const [i, param] of params.entries()) {
     const value = args[i] ?? null;
-    if (param.type === 'any' || (value === null && !param.required) || typeName(value) === param.type) continue;
+    if (fitsType(param, value)) continue;
     const names = [param.name, ...param.aliases].join('|');
     mismatches[`Position ${i + 1} (${names})`] =
       `JSON value of type ${typeName(value)} is not of expected type ${param.type}`;
   }
-  if (Object.keys(mismatches).length > 0)
-    throw new RpcError(RPC_ERROR.type, `Wrong type passed:\n${JSON.stringify(mismatches, null, 4)}`);
-  return params.map((param, i) => param.read(param.secret ? (args[i] ?? null) : revealed(args[i] ?? null)));
+  return new RpcError(RPC_ERROR.type, `Wrong type passed:\n${JSON.stringify(mismatches, null, 4)}`);
 }

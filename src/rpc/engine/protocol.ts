@@ -52,9 +52,10 @@ function isScalarId(id: RpcValue | undefined): boolean {
 /** Returns the reply to a successful call. */
 export function resultReply({ version, id }: Pick<RpcCall, 'version' | 'id'>, result: JsonPieces): JsonPieces {
   const tail = id === undefined ? '}' : `,"id":${id}}`;
-  return version === '2.0'
-    ? ['{"jsonrpc":"2.0","result":', ...result, tail]
-    : ['{"result":', ...result, `,"error":null${tail}`];
+  const [head, end] = version === '2.0' ? ['{"jsonrpc":"2.0","result":', tail] : ['{"result":', `,"error":null${tail}`];
+  const [only] = result;
+  // Most results are one short text.
+  return result.length === 1 && typeof only === 'string' ? [head + only + end] : [head, ...result, end];
 }
 
 export function errorReply({ version, id }: Pick<RpcCall, 'version' | 'id'>, error: RpcError): string {

@@ -14,16 +14,19 @@ export type SendLong = (pieces: Iterator<Uint8Array>, length: number) => Readabl
  * is sent by `send` in slices, as fast as the client reads it.
  */
 export function replyBody(pieces: JsonPieces, send: SendLong | null): string | ReadableStream<Uint8Array> {
-  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  let length = 0;
+  for (let i = 0; i < pieces.length; i++) length += pieces[i]!.length;
   return send === null || length <= LONG_REPLY ? joined(pieces) : send(encodedParts(pieces), length);
 }
 
 /** Joins all pieces into one text. */
 export function joined(pieces: JsonPieces): string {
   let text = '';
-  for (const piece of pieces)
+  for (let i = 0; i < pieces.length; i++) {
+    const piece = pieces[i]!;
     text +=
       typeof piece === 'string' ? piece : Buffer.from(piece.buffer, piece.byteOffset, piece.length).toString('latin1');
+  }
   return text;
 }
 

@@ -3,6 +3,7 @@ import type { JsonPieces } from './reply-body.ts';
 
 /** Returns a result as JSON text. The long texts among its members are not copied. */
 export function resultPieces(value: unknown): JsonPieces {
+  if (Number.isSafeInteger(value)) return [String(value)];
   if (value instanceof JsonText) return value.pieces;
   if (typeof value !== 'object' || value === null || !Object.values(value).some((member) => member instanceof LongText))
     return [JSON.stringify(value ?? null)];

@@ -28,9 +28,15 @@ import { type JsonPieces, joined, type SendLong } from './reply-body.ts';
 import type { RpcContext } from './rpc-context.ts';
 import { RpcError } from './rpc-error.ts';
 import { RPC_ROUTE } from './rpc-route.ts';
-import { extractSecrets, revealed } from './secret-texts.ts';
+import { extractSecrets, revealed, SecretMethods } from './secret-texts.ts';
 
 type ReplyTarget = RpcCaller & { readonly send: SendLong };
+
+/** The request, and the wallet in its path. */
+interface RequestTarget {
+  readonly wallet: string | null;
+  readonly request: Request;
+}
 
 const decoder = new TextDecoder();
 /** The request of internal calls, which no client ends. */
@@ -51,7 +57,7 @@ const MAX_OVERLAPPING = 96;
 export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
   const dispatcher = new RpcDispatcher(ctx, methods);
   // Their secret parameters must not become JavaScript strings.
-  const secretMethods = [...methods.values()].filter(hasSecrets).map(({ name }) => name);
+  const secretMethods = new SecretMethods([...methods.values()].filter(hasSecrets).map(({ name }) => name));
   const { limits } = ctx.options;
   const queue = new KeyQueue(limits.rpcMaxRunning, limits.rpcMaxQueued, ctx.sharedCounts);
   const probe = readCall({ jsonrpc: '2.0', method: 'getblockcount' });
@@ -72,28 +78,35 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
     }
   };
 
-  const handle = async (request: Request, wallet: string | null): Promise<Response | PlainReply> => {
-    const call = ctx.call(request);
-    checkContentType(request);
-    const bytes = await request.bytes();
-    // One request with a million small values would block the main thread for all callers.
-    const excess = mayExceed(bytes) ? await excessOf(bytes) : null;
-    if (excess) throw new RpcError(RPC_ERROR.invalidRequest, `the request holds more than ${excess}`);
-    const secrets = extractSecrets(bytes, secretMethods);
-    if (secrets === null) return handleBody(parseBody(decoder.decode(bytes)), readCall, call, { wallet, request });
+  const answer = async (request: Request, wallet: string | null): Promise<Response | PlainReply> => {
     try {
-      const read = (value: RpcValue) => withTexts(methods, readCall(value));
-      return await handleBody(secrets.restore(parseBody(secrets.text)), read, call, { wallet, request });
-    } finally {
-      secrets.wipe();
+      const call = ctx.call(request);
+      checkContentType(request);
+      const bytes = await request.bytes();
+      // One request with a million small values would block the main thread for all callers.
+      const excess = mayExceed(bytes) ? await excessOf(bytes) : null;
+      if (excess) throw new RpcError(RPC_ERROR.invalidRequest, `the request holds more than ${excess}`);
+      const reply = handleBytes(bytes, call, { wallet, request });
+      return reply instanceof Promise ? await reply : reply;
+    } catch (error) {
+      if (error instanceof RpcError) return rpcReply(400, [errorReply(UNKNOWN, error)]);
+      throw error;
     }
+  };
+
+  const handleBytes = (bytes: Uint8Array, call: Call, target: RequestTarget): MaybePromise<Response | PlainReply> => {
+    const secrets = extractSecrets(bytes, secretMethods);
+    if (secrets === null) return handleBody(parseBody(decoder.decode(bytes)), readCall, call, target);
+    const read = (value: RpcValue) => withTexts(methods, readCall(value));
+    const handled = async () => handleBody(secrets.restore(parseBody(secrets.text)), read, call, target);
+    return handled().finally(() => secrets.wipe());
   };
 
   const handleBody = (
     body: RpcValue,
     read: (value: RpcValue) => RpcCall,
     call: Call,
-    { wallet, request }: { readonly wallet: string | null; readonly request: Request },
+    { wallet, request }: RequestTarget,
   ): MaybePromise<Response | PlainReply> => {
     const { id } = call.principal;
     const send: SendLong = (pieces, length) => {
@@ -117,7 +130,6 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
 
   const bounds = { bodyLimit: limits.rpcBodyBytes, unlimitedTime: true };
   const detail = (name: string, summary: string) => describeRoute({ ...RPC_ROUTE, name, summary, limits: bounds });
-  const answer = (request: Request, wallet: string | null) => orParseError(() => handle(request, wallet));
   ctx.answerDirectly({ method: 'POST', path: '/', answer: (request) => answer(request, null) });
   return new Elysia({ name: 'rpc' })
     .post('/', ({ request }) => answer(request, null).then(asResponse), {
@@ -138,15 +150,6 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
 
 /** Form of the reply to a request that cannot be parsed. Older clients understand version 2.0 as well. */
 const UNKNOWN = { version: '2.0', id: 'null' } as const;
-
-async function orParseError(handle: () => Promise<Response | PlainReply>): Promise<Response | PlainReply> {
-  try {
-    return await handle();
-  } catch (error) {
-    if (error instanceof RpcError) return rpcReply(400, [errorReply(UNKNOWN, error)]);
-    throw error;
-  }
-}
 
 function checkContentType(request: Request): void {
   const given = request.headers.get('content-type');

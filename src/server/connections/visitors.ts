@@ -20,13 +20,13 @@ export class Visitors {
     return this.#byPeer.size;
   }
 
-  /** Records the beginning of a request. */
-  began(address: string, port: number): Visitor {
+  /** Records the beginning of a request at a time of `performance.now`. */
+  began(address: string, port: number, now: number): Visitor {
     const peer = peerName(addressName(address), port);
     let visitor = this.#byPeer.get(peer);
     if (!visitor) this.#byPeer.set(peer, (visitor = { keyed: false, running: 0, at: 0 }));
     visitor.running++;
-    visitor.at = acrossThreadsMs();
+    visitor.at = acrossThreadsMs(now);
     return visitor;
   }
 
@@ -45,14 +45,23 @@ export class Visitors {
   }
 }
 
-/** Records that a request has been answered. */
-export function ended(visitor: Visitor): void {
+/** Records that a request has been answered at a time of `performance.now`. */
+export function ended(visitor: Visitor, now: number): void {
   visitor.running--;
-  visitor.at = acrossThreadsMs();
+  visitor.at = acrossThreadsMs(now);
 }
+
+/** The last result of `addressName` for an address of IPv6: clients send many requests in a row. */
+let lastNamed = { address: '', name: '' };
 
 function addressName(address: string): string {
   if (!address.includes(':')) return address;
-  const bytes = parseIp(address);
-  return bytes === null ? address : bytes.length === 4 ? bytes.join('.') : hostOf(bytes);
+  if (address !== lastNamed.address) {
+    const bytes = parseIp(address);
+    lastNamed = {
+      address,
+      name: bytes === null ? address : bytes.length === 4 ? bytes.join('.') : hostOf(bytes),
+    };
+  }
+  return lastNamed.name;
 }

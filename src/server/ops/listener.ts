@@ -3,7 +3,7 @@ import { ApiError, errorResponse, type FailureCode } from '../../http/errors.ts'
 import type { ApiOptions, ListenAddress } from '../../http/options.ts';
 import { HostPolicy, WRONG_HOST } from '../hosts.ts';
 import { listenProblem } from '../listen-problem.ts';
-import { routedUrl, splitTarget } from '../request-url.ts';
+import { pathOf, routedUrl, targetOf } from '../request-url.ts';
 import type { ApiMetrics } from './metrics.ts';
 import { healthzBody, healthzResponse, metricsResponse, readyzResponse } from './ops-routes.ts';
 import type { Readiness } from './readiness.ts';
@@ -22,7 +22,7 @@ export function startOpsListener(
   const healthz = healthzBody(options.service);
   const hosts = new HostPolicy({ ...options.http, bindHost: host });
   const answer = async (request: Request): Promise<Response> => {
-    const { path } = splitTarget(routedUrl(request.url));
+    const path = pathOf(targetOf(routedUrl(request.url)));
     const read = request.method === 'GET' || request.method === 'HEAD';
     if (read && path === '/healthz') return healthzResponse(healthz);
     if (read && path === '/readyz') return readyzResponse(await readiness.run());

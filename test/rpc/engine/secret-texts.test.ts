@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parseJson, SecretText } from '../../../src/rpc/engine/json.ts';
-import { extractSecrets, revealed } from '../../../src/rpc/engine/secret-texts.ts';
+import { extractSecrets, revealed, SecretMethods } from '../../../src/rpc/engine/secret-texts.ts';
 
-const METHODS = ['walletpassphrase'];
+const METHODS = new SecretMethods(['walletpassphrase']);
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
 /** Returns the request as it is parsed after its secrets were extracted and revealed again. */
@@ -47,6 +47,14 @@ describe('secrets of a request', () => {
     const other = bytesOf('{"method":"getblock","params":["00"]}');
     expect(extractSecrets(other, METHODS)).toBeNull();
     expect(other).toEqual(bytesOf('{"method":"getblock","params":["00"]}'));
+    expect(extractSecrets(bytesOf('{"method":"getblock","id":"www"}'), METHODS)).toBeNull();
+  });
+
+  test('are extracted for each name, with and without the letter of the short search', () => {
+    const methods = new SecretMethods(['walletpassphrase', 'unlock']);
+    for (const name of ['walletpassphrase', 'unlock'])
+      expect(extractSecrets(bytesOf(`{"method":"${name}","params":["a"]}`), methods)?.text).not.toContain('"a"');
+    expect(extractSecrets(bytesOf('{"method":"getblock"}'), methods)).toBeNull();
   });
 
   test('invalid JSON is left to the parser', () => {
