@@ -143,9 +143,25 @@ export const txRawEndpoint = readEndpoint({
   },
 });
 
-function rawTxOf(env: ReadEnv, txid: string) {
+/** An encoded transaction with its ETag, as the cache keeps those that are confirmed. */
+interface RawTx {
+  readonly raw: Uint8Array;
+  readonly freshness: { readonly revalidated: string };
+}
+
+function rawTxOf(env: ReadEnv, txid: string): RawTx {
   const waiting = env.mempool.findEntry(hashFromHex<Txid>(txid));
-  const raw = waiting?.parsed.raw ?? env.reads.rawTx(txByTxid(env, txid)).raw;
+  if (waiting) return rawTx(waiting.parsed.raw);
+  const key = `raw ${txid}`;
+  const known = isIndexReady(env, 'tx') ? (env.texts?.find<RawTx>(env, key) ?? null) : null;
+  if (known) return known;
+  // A copy, so that the entry keeps no longer buffer in memory.
+  const made = rawTx(env.reads.rawTx(txByTxid(env, txid)).raw.slice());
+  env.texts?.store(env, key, made, made.raw.length);
+  return made;
+}
+
+function rawTx(raw: Uint8Array): RawTx {
   return { raw, freshness: { revalidated: hashToHex(parseTransaction(raw).wtxid) } };
 }
 

@@ -16,7 +16,7 @@ export class SlowReplies {
   readonly #slowMs: number;
   /** Replies that are being prepared. */
   readonly #waiting = new Set<Waiting>();
-  /** Those whose connections have no idle timeout meanwhile. */
+  /** Replies whose connections have no idle timeout meanwhile. */
   readonly #slow = new Set<Waiting>();
   #timer: ReturnType<typeof setTimeout> | null = null;
 

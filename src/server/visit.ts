@@ -71,7 +71,7 @@ export class Visit {
     this.url = url;
     this.target = targetOf(url);
     this.path = pathOf(this.target);
-    this.isSocket = this.path === SOCKET_PATH || this.path === `${SOCKET_PATH}/`;
+    this.isSocket = this.path === SOCKET_PATH || this.path === SOCKET_PATH_SLASH;
     this.shape = method === 'POST' && (this.path === '/' || this.path.startsWith('/wallet/')) ? 'rpc' : 'rest';
     this.requestId = requestId;
     this.client = client;
@@ -83,11 +83,12 @@ export class Visit {
   }
 }
 
-/** What the server knows of a request before it reads it. */
+/** The members that a visit does not derive from its request. */
 type Arrival = Pick<Visit, 'url' | 'requestId' | 'client' | 'visitor' | 'startedAt' | 'isRehearsal'>;
 
 /** The path of the WebSocket, as metrics name it. */
 export const SOCKET_PATH = '/ws';
+const SOCKET_PATH_SLASH = `${SOCKET_PATH}/`;
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
 interface VisitDependencies {

@@ -28,7 +28,12 @@ test('a cached transaction shows new blocks, spends in the mempool and in the ch
   const read = async () => {
     const tx = await api.json<Tx>(`/api/tx/${txid}`);
     const { confirmations = 0, ...raw } = await api.rpc<{ confirmations?: number }>('getrawtransaction', [txid, 2]);
-    return { tx, confirmations, raw };
+    const hex = (await api.request(`/api/tx/${txid}/hex`)).text;
+    expect(hex).toBe(await api.rpc('getrawtransaction', [txid]));
+    const headers = { authorization: `Bearer ${api.key}` };
+    const bytes = await (await fetch(`${api.url}/api/tx/${txid}/raw`, { headers })).bytes();
+    expect(bytes.toHex()).toBe(hex);
+    return { tx, confirmations, raw, hex };
   };
   const first = await read();
   expect(first.tx.status).toMatchObject({ confirmed: true, confirmations: 1, blockHash: block });
@@ -66,5 +71,5 @@ test('a cached transaction shows new blocks, spends in the mempool and in the ch
   expect((await read()).tx.status).toMatchObject({ confirmed: true, confirmations: 4, blockHash: block });
 
   const { text: metrics } = await api.request('/metrics');
-  expect(Number(/obverse_tx_cache_lookups_total\{result="hit"\} (\d+)/.exec(metrics)?.[1])).toBeGreaterThanOrEqual(8);
+  expect(Number(/obverse_tx_cache_lookups_total\{result="hit"\} (\d+)/.exec(metrics)?.[1])).toBeGreaterThanOrEqual(20);
 });
