@@ -40,6 +40,8 @@ interface VerifiedText {
 }
 
 const DUMMY_HASH = new Uint8Array(32);
+/** Scratch space of one call. */
+const scratch = new Uint8Array(32);
 /** Bytes of a secret's hash that identify the secret. */
 const SECRET_ID_BYTES = 8;
 
@@ -74,14 +76,15 @@ export class Keyring {
     if (text.length === KEY_LENGTH) {
       // One hash compares a text that was right before. It is made for each text, so that the time does not reveal which
       // ids are in use.
-      const digest = sha256OfText(text);
-      const verified = this.#verified.get(idOf(text));
+      const id = idOf(text);
+      const digest = sha256OfText(text, scratch);
+      const verified = this.#verified.get(id);
       if (timingSafeEqual(digest, verified?.digest ?? DUMMY_HASH) && verified) {
         const known = this.#matchVerified(verified, ip);
         if (known) return known;
       }
       const match = this.#match(text, ip);
-      if (match) this.#verified.set(idOf(text), { digest, principal: match.principal });
+      if (match) this.#verified.set(id, { digest: sha256OfText(text), principal: match.principal });
       return match;
     }
     return this.#match(text, ip);

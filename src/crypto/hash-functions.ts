@@ -10,9 +10,8 @@ export function sha256(data: Uint8Array, out: Uint8Array = new Uint8Array(32)): 
   return out;
 }
 
-/** Returns SHA-256 of the UTF-8 of a text. */
-export function sha256OfText(text: string): Uint8Array {
-  const out = new Uint8Array(32);
+/** Returns SHA-256 of the UTF-8 of a text; writes to `out` if given. */
+export function sha256OfText(text: string, out: Uint8Array = new Uint8Array(32)): Uint8Array {
   Bun.SHA256.hash(text, out);
   return out;
 }

@@ -14,12 +14,12 @@ const PREFIX = 5;
 /** Finds the direct route of a request. */
 export class DirectRoutes {
   /** By path, in which a hash is left out. */
-  readonly #get = new Map<string, DirectRoute>();
-  readonly #post = new Map<string, DirectRoute>();
+  readonly #get = new Map<string, FoundDirectly>();
+  readonly #post = new Map<string, FoundDirectly>();
 
   constructor(routes: readonly DirectRoute[]) {
     for (const route of routes)
-      (route.method === 'GET' ? this.#get : this.#post).set(route.path.replace(/:\w+/, ''), route);
+      (route.method === 'GET' ? this.#get : this.#post).set(route.path.replace(/:\w+/, ''), { route, hash: '' });
   }
 
   /** Returns null where Elysia has to find the route. `target` is the path with the query. */
@@ -27,11 +27,11 @@ export class DirectRoutes {
     const routes = method === 'GET' ? this.#get : method === 'POST' ? this.#post : null;
     if (routes === null) return null;
     const exact = routes.get(target);
-    if (exact !== undefined) return exact.path === target ? { route: exact, hash: '' } : null;
+    if (exact !== undefined) return exact.route.path === target ? exact : null;
     const at = target.indexOf('/', PREFIX) + 1;
     if (at === 0 || target.length < at + HASH_DIGITS) return null;
     const hash = target.slice(at, at + HASH_DIGITS);
-    const route = routes.get(target.slice(0, at) + target.slice(at + HASH_DIGITS));
-    return route !== undefined && HASH.test(hash) ? { route, hash } : null;
+    const found = routes.get(target.slice(0, at) + target.slice(at + HASH_DIGITS));
+    return found !== undefined && HASH.test(hash) ? { route: found.route, hash } : null;
   }
 }
