@@ -8,8 +8,9 @@ const DIRTY = 8;
 
 const KEY_WORDS = 9;
 const BYTES_PER_SLOT = KEY_WORDS * 4 + 3 * 8 + 4 + 2 + 1;
-const INITIAL_SLOTS = 1 << 16;
-const INITIAL_ARENA = 1 << 20;
+/** Few, since a larger table costs each start and each short chain more than growing by doubling costs a long one. */
+const INITIAL_SLOTS = 1 << 12;
+const INITIAL_ARENA = 1 << 16;
 
 /** Key of a look-up: the txid as little-endian words, and the output index. */
 export class CoinKey {
