@@ -14,6 +14,13 @@ const args = process.argv.slice(2);
 const all = args.includes('--all');
 const folder = mkdtempSync(join(tmpdir(), 'obverse-tests-'));
 
+/**
+ * An option of the engine: a function is compiled after four times as many calls as usual. Most functions are called less
+ * often in tests, and compiling them takes a tenth of the processor time or more. Programs that tests start have options
+ * of their own (test/lib/node-process.ts).
+ */
+const ENGINE = { BUN_JSC_thresholdForJITAfterWarmUp: '2000' };
+
 /** How often the files are run again that a crash of the runtime has left without results. */
 const RETRIES = 2;
 
@@ -81,7 +88,7 @@ async function runTests(): Promise<number> {
   // The files of a process share its modules, because loading them again for each file takes a fifth of all the time.
   const parallel = [`--parallel=${availableParallelism() + 1}`, '--no-isolate'];
   const options = [...parallel, '--timings', 'test/timings.json', '--timeout', '180000'];
-  const env = { TEST_EXECUTABLE: executable, TMPDIR: scratch };
+  const env = { TEST_EXECUTABLE: executable, TMPDIR: scratch, ...ENGINE };
   const chosen = all ? [] : ['--path-ignore-patterns', 'test/slow/**'];
   const output = new TestOutput();
   const status = await run(

@@ -14,9 +14,11 @@ function cleanEnv(extra: Readonly<Record<string, string>> = {}): Record<string, 
   return { ...Object.fromEntries(outer), ...extra };
 }
 
-/** Runs `obverse` from source with an argument list. */
+/** Runs `obverse` with an argument list: the executable of `npm test`, or the sources where none is built. */
 export async function runCli(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<CliResult> {
-  const child = Bun.spawn([process.execPath, join(root, 'src/main.ts'), ...args], {
+  const { TEST_EXECUTABLE: executable } = process.env;
+  const command = executable ? [executable] : [process.execPath, join(root, 'src/main.ts')];
+  const child = Bun.spawn([...command, ...args], {
     env: cleanEnv(env),
     stdin: 'ignore',
     stdout: 'pipe',

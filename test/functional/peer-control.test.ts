@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { cleanUpAfterTests, freePort, type NodeProcess, startNode, tempDir } from '../lib/node-process.ts';
 import { generate, type PeerInfo, peerInfo, peersOf, rpcError, sameTip, startPeer, tipOf } from '../lib/peer-node.ts';
 
@@ -63,41 +63,69 @@ test('a restart keeps bans, and forgets added nodes', async () => {
   expect(await banned(again)).toEqual([]);
 });
 
-test('the network is switched off and on', async () => {
-  const [a, b] = await pair();
-  expect(await a.api.rpc<boolean>('setnetworkactive', [false])).toBe(false);
-  // The state changes at once, though the main thread is notified only about once a second.
-  expect(await a.api.rpc<object>('getnetworkinfo')).toMatchObject({ networkactive: false, connections: 0 });
-  expect(await a.api.rpc<number>('getconnectioncount')).toBe(0);
-  await Promise.all([peersOf(a, 0), peersOf(b, 0)]);
-  const [mined] = await generate(a, 1);
-  expect(await a.api.rpc<boolean>('setnetworkactive', [true])).toBe(true);
-  await sameTip([a, b], mined!);
-});
+describe('two connected nodes', () => {
+  let a: NodeProcess;
+  let b: NodeProcess;
+  let address: string;
+  beforeAll(async () => {
+    [a, b, address] = await pair();
+  });
+  beforeEach(() => Promise.all([peersOf(a, 1), peersOf(b, 1)]));
 
-describe('disconnectnode', () => {
-  test('disconnects by number, and by address', async () => {
-    const [a, b, address] = await pair();
-    const [[inbound], [outbound]] = await Promise.all([peerInfo(a), peerInfo(b)]);
-    expect(outbound!.addr).toBe(address);
-    await a.api.rpc('disconnectnode', { nodeid: inbound!.id });
-    // Whom an operator dials is dialled again.
-    const second = await newPeer(b, outbound!.id);
-    await b.api.rpc('disconnectnode', [address]);
-    const third = await newPeer(b, second.id);
-    await b.api.rpc('disconnectnode', ['', third.id]);
-    await newPeer(b, third.id);
+  test('the network is switched off and on', async () => {
+    expect(await a.api.rpc<boolean>('setnetworkactive', [false])).toBe(false);
+    // The state changes at once, though the main thread is notified only about once a second.
+    expect(await a.api.rpc<object>('getnetworkinfo')).toMatchObject({ networkactive: false, connections: 0 });
+    expect(await a.api.rpc<number>('getconnectioncount')).toBe(0);
+    await Promise.all([peersOf(a, 0), peersOf(b, 0)]);
+    const [mined] = await generate(a, 1);
+    expect(await a.api.rpc<boolean>('setnetworkactive', [true])).toBe(true);
+    await sameTip([a, b], mined!);
   });
 
-  test('of an unknown peer is refused', async () => {
-    const [a] = await pair();
-    const nobody = { code: -29, message: 'Node not found in connected nodes' };
-    expect(await rpcError(a, 'disconnectnode', ['127.0.0.1:9'])).toEqual(nobody);
-    expect(await rpcError(a, 'disconnectnode', ['', 999])).toEqual(nobody);
-    const both = { code: -32602, message: 'Only one of address and nodeid should be provided.' };
-    expect(await rpcError(a, 'disconnectnode', ['127.0.0.1:9', 1])).toEqual(both);
-    expect(await rpcError(a, 'disconnectnode', [])).toEqual(both);
-    await peersOf(a, 1);
+  describe('disconnectnode', () => {
+    test('disconnects by number, and by address', async () => {
+      const [[inbound], [outbound]] = await Promise.all([peerInfo(a), peerInfo(b)]);
+      expect(outbound!.addr).toBe(address);
+      await a.api.rpc('disconnectnode', { nodeid: inbound!.id });
+      // Whom an operator dials is dialled again.
+      const second = await newPeer(b, outbound!.id);
+      await b.api.rpc('disconnectnode', [address]);
+      const third = await newPeer(b, second.id);
+      await b.api.rpc('disconnectnode', ['', third.id]);
+      await newPeer(b, third.id);
+    });
+
+    test('of an unknown peer is refused', async () => {
+      const nobody = { code: -29, message: 'Node not found in connected nodes' };
+      expect(await rpcError(a, 'disconnectnode', ['127.0.0.1:9'])).toEqual(nobody);
+      expect(await rpcError(a, 'disconnectnode', ['', 999])).toEqual(nobody);
+      const both = { code: -32602, message: 'Only one of address and nodeid should be provided.' };
+      expect(await rpcError(a, 'disconnectnode', ['127.0.0.1:9', 1])).toEqual(both);
+      expect(await rpcError(a, 'disconnectnode', [])).toEqual(both);
+      await peersOf(a, 1);
+    });
+  });
+
+  test('bytes are counted, and pings timed', async () => {
+    interface Totals {
+      readonly totalbytesrecv: number;
+      readonly totalbytessent: number;
+    }
+    const before = await a.api.rpc<Totals>('getnettotals');
+    expect(before.totalbytessent).toBeGreaterThan(0);
+    await generate(a, 5);
+    await sameTip([a, b], await tipOf(a));
+    const after = await a.api.rpc<Totals>('getnettotals');
+    expect(after.totalbytessent).toBeGreaterThan(before.totalbytessent + 5 * 80);
+    expect(after.totalbytesrecv).toBeGreaterThan(before.totalbytesrecv);
+    await a.api.rpc('ping');
+    const timed = await a.until('a ping time', async () => {
+      const [peer] = await peerInfo(a);
+      return peer?.pingtime !== undefined && peer;
+    });
+    expect(timed.pingtime).toBeWithin(0, 5);
+    expect(timed.bytesrecv).toBeGreaterThan(0);
   });
 });
 
@@ -123,28 +151,6 @@ test('a banned subnet is disconnected and refused, until the ban is lifted', asy
     code: -30,
     message: 'Error: Invalid IP/Subnet',
   });
-});
-
-test('bytes are counted, and pings timed', async () => {
-  const [a, b] = await pair();
-  interface Totals {
-    readonly totalbytesrecv: number;
-    readonly totalbytessent: number;
-  }
-  const before = await a.api.rpc<Totals>('getnettotals');
-  expect(before.totalbytessent).toBeGreaterThan(0);
-  await generate(a, 5);
-  await sameTip([a, b], await tipOf(a));
-  const after = await a.api.rpc<Totals>('getnettotals');
-  expect(after.totalbytessent).toBeGreaterThan(before.totalbytessent + 5 * 80);
-  expect(after.totalbytesrecv).toBeGreaterThan(before.totalbytesrecv);
-  await a.api.rpc('ping');
-  const timed = await a.until('a ping time', async () => {
-    const [peer] = await peerInfo(a);
-    return peer?.pingtime !== undefined && peer;
-  });
-  expect(timed.pingtime).toBeWithin(0, 5);
-  expect(timed.bytesrecv).toBeGreaterThan(0);
 });
 
 // Core's words for a node that was started without connections.

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { refuseUnfinishedReindex } from '../../src/storage/reindex-folder.ts';
 import { directoryWith } from '../lib/chain-directory.ts';
 import { differences, dumpState } from '../lib/chain-state.ts';
 import {
@@ -66,14 +67,15 @@ test('kill -9 at several moments of a reindex is completed by the next one', asy
       () => committedHeight(at) >= height,
     ]),
   ];
+  const refusal = `a reindex of ${folderOf(at)} was interrupted: run obverse reindex with the same settings to complete it`;
   for (const [name, reached] of moments) {
     await killReindex(at, name, reached);
-    const refused = await runProgram(['import', ...settings(at), join(folderOf(at), 'blocks/blk00000.dat')]);
-    expect(refused.status).toBe(1);
-    expect(refused.stderr).toContain(
-      `obverse: a reindex of ${folderOf(at)} was interrupted: run obverse reindex with the same settings to complete it\n`,
-    );
+    // The check of every command that opens a chain.
+    expect(() => refuseUnfinishedReindex(folderOf(at))).toThrow(refusal);
   }
+  const refused = await runProgram(['import', ...settings(at), join(folderOf(at), 'blocks/blk00000.dat')]);
+  expect(refused.status).toBe(1);
+  expect(refused.stderr).toContain(`obverse: ${refusal}\n`);
   const started = await runProgram(['start', ...settings(at), '--http.listen', '127.0.0.1:0', '--p2p.enabled=false']);
   expect(started.status).toBe(1);
   expect(started.stderr).toContain('was interrupted: run obverse reindex');

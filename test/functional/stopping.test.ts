@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { directoryWith } from '../lib/chain-directory.ts';
 import { differences, dumpState } from '../lib/chain-state.ts';
 import type { Info, Readiness } from '../lib/node-client.ts';
 import {
   cleanUpAfterTests,
   copyDatadir,
-  importFiles,
   NodeProcess,
   Program,
   runProgram,
@@ -21,8 +21,10 @@ const chain = recentChain(150, { payments: 20 });
 const file = join(tempDir(), 'blocks.dat');
 chain.writeBootstrap(file);
 
-const undisturbed = tempDir();
-beforeAll(() => importFiles('regtest', undisturbed, [file]));
+let undisturbed: string;
+beforeAll(async () => {
+  undisturbed = await directoryWith(chain);
+});
 
 const dump = (datadir: string) => dumpState(join(datadir, 'regtest/chain'));
 
