@@ -3,40 +3,12 @@ import { CURSOR_FAULTS, type ResumePoint } from '../feed/event-history.ts';
 import type { EventLog } from '../feed/event-log.ts';
 import { fail } from '../http/errors.ts';
 import { invalid } from '../http/input.ts';
-import type { Scope } from '../http/scopes.ts';
 import type { RestContext } from './rest-context.ts';
 
-/** Types of events that the log replays. */
-const TYPES = [
-  'newBlock',
-  'newTransaction',
-  'mempoolUpdate',
-  'addressTransaction',
-  'confirmation',
-  'blockDisconnected',
-  'reorg',
-  'transactionRemoved',
-  'walletTransaction',
-] as const;
-/** The first five types. The last two of them report only items that the key watches. */
-const DEFAULT_TYPES: ReadonlySet<string> = new Set(TYPES.slice(0, 5));
 /** Time limit for loading the watches of keys, milliseconds. */
 const LOAD_MS = 5000;
 const SEQ = /^(?:0|[1-9][0-9]{0,15})$/;
 const NUMBER = /^-?[0-9.]+$/;
-
-/** Returns the types that a client lists, separated by commas. Throws ApiError `invalid_parameter` for an unknown one. */
-export function eventTypes(listed: string | undefined): ReadonlySet<string> {
-  const types = listed?.split(',') ?? null;
-  for (const type of types ?? [])
-    if (!TYPES.some((known) => known === type)) invalid('types', `must be of ${TYPES.join(', ')}`);
-  return types ? new Set(types) : DEFAULT_TYPES;
-}
-
-/** Returns the scope that the types require. The routes require `read`, and one type requires more. */
-export function scopeOfTypes(types: ReadonlySet<string>): Scope {
-  return types.has('walletTransaction') ? 'wallet.read' : 'read';
-}
 
 /**
  * Returns the point that a client resumes from, by a cursor or by a number; the present end of the log without either.

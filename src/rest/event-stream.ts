@@ -1,7 +1,7 @@
 import type { EventPosition } from '../feed/event-cursor.ts';
 import { type Gap, type ResumePoint, startBehind } from '../feed/event-history.ts';
+import { type EventPage, type EventPageRequest, nextEventPage } from '../feed/event-pages.ts';
 import { ApiError } from '../http/errors.ts';
-import { type EventPage, type EventPageRequest, nextEventPage } from './event-pages.ts';
 import type { EventWait } from './event-waits.ts';
 import type { RestContext } from './rest-context.ts';
 

@@ -1,11 +1,12 @@
 import { completeUpTo, type EventPosition, WHOLE } from '../feed/event-cursor.ts';
 import { type Gap, type ResumePoint, startBehind } from '../feed/event-history.ts';
 import type { EventLog } from '../feed/event-log.ts';
+import { type EventPage, type EventPageRequest, nextEventPage, readEventPage } from '../feed/event-pages.ts';
+import { eventTypes, scopeOfTypes } from '../feed/event-types.ts';
 import { numberInput, type Query } from '../http/input.ts';
 import { json } from '../http/route-description.ts';
 import { endpoint } from './endpoint.ts';
-import { type EventPage, type EventPageRequest, nextEventPage, readEventPage } from './event-pages.ts';
-import { eventTypes, resumePoint, scopeOfTypes, watchesLoaded } from './event-query.ts';
+import { resumePoint, watchesLoaded } from './event-query.ts';
 import { text, wholeNumber } from './parameters.ts';
 import type { RestContext } from './rest-context.ts';
 import { EVENTS_PAGE } from './schemas/event-schemas.ts';
@@ -101,7 +102,7 @@ function endOf({ end }: EventPage, gaps: readonly Gap[], events: EventLog): Even
 function requestOf(query: Query, { options, events }: RestContext): Asked {
   const { default: fallback, max } = options.pages.events;
   return {
-    types: eventTypes(query.types),
+    types: eventTypes(query.types?.split(',')),
     ...resumePoint(query.after, events, 'after'),
     limit: numberInput(query, 'limit', { min: 1, max, fallback: Math.min(fallback, max) }),
     waitMs: numberInput(query, 'wait', { min: 0, max: MAX_WAIT_SECONDS, fallback: 0 }) * 1000,

@@ -1,7 +1,8 @@
 import { t } from 'elysia';
+import { eventTypes, scopeOfTypes } from '../feed/event-types.ts';
 import type { Query } from '../http/input.ts';
 import { endpoint } from './endpoint.ts';
-import { eventTypes, resumePoint, scopeOfTypes, watchesLoaded } from './event-query.ts';
+import { resumePoint, watchesLoaded } from './event-query.ts';
 import { eventStream } from './event-stream.ts';
 import { text } from './parameters.ts';
 import type { RestContext } from './rest-context.ts';
@@ -33,7 +34,7 @@ export const streamEndpoint = endpoint({
 async function openStream(ctx: RestContext, query: Query, request: Request): Promise<Response> {
   const { events, watches } = ctx;
   ctx.reads();
-  const types = eventTypes(query.types);
+  const types = eventTypes(query.types?.split(','));
   const scope = scopeOfTypes(types);
   const call = ctx.call(request);
   call.require(scope);

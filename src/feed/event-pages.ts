@@ -1,10 +1,12 @@
-import { framesOf, isPlain, type Subscription } from '../feed/derived.ts';
-import { completeUpTo, type EventPosition, WHOLE } from '../feed/event-cursor.ts';
-import type { LogEntry } from '../feed/log-entry.ts';
-import type { Watched } from '../feed/watches.ts';
 import { ApiError } from '../http/errors.ts';
 import { slicePauses } from '../http/slice-pauses.ts';
-import type { RestContext } from './rest-context.ts';
+import type { Log } from '../util/log.ts';
+import { framesOf, isPlain, type Subscription } from './derived.ts';
+import { completeUpTo, type EventPosition, WHOLE } from './event-cursor.ts';
+import type { EventLog } from './event-log.ts';
+import type { LogEntry } from './log-entry.ts';
+import type { Matcher } from './matcher.ts';
+import type { Watched } from './watches.ts';
 
 /** The request for a page of events. */
 export interface EventPageRequest {
@@ -29,7 +31,12 @@ export interface EventPage {
   readonly end: EventPosition;
 }
 
-type Sources = Pick<RestContext, 'events' | 'matcher' | 'log'>;
+/** Where events are read, and messages about watched items derived. */
+export interface EventSources {
+  readonly events: EventLog;
+  readonly matcher: Matcher;
+  readonly log: Log;
+}
 
 const MAX_BODY = 4 * 1024 ** 2;
 /** Time limit of one slice, milliseconds; the thread yields between two slices. */
@@ -45,7 +52,7 @@ const UNBOUNDED: Room = { items: Number.POSITIVE_INFINITY, bytes: Number.POSITIV
  * its derived events, since they share one number: its page may exceed the limit by a few.
  */
 export async function readEventPage(
-  sources: Sources,
+  sources: EventSources,
   from: EventPosition,
   request: EventPageRequest,
 ): Promise<EventPage> {
@@ -98,7 +105,7 @@ export async function readEventPage(
 
 /** Resolves with the first page that is not empty; with an empty one when `until` aborts or the log closes. */
 export async function nextEventPage(
-  ctx: Sources,
+  ctx: EventSources,
   empty: EventPage,
   pageRequest: EventPageRequest,
   until: AbortSignal,
@@ -113,7 +120,7 @@ export async function nextEventPage(
   return page;
 }
 
-function grown(events: Sources['events'], until: AbortSignal): Promise<void> {
+function grown(events: EventLog, until: AbortSignal): Promise<void> {
   if (until.aborted || events.closed) return Promise.resolve();
   return new Promise((resolve) => {
     const done = () => {
@@ -139,7 +146,7 @@ async function readEntry(
   entry: LogEntry,
   behind: string | null,
   { subscription, left, isFirst }: { subscription: Subscription; left: Room; isFirst: boolean },
-  { matcher, log }: Sources,
+  { matcher, log }: EventSources,
   pause: ReturnType<typeof slicePauses>,
 ): Promise<{ texts: string[]; bytes: number; within: string } | null> {
   const texts: string[] = [];
