@@ -1,3 +1,4 @@
+import type { MaybePromise } from './maybe-promise.ts';
 import { announceStart } from './worker.ts';
 
 /** The messages to a worker: `open` comes first and once. */
@@ -30,7 +31,7 @@ interface PortOptions<O> {
 }
 
 /**
- * Requests to one worker, which answers them in order. The first request starts the worker, and the next one replaces a
+ * Requests to one worker, which begins them in order. The first request starts the worker, and the next one replaces a
  * worker that has ended.
  */
 export class WorkerPort<O, Q, A> {
@@ -105,8 +106,8 @@ export class WorkerPort<O, Q, A> {
 /** The part of a worker that carries out requests. */
 interface Served<O, Q, A> {
   open(options: O): void;
-  /** Throws if the request cannot be carried out. */
-  answer(request: Q): A;
+  /** Throws or rejects if the request cannot be carried out. Later requests do not wait for a promise. */
+  answer(request: Q): MaybePromise<A>;
   close(): void;
 }
 
@@ -117,20 +118,27 @@ export function serveRequests<O, Q, A>(served: Served<O, Q, A>): void {
   announceStart();
   self.onmessage = ({ data }: MessageEvent<ToWorker<O, Q>>) => {
     if (data.type === 'open') return served.open(data.options);
-    self.postMessage(replyTo(served, data));
+    const reply = replyTo(served, data);
+    if (reply instanceof Promise) void reply.then((ready) => self.postMessage(ready));
+    else self.postMessage(reply);
   };
 }
 
 function replyTo<O, Q, A>(
   served: Served<O, Q, A>,
   message: Exclude<ToWorker<O, Q>, { type: 'open' }>,
-): FromWorker<A | null> {
+): MaybePromise<FromWorker<A | null>> {
   const { id } = message;
+  const failed = (error: unknown) => ({ id, error: error instanceof Error ? error.message : String(error) });
   try {
-    if (message.type === 'request') return { id, answer: served.answer(message.request), error: null };
+    if (message.type === 'request') {
+      const answer = served.answer(message.request);
+      if (answer instanceof Promise) return answer.then((ready) => ({ id, answer: ready, error: null }), failed);
+      return { id, answer, error: null };
+    }
     served.close();
     return { id, answer: null, error: null };
   } catch (error) {
-    return { id, error: error instanceof Error ? error.message : String(error) };
+    return failed(error);
   }
 }

@@ -10,6 +10,7 @@ const ROOMS = [
   'rest',
   'rpc',
   'ws',
+  'webhooks',
   'auth',
   'feed',
   'views',

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 /** Writes a self-signed certificate for localhost and its key. */
 export function tlsFiles(dir: string): { cert: string; key: string } {
   const files = { cert: join(dir, 'tls.crt'), key: join(dir, 'tls.key') };
-  writeFileSync(files.cert, CERTIFICATE);
-  writeFileSync(files.key, KEY, { mode: 0o600 });
+  writeFileSync(files.cert, certificateText);
+  writeFileSync(files.key, keyText, { mode: 0o600 });
   return files;
 }
 
@@ -15,7 +15,8 @@ export function tlsFlags(dir: string): string[] {
   return [`--http.tls.cert=${cert}`, `--http.tls.key=${key}`];
 }
 
-const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+/** The certificate, PEM. */
+export const certificateText = `-----BEGIN CERTIFICATE-----
 MIIBmzCCAUGgAwIBAgIUDc3oLRxcUEr96hKpVP4spXD0rdMwCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMjE2NTUwM1oYDzIxMjYxMDI5
 MTY1NTAzWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
@@ -29,7 +30,7 @@ wV5yyzuBCecwm5NP0zzth+6E26VuhJTL88/x4DCq5w==
 `;
 
 /** A private key for tests alone. */
-const KEY = `-----BEGIN PRIVATE KEY-----
+export const keyText = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgsnb9OesOVGoVyRvG
 k3Zk6sRqU6v6MgtP+KKnEPFpDBuhRANCAAR0rODJdJ9XbD+UN5ggjwK2JdNMVX14
 nn9OVBeFjPVJRWkwKCu6ovQAtjQdHvkJ4vp61qX65E601x0hAK2U4Cy+
