@@ -192,6 +192,14 @@ export class Authenticator {
     return id === STATIC_PRINCIPAL.id || this.#open?.keyring.isKept(id) === true;
   }
 
+  /**
+   * Returns the present rights of a key, or of the static key; null if it is not valid. They are the same object until the
+   * key changes.
+   */
+  rightsOf(id: string): Pick<Principal, 'scopes' | 'wallets'> | null {
+    return id === STATIC_PRINCIPAL.id ? STATIC_PRINCIPAL : (this.#open?.keyring.rightsOf(id) ?? null);
+  }
+
   /** Throws ApiError when too many tickets are open. */
   issueTicket({ id, secretId }: TicketOwner): MaybePromise<IssuedTicket> {
     return this.#shared?.owner?.issueTicket({ id, secretId }) ?? this.#tickets.issue({ id, secretId });

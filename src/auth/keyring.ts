@@ -147,6 +147,14 @@ export class Keyring {
     return isLive(key, now) && isValid(secret, now) ? matchOf(key, secret.principal, ip) : null;
   }
 
+  /** Returns the rights of a valid key, whichever of its secrets is used; null otherwise. */
+  rightsOf(id: string): Principal | null {
+    const key = this.#keys.get(id);
+    const now = unixSeconds(this.#clock);
+    if (!key || !isLive(key, now)) return null;
+    return key.secrets.find((secret) => isValid(secret, now))?.principal ?? null;
+  }
+
   /** Whether a key exists that is not revoked. It may have expired. */
   isKept(id: string): boolean {
     return this.#keys.get(id)?.revoked === false;

@@ -19,6 +19,9 @@ import {
   url,
 } from './setting.ts';
 
+/** Scopes for users of HTTP Basic, which is for JSON-RPC alone: webhooks belong to keys. */
+const RPC_SCOPES = SCOPES.filter((scope) => scope !== 'webhooks');
+
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
@@ -132,7 +135,7 @@ export const SERVER_SETTINGS = {
     secret: true,
     help: "HTTP Basic users, in the lines of Bitcoin Core's rpcauth.py",
   }),
-  rpcscopes: list(`a list of ${choicesText(SCOPES)}`, choiceElement(SCOPES), {
+  rpcscopes: list(`a list of ${choicesText(RPC_SCOPES)}`, choiceElement(RPC_SCOPES), {
     fallback: ['read', 'broadcast', 'wallet'],
     help: 'scopes of the rpcauth users',
   }),
@@ -177,5 +180,42 @@ export const SERVER_SETTINGS = {
     min: 1,
     unit: 's',
     help: 'time a slow client may lag before it is closed',
+  }),
+
+  'webhooks.allowedNetworks': list('a list of addresses and subnets such as 127.0.0.1 or 10.0.0.0/8', subnetElement, {
+    fallback: [],
+    defaultText: 'none',
+    help: 'addresses for webhooks that are not public, or without TLS',
+  }),
+  'webhooks.authorities': optionalPath({ help: 'PEM certificate authorities of receivers besides the public ones' }),
+  'webhooks.perKey': integer({ fallback: 10, max: 1000, help: 'webhooks of one key' }),
+  'webhooks.total': integer({ fallback: 100, max: 1000, help: 'webhooks of all keys; 0 allows none' }),
+  'webhooks.connectTimeout': integer({
+    fallback: 5,
+    min: 1,
+    max: 60,
+    unit: 's',
+    help: 'time to resolve the name of a receiver and to connect',
+  }),
+  'webhooks.replyTimeout': integer({
+    fallback: 10,
+    min: 1,
+    max: 60,
+    unit: 's',
+    help: 'time that a receiver has to reply',
+  }),
+  'webhooks.maxPause': integer({
+    fallback: 300,
+    min: 1,
+    max: 3600,
+    unit: 's',
+    help: 'longest pause before a failed delivery is repeated',
+  }),
+  'webhooks.disableAfter': integer({
+    fallback: 86_400,
+    min: 1,
+    max: 31_536_000,
+    unit: 's',
+    help: 'time after which a webhook that only fails is disabled',
   }),
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;

@@ -98,6 +98,13 @@ export class EventHistory {
     return gaps;
   }
 
+  /** The gap of a client whose position is not in this log: all events up to the number `latest`. */
+  gapUpTo(latest: number): Gap {
+    const { oldest, last } = this.#events.bounds();
+    const cursor = this.cursorAt({ seq: latest, within: WHOLE });
+    return { scope: 'all', fromSeq: oldest, toSeq: latest, lastChainSeq: last, cursor };
+  }
+
   /**
    * The first number from which on events of the chain are missing that a client has seen; null where there are none. A
    * power cut or a restored copy takes back the last ones, and what is connected afterwards has numbers of a new range.

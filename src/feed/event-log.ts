@@ -150,6 +150,11 @@ export class EventLog {
     return this.#history?.gapsBehind(point, (seq) => this.#holds(seq)) ?? [];
   }
 
+  /** Returns the gap of a client whose position is not in this log. The database must be attached. */
+  gapUpToLatest(): Gap {
+    return this.#history!.gapUpTo(this.latest);
+  }
+
   /** Returns the point that a cursor names. */
   locate(cursor: string): ResumePoint | CursorFault {
     return this.#history?.locate(cursor, this.latest) ?? 'ahead';

@@ -37,6 +37,23 @@ export interface EventLogLimits {
   readonly ageMs: number;
 }
 
+/** The options of webhooks. */
+export interface WebhookOptions {
+  /** Addresses and subnets that are allowed as targets although they are not public. */
+  readonly allowedNetworks: readonly string[];
+  /** Path of a PEM file with further certificate authorities for receivers; null without one. */
+  readonly authorities: string | null;
+  /** Limits of the hooks of one key, and of all keys. */
+  readonly perKey: number;
+  readonly total: number;
+  /** Time limits until a connection is open, and from then until the reply, milliseconds. */
+  readonly connectMs: number;
+  readonly replyMs: number;
+  /** Longest pause between two attempts, and time of failures after which a hook is disabled, milliseconds. */
+  readonly maxPauseMs: number;
+  readonly disableAfterMs: number;
+}
+
 /** The options of the API, which the composition derives from the configuration. */
 export interface ApiOptions {
   /** `service` in health answers and metrics. */
@@ -147,6 +164,7 @@ export interface ApiOptions {
      */
     readonly sweepMs: number;
   };
+  readonly webhooks: WebhookOptions;
   /** A second listener for probes and metrics without credentials; null disables it. */
   readonly opsListen: ListenAddress | null;
   readonly ready: {

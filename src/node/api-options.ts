@@ -36,7 +36,7 @@ export function apiOptionsOf(
   staticKey: string | null,
   budget: DescriptorBudget | null = null,
 ): ApiOptions {
-  const { http, rpc, ws, ready } = config;
+  const { http, rpc, ws, ready, webhooks } = config;
   const { limits } = http;
   return {
     service: config.service.name,
@@ -92,6 +92,16 @@ export function apiOptionsOf(
     pages: http.pages,
     ws: { auth: ws.auth, sweepMs: WS_SWEEP_MS },
     descriptors: { limit: budget?.limit ?? Number.POSITIVE_INFINITY, headroom: budget?.headroom ?? 0 },
+    webhooks: {
+      allowedNetworks: webhooks.allowedNetworks,
+      authorities: webhooks.authorities,
+      perKey: webhooks.perKey,
+      total: webhooks.total,
+      connectMs: webhooks.connectTimeout * 1000,
+      replyMs: webhooks.replyTimeout * 1000,
+      maxPauseMs: webhooks.maxPause * 1000,
+      disableAfterMs: webhooks.disableAfter * 1000,
+    },
     opsListen: config.ops.listen,
     ready: {
       details: ready.details,

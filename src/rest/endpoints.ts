@@ -55,6 +55,17 @@ import {
   watchEndpoint,
   watchesEndpoint,
 } from './watch-endpoints.ts';
+import {
+  createWebhookEndpoint,
+  pauseWebhookEndpoint,
+  removeWebhookEndpoint,
+  replayWebhookEndpoint,
+  resumeWebhookEndpoint,
+  testWebhookEndpoint,
+  webhookEndpoint,
+  webhookSecretEndpoint,
+  webhooksEndpoint,
+} from './webhook-endpoints.ts';
 
 /** Routes that only read the chain and the mempool. Reader workers can answer them as well. */
 export const READ_ROUTES = [
@@ -118,5 +129,14 @@ export const ENDPOINTS: readonly Endpoint[] = [
   removeWatchEndpoint,
   ticketEndpoint,
   limitsEndpoint,
+  webhooksEndpoint,
+  createWebhookEndpoint,
+  webhookEndpoint,
+  removeWebhookEndpoint,
+  pauseWebhookEndpoint,
+  resumeWebhookEndpoint,
+  replayWebhookEndpoint,
+  webhookSecretEndpoint,
+  testWebhookEndpoint,
   auditEndpoint,
 ];

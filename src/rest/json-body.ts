@@ -35,3 +35,10 @@ export function parseJsonText(text: string): unknown {
     return fail('invalid_request', 'the body is not JSON');
   }
 }
+
+/** Returns a reply that no cache may store. */
+export function uncachedJson(body: object): Response {
+  return new Response(JSON.stringify(body), {
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
+  });
+}

@@ -7,6 +7,7 @@ import type { Call } from '../http/call.ts';
 import type { Principal } from '../http/principal.ts';
 import type { ApiContext } from '../queries/api-context.ts';
 import type { MaybePromise } from '../util/maybe-promise.ts';
+import type { WebhookControl } from '../webhooks/webhook-control.ts';
 import type { EventWaits } from './event-waits.ts';
 
 /** Open WebSocket connections and stored watches of a caller. */
@@ -27,6 +28,8 @@ export interface RestContext extends ApiContext {
   readonly audit: AuditTrail;
   /** Returns how much of its limits a caller uses. */
   useOf(call: Call): CallerUse;
+  /** The webhooks of keys. */
+  readonly webhooks: WebhookControl;
   /** Issues a ticket for one WebSocket. Throws ApiError if too many are open. */
   issueTicket(principal: Principal): MaybePromise<IssuedTicket>;
 }

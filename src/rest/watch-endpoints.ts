@@ -10,6 +10,7 @@ import { tipView } from '../queries/block-facts.ts';
 import { decodeCursor, encodeCursor, endOfChain } from '../queries/cursor.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
 import { endpoint } from './endpoint.ts';
+import { uncachedJson } from './json-body.ts';
 import { CURSOR, LIMIT, text } from './parameters.ts';
 import type { RestContext } from './rest-context.ts';
 import {
@@ -113,7 +114,7 @@ export const watchEndpoint = endpoint({
     (ctx) =>
     ({ params, request }) => {
       const watch = isWatchId(params.id) ? ctx.watches.byId(ownerOf(ctx, request), params.id) : null;
-      return fresh(watchView(watch ?? unknown()));
+      return uncachedJson(watchView(watch ?? unknown()));
     },
 });
 
@@ -185,11 +186,4 @@ function doneView({ watch, created }: WatchDone) {
 
 function unknown(): never {
   return fail('not_found', 'this key has no such watch');
-}
-
-/** Returns a reply that no cache may store. */
-function fresh(body: object): Response {
-  return new Response(JSON.stringify(body), {
-    headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
-  });
 }

@@ -25,6 +25,7 @@ import type { ChainReads } from '../storage/chain-reads.ts';
 import type { IndexSwitches } from '../storage/index-store.ts';
 import { type Clock, hostClock, systemClock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
+import { type DisabledWebhook, Webhooks } from '../webhooks/webhooks.ts';
 import { Hub, type SyncStatus } from '../ws/hub.ts';
 import { peerEvent } from '../ws/peer-event.ts';
 import { upgradeToWebSocket } from '../ws/upgrade.ts';
@@ -109,6 +110,7 @@ export class ApiServer {
   readonly #queries: ReadService;
   readonly #wallets: WalletReaders;
   readonly #watches: StoredWatches;
+  readonly #webhooks: Webhooks;
   readonly #hub: Hub;
   readonly #fees: FeeAnnouncer;
   readonly #projection: ProjectionAnnouncer;
@@ -230,6 +232,17 @@ export class ApiServer {
       standing: (principal, ip) => this.auth.standing(principal, ip),
       sharedCounts: memory?.counts ?? null,
     });
+    this.#webhooks = new Webhooks({
+      options: options.webhooks,
+      userAgent: `Obverse-Webhook/${options.version}`,
+      sources: { events: this.#events, matcher, log },
+      watches: this.#watches,
+      clock: host,
+      isOwner: (id) => this.auth.isOwner(id),
+      rightsOf: (id) => this.auth.rightsOf(id),
+      onDisabled: (notice) => this.#onWebhookDisabled(notice),
+      metrics,
+    });
     this.#fees = new FeeAnnouncer(this.#hub, clock);
     const projected = { blocks: () => this.#attachment?.node.call('projectedBlocks') ?? null, tip: () => this.#tip };
     this.#projection = new ProjectionAnnouncer(this.#hub, projected, { clock, log });
@@ -249,6 +262,7 @@ export class ApiServer {
       events: this.#events,
       watches: this.#watches,
       matcher,
+      webhooks: first?.webhooks ?? this.#webhooks,
       mempool: this.#mempool,
       tip: () => this.#tip,
       call,
@@ -327,10 +341,14 @@ export class ApiServer {
       return;
     }
 
-    const own = { audit: this.#audit, watches: this.#watches, pool: this.#queries.pool, readiness: this.#readiness };
+    const stores = { audit: this.#audit, watches: this.#watches, webhooks: this.#webhooks };
+    const own = { ...stores, pool: this.#queries.pool, readiness: this.#readiness };
     further?.serve(ownerHandlers({ auth, metrics, further, shutDown: deps.shutDown ?? null, ...own }));
     this.#listeners.openFirst({ metrics, readiness: this.#readiness, visitors, clients, further, log });
-    this.#detach.push(this.auth.onKeysChecked(() => this.#watches.checkOwners()));
+    this.#detach.push(
+      this.auth.onKeysChecked(() => this.#watches.checkOwners()),
+      this.auth.onKeysChecked(() => this.#webhooks.checkOwners()),
+    );
   }
 
   /** Opens the keys, the audit log and the stored watches. Returns the file of a first key, if one was written. */
@@ -339,6 +357,7 @@ export class ApiServer {
     const initialKey = isFirst ? this.auth.open() : this.auth.openFollowing();
     if (isFirst) this.#audit.open(join(this.#options.networkDir, 'auth.db'));
     this.#watches.open(join(this.#options.networkDir, 'watches.db'));
+    if (isFirst) this.#webhooks.open(join(this.#options.networkDir, 'webhooks.db'));
     return initialKey ?? null;
   }
 
@@ -356,6 +375,7 @@ export class ApiServer {
     );
     this.#phase = 'live';
     if (this.#sharing?.first) return;
+    this.#webhooks.attach();
     // The first result takes milliseconds, so requests that wait are answered before.
     setImmediate(() => {
       if (!this.#stopping.signal.aborted) void this.#readiness.run();
@@ -428,6 +448,11 @@ export class ApiServer {
     return this.#attachment;
   }
 
+  #onWebhookDisabled(notice: DisabledWebhook): void {
+    this.#hub.announce('webhookDisabled', notice.data, notice.owner);
+    this.#sharing?.further?.announceDisabledWebhook(notice);
+  }
+
   /** Returns the data of `syncStatus`; null before the node is attached. */
   #syncStatus(): SyncStatus | null {
     if (!this.#attachment || !this.#tip) return null;
@@ -445,6 +470,7 @@ export class ApiServer {
       audit: this.#audit,
       auth: this.auth,
       indexes: this.#indexes,
+      webhooks: this.#webhooks,
     };
   }
 
@@ -457,6 +483,7 @@ export class ApiServer {
     this.#projection.stop();
     this.auth.stopWaiting();
     this.#refusals.stop();
+    const webhooks = this.#webhooks.close();
     const further = this.#sharing?.further?.stop(reason, MAX_FRONT_STOP_MS);
     await this.#listeners.drain(MAX_DRAIN_MS);
     // The other fronts need the reader workers and the audit log until their last reply.
@@ -465,6 +492,7 @@ export class ApiServer {
     await this.#queries.close();
     this.#wallets.close();
     this.#readiness.stop();
+    await webhooks;
     await this.#watches.close();
     await this.#audit.close();
     this.auth.close();

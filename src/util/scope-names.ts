@@ -11,5 +11,6 @@ export const SCOPES = [
   'wallet',
   'mining',
   'metrics',
+  'webhooks',
   'admin',
 ] as const;

@@ -1,7 +1,18 @@
 import type { ProgressCounter } from './progress.ts';
 
 /** Purposes of threads. */
-const THREAD_KINDS = ['node', 'verify', 'reader', 'watches', 'audit', 'merge', 'index', 'build', 'front'] as const;
+const THREAD_KINDS = [
+  'node',
+  'verify',
+  'reader',
+  'watches',
+  'webhooks',
+  'audit',
+  'merge',
+  'index',
+  'build',
+  'front',
+] as const;
 export type ThreadKind = (typeof THREAD_KINDS)[number];
 
 /** Capacity of the table; threads beyond it are not watched. */

@@ -71,7 +71,13 @@ const ALL_WATCHED = 'watched by connections';
 const NOTHING: Watched = { size: 0, version: 0, get: () => undefined, has: () => false, thresholds: () => [] };
 
 /** Events without a number, which are not stored for clients that lag behind. */
-export type Announcement = 'feeUpdate' | 'mempoolBlocks' | 'syncStatus' | 'peerConnected' | 'peerDisconnected';
+export type Announcement =
+  | 'feeUpdate'
+  | 'mempoolBlocks'
+  | 'syncStatus'
+  | 'peerConnected'
+  | 'peerDisconnected'
+  | 'webhookDisabled';
 
 /**
  * All WebSocket connections. Each reads the event log at its own pace, from its own position. An event is one text for
@@ -153,12 +159,16 @@ export class Hub {
     this.#events.append(changes);
   }
 
-  /** Sends an event that is not in the log to its subscribers, except blocked connections. `data` is JSON. */
-  announce(type: Announcement, data: string): void {
+  /**
+   * Sends an event that is not in the log to its subscribers, except blocked connections; only to those of one key if
+   * `owner` is given. `data` is JSON.
+   */
+  announce(type: Announcement, data: string, owner: string | null = null): void {
     const now = this.#now();
     const text = `{"type":"${type}","data":${data}}`;
     for (const connection of this.#connections) {
       if (!connection.events.has(type) || connection.blocked) continue;
+      if (owner !== null && connection.principal.id !== owner) continue;
       this.#deps.metrics.wsMessage(type);
       this.#reply(connection, [text], now);
     }

@@ -19,6 +19,7 @@ const OPTIONAL_EVENTS: Readonly<Record<string, Scope>> = {
   walletTransaction: 'wallet.read',
   peerConnected: 'admin',
   peerDisconnected: 'admin',
+  webhookDisabled: 'webhooks',
   gap: 'read',
   heartbeat: 'read',
 };

@@ -1,8 +1,16 @@
 import { Database } from 'bun:sqlite';
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { join, resolve } from 'node:path';
-import { nodeWith } from '../lib/mempool-node.ts';
-import { cleanUpAfterTests, type NodeProcess, TEST_KEY, tempDir, WITH_WALLET } from '../lib/node-process.ts';
+import { nodeWith, post } from '../lib/mempool-node.ts';
+import {
+  cleanUpAfterTests,
+  freePort,
+  type NodeProcess,
+  poll,
+  TEST_KEY,
+  tempDir,
+  WITH_WALLET,
+} from '../lib/node-process.ts';
 import { requireProgram } from '../lib/programs.ts';
 import { recentChain } from '../lib/sample-chains.ts';
 
@@ -33,7 +41,7 @@ describe('the programs of examples/', () => {
   }
 
   beforeAll(async () => {
-    node = await nodeWith(recentChain(1), [WITH_WALLET]);
+    node = await nodeWith(recentChain(1), [WITH_WALLET, '--webhooks.allowedNetworks=127.0.0.1']);
     const coinbase = await rpc<string>('getnewaddress', []);
     await rpc('generatetoaddress', [101, coinbase]);
     address = await rpc<string>('getnewaddress', ['deposits']);
@@ -62,5 +70,38 @@ describe('the programs of examples/', () => {
       expect(ledger.query('SELECT txid, satoshis FROM credits').all()).toEqual([{ txid: first, satoshis: 25_000_000 }]);
       ledger.close();
     }
+  });
+
+  test('webhook.ts accepts deliveries with its secret alone, and credits a repeated deposit once', async () => {
+    const SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+    const port = await freePort();
+    const LEDGER = join(tempDir(), 'webhook.db');
+    const ended = run([process.execPath, join(examples, 'webhook.ts')], {
+      ...{ SECRET, LEDGER },
+      PORT: String(port),
+      UNTIL_CREDITS: '2',
+    });
+    const url = `http://127.0.0.1:${port}/`;
+    const isRefused = async () => (await fetch(url, { method: 'POST', body: '{}' })).status === 401;
+    await poll('the receiver', isRefused);
+    const to = await rpc<string>('getnewaddress', []);
+    await post(node.api, '/api/watches', { kind: 'address', value: to });
+    const hook = { url, types: ['addressTransaction'] };
+    const wrong = await post<{ id: string }>(node.api, '/api/webhooks', hook);
+    const tested = await post(node.api, `/api/webhooks/${wrong.body.id}/test`, {});
+    expect(tested.body).toMatchObject({ delivered: false, status: 401 });
+    const right = await post<{ id: string; cursor: string }>(node.api, '/api/webhooks', { ...hook, secret: SECRET });
+    const { id, cursor } = right.body;
+    for (const _ of [1, 2]) {
+      const txid = await rpc<string>('sendtoaddress', [to, 0.5]);
+      await rpc('generatetoaddress', [1, await rpc<string>('getnewaddress', [])]);
+      await poll('the credit', () => {
+        using ledger = new Database(LEDGER, { readonly: true });
+        return ledger.query('SELECT 1 FROM credits WHERE txid = ?').get(txid) !== null;
+      });
+      // The receiver ends with the second credit.
+      if (_ === 1) await post(node.api, `/api/webhooks/${id}/replay`, { after: cursor });
+    }
+    expect((await ended).split('\n')).toHaveLength(2);
   });
 });

@@ -40,6 +40,7 @@ export function defaultApiOptions(
     limits: { ...options.limits, ...overrides.limits },
     pages: { ...options.pages, ...overrides.pages },
     ws: { ...options.ws, ...overrides.ws },
+    webhooks: { ...options.webhooks, ...overrides.webhooks },
     opsListen: overrides.opsListen ?? options.opsListen,
     ready: { ...options.ready, ...overrides.ready },
     descriptors: { ...options.descriptors, ...overrides.descriptors },

@@ -72,7 +72,7 @@ describe('the watchdog', () => {
     expect(it.lines).toEqual([]);
   });
 
-  test.each(['node', 'verify', 'reader', 'watches'] as const)(
+  test.each(['node', 'verify', 'reader', 'watches', 'webhooks'] as const)(
     'sends no ping when a %s thread hangs, and logs its name once',
     (kind) => {
       const it = new Fixture();

@@ -235,6 +235,24 @@ describeWithVectors('replies fit the OpenAPI document', () => {
     expect(await ask('POST', '/wallet/none', { jsonrpc: '2.0', id: 1, method: 'getbalance' })).toBe(200);
   });
 
+  test('webhooks', async () => {
+    const path = '/api/webhooks';
+    expect(await ask('POST', path, { url: 'https://shop.example/hook', types: ['reorg'] })).toBe(200);
+    expect(await ask('GET', path)).toBe(200);
+    const { items } = await it.json<{ items: { id: string }[] }>(path);
+    const own = `${path}/${items[0]!.id}`;
+    expect(await ask('GET', own)).toBe(200);
+    expect(await ask('POST', `${own}/pause`)).toBe(200);
+    expect(await ask('POST', `${own}/resume`)).toBe(200);
+    expect(await ask('POST', `${own}/replay`, { after: 0 })).toBe(200);
+    expect(await ask('POST', `${own}/secret`)).toBe(200);
+    expect(await ask('POST', `${own}/test`)).toBe(200);
+    expect(await ask('POST', path, { url: 'https://127.0.0.1/' })).toBe(400);
+    expect(await ask('POST', `${own}/replay`, { after: 'nothing' })).toBe(400);
+    expect(await ask('DELETE', own)).toBe(200);
+    expect(await ask('GET', own)).toBe(404);
+  });
+
   test('GET /api/stream, whose reply has no end', async () => {
     api ??= await OpenApi.of(it.url);
     const reply = await fetch(`${it.url}/api/stream?after=0`, { headers: { authorization: `Bearer ${API_KEY}` } });

@@ -10,6 +10,7 @@ import { closeDatabase, openReadOnly } from '../../src/storage/database.ts';
 import { MempoolStore } from '../../src/storage/mempool-store.ts';
 import { openNodeDatabase } from '../../src/storage/node-database.ts';
 import { createWalletDatabase, openWalletDatabase } from '../../src/wallet/store/wallet-database.ts';
+import { WebhookStore } from '../../src/webhooks/webhook-store.ts';
 
 let dir: string;
 let path: string;
@@ -49,6 +50,12 @@ const KINDS: Readonly<Record<string, { open: Open; ofChain: boolean; version: nu
     ofChain: false,
     version: 1,
     advice: 'restore a copy of it, or move DIR/some.db away: clients must then register their watches again',
+  },
+  'webhooks.db': {
+    open: () => new WebhookStore(path),
+    ofChain: false,
+    version: 1,
+    advice: 'restore a copy of it, or move DIR/some.db away: clients must then make their webhooks again',
   },
   'a wallet': {
     open: (identity) => (existsSync(path) ? openWalletDatabase : createWalletDatabase)(path, identity),
@@ -123,11 +130,14 @@ describe.each(Object.entries(KINDS))('%s', (_, { open, ofChain, version, advice 
   });
 });
 
-test.each(['chain.db', 'node.db', 'auth.db', 'watches.db'])('%s is created if the file is empty', (name) => {
-  writeFileSync(path, '');
-  KINDS[name]!.open(REGTEST).close();
-  KINDS[name]!.open(REGTEST).close();
-});
+test.each(['chain.db', 'node.db', 'auth.db', 'watches.db', 'webhooks.db'])(
+  '%s is created if the file is empty',
+  (name) => {
+    writeFileSync(path, '');
+    KINDS[name]!.open(REGTEST).close();
+    KINDS[name]!.open(REGTEST).close();
+  },
+);
 
 test('an empty file is not opened as a wallet', () => {
   writeFileSync(path, '');

@@ -5,6 +5,7 @@ import type { WatchOwner } from '../../feed/stored-watches.ts';
 import { NODE } from '../../http/owner.ts';
 import type { JobPool } from '../../queries/read-service.ts';
 import { hostClock, unixSeconds } from '../../util/clock.ts';
+import type { WebhookControl } from '../../webhooks/webhook-control.ts';
 import type { ReadinessReport } from '../ops/readiness.ts';
 import type { FrontCalls, OwnerCalls } from './front-calls.ts';
 import { FrontLink, type Handlers } from './front-link.ts';
@@ -45,6 +46,18 @@ export class FirstFront {
     addWatches: (owner, requests) => this.#link.call('addWatches', [owner, requests]),
     removeWatches: (owner, ids) => this.#link.call('removeWatches', [owner, ids]),
     removeAll: (owner) => this.#link.call('removeAllWatches', [owner]),
+  };
+
+  readonly webhooks: WebhookControl = {
+    list: (owner) => this.#link.call('listWebhooks', [owner]),
+    get: (owner, id) => this.#link.call('getWebhook', [owner, id]),
+    create: (owner, request) => this.#link.call('createWebhook', [owner, request]),
+    setStatus: (owner, id, status) => this.#link.call('setWebhookStatus', [owner, id, status]),
+    replay: (owner, id, from) => this.#link.call('replayWebhook', [owner, id, from]),
+    replaceSecret: (owner, id, secret, overlap) =>
+      this.#link.call('replaceWebhookSecret', [owner, id, secret, overlap]),
+    sendTest: (owner, id) => this.#link.call('testWebhook', [owner, id]),
+    remove: async (owner, id) => void (await this.#link.call('removeWebhook', [owner, id])),
   };
 
   /** The reader workers of the first front, so that their number and the limits of each key are those of one front. */

@@ -3,10 +3,13 @@ import type { AuditCall, AuditEntry, AuditFilter } from '../../auth/audit/audit-
 import type { Outcome } from '../../auth/password-gate.ts';
 import type { PasswordAttempt } from '../../auth/shared-auth.ts';
 import type { IssuedTicket, TicketOwner } from '../../auth/tickets.ts';
+import type { ResumePoint } from '../../feed/event-history.ts';
 import type { WatchDone, WatchRequest, WrittenWatches } from '../../feed/stored-watches.ts';
 import type { Owner } from '../../http/owner.ts';
 import type { Principal } from '../../http/principal.ts';
 import type { ReaderJob, ReaderResult } from '../../queries/reader-jobs.ts';
+import type { WebhookRequest, WebhookTest, WebhookView, WebhookWithSecret } from '../../webhooks/webhook-control.ts';
+import type { DisabledWebhook } from '../../webhooks/webhooks.ts';
 import type { ReadinessReport } from '../ops/readiness.ts';
 
 /** The calls of a further front to the first one, which owns what exists once. */
@@ -28,6 +31,20 @@ export type OwnerCalls = {
   addWatches: { args: readonly [owner: string, requests: readonly WatchRequest[]]; result: WatchDone[] };
   removeWatches: { args: readonly [owner: string, ids: readonly string[]]; result: string[] };
   removeAllWatches: { args: readonly [owner: string]; result: number };
+  listWebhooks: { args: readonly [owner: string]; result: WebhookView[] };
+  getWebhook: { args: readonly [owner: string, id: string]; result: WebhookView };
+  createWebhook: { args: readonly [owner: string, request: WebhookRequest]; result: WebhookWithSecret };
+  setWebhookStatus: {
+    args: readonly [owner: string, id: string, status: 'active' | 'paused'];
+    result: WebhookView;
+  };
+  replayWebhook: { args: readonly [owner: string, id: string, from: ResumePoint]; result: WebhookView };
+  replaceWebhookSecret: {
+    args: readonly [owner: string, id: string, secret: string | null, overlapSeconds: number];
+    result: WebhookWithSecret;
+  };
+  testWebhook: { args: readonly [owner: string, id: string]; result: WebhookTest };
+  removeWebhook: { args: readonly [owner: string, id: string]; result: null };
   runJob: { args: readonly [job: ReaderJob, long: boolean, owner: Owner]; result: ReaderResult };
   readiness: { args: readonly []; result: ReadinessReport };
   metrics: { args: readonly []; result: string };
@@ -46,6 +63,8 @@ export interface FrontVisitor {
 export type FrontCalls = {
   reloadKeys: { args: readonly []; result: null };
   applyWatches: { args: readonly [owner: string, written: WrittenWatches]; result: null };
+  /** Sends a message of one key to its WebSocket connections. */
+  announceDisabledWebhook: { args: readonly [notice: DisabledWebhook]; result: null };
   /** Returns the number of the newest event that was passed to the WebSocket connections. */
   check: { args: readonly []; result: number };
   metrics: { args: readonly []; result: string };

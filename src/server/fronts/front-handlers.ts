@@ -2,6 +2,7 @@ import type { AuditLog } from '../../auth/audit/audit-log.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { StoredWatches } from '../../feed/stored-watches.ts';
 import type { JobPool } from '../../queries/read-service.ts';
+import type { WebhookControl } from '../../webhooks/webhook-control.ts';
 import type { Hub } from '../../ws/hub.ts';
 import type { Visitors } from '../connections/visitors.ts';
 import type { ApiMetrics } from '../ops/metrics.ts';
@@ -15,6 +16,7 @@ interface OwnerParts {
   readonly auth: Authenticator;
   readonly audit: AuditLog;
   readonly watches: StoredWatches;
+  readonly webhooks: WebhookControl;
   readonly pool: JobPool;
   readonly readiness: Readiness;
   readonly metrics: ApiMetrics;
@@ -24,7 +26,7 @@ interface OwnerParts {
 
 /** Returns the functions that answer the calls of the further fronts, for the front at a place in their list. */
 export function ownerHandlers(parts: OwnerParts): (caller: number) => Handlers<OwnerCalls> {
-  const { auth, audit, watches, pool, readiness, metrics, further, shutDown } = parts;
+  const { auth, audit, watches, webhooks, pool, readiness, metrics, further, shutDown } = parts;
   return (caller) => ({
     checkPassword: (signal, attempt) => auth.checkPassword(attempt, signal),
     issueTicket: (_, owner) => auth.issueTicket(owner),
@@ -43,6 +45,14 @@ export function ownerHandlers(parts: OwnerParts): (caller: number) => Handlers<O
     addWatches: (_, owner, requests) => watches.addWatches(owner, requests),
     removeWatches: (_, owner, ids) => watches.removeWatches(owner, ids),
     removeAllWatches: (_, owner) => watches.removeAll(owner),
+    listWebhooks: (_, owner) => webhooks.list(owner),
+    getWebhook: (_, owner, id) => webhooks.get(owner, id),
+    createWebhook: (_, owner, request) => webhooks.create(owner, request),
+    setWebhookStatus: (_, owner, id, status) => webhooks.setStatus(owner, id, status),
+    replayWebhook: (_, owner, id, from) => webhooks.replay(owner, id, from),
+    replaceWebhookSecret: (_, owner, id, secret, overlap) => webhooks.replaceSecret(owner, id, secret, overlap),
+    testWebhook: (_, owner, id) => webhooks.sendTest(owner, id),
+    removeWebhook: async (_, owner, id) => done(await webhooks.remove(owner, id)),
     runJob: (signal, job, long, owner) => pool.run(job, { signal, long, owner }),
     readiness: () => readiness.run(),
     metrics: () => metrics.render(),
@@ -65,6 +75,7 @@ export function frontHandlers({ auth, watches, hub, metrics, visitors, stop }: F
   return {
     reloadKeys: () => done(auth.reloadKeys()),
     applyWatches: async (_, owner, written) => done(await watches.applyWritten(owner, written)),
+    announceDisabledWebhook: (_, { owner, data }) => done(hub.announce('webhookDisabled', data, owner)),
     check: () => hub.seq,
     metrics: () => metrics.ownText(),
     visitors(_, peers, since) {

@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { WrittenWatches } from '../../feed/stored-watches.ts';
 import { aborted } from '../../util/abort.ts';
+import type { DisabledWebhook } from '../../webhooks/webhooks.ts';
 import type { CheckResult } from '../ops/readiness.ts';
 import type { FrontCalls, FrontVisitor, OwnerCalls } from './front-calls.ts';
 import { FrontLink, type Handlers } from './front-link.ts';
@@ -41,6 +42,11 @@ export class FurtherFronts {
   /** Resolves when the fronts have applied a change of stored watches. */
   async announceWatches(owner: string, written: WrittenWatches): Promise<void> {
     await this.#announce((link) => link.call('applyWatches', [owner, written]));
+  }
+
+  /** Sends a message of one key to its WebSocket connections on these fronts. */
+  announceDisabledWebhook(notice: DisabledWebhook): void {
+    void this.#announce((link) => link.call('announceDisabledWebhook', [notice]));
   }
 
   /**

@@ -8,6 +8,7 @@ import { headerFromBytes } from '../../primitives/header.ts';
 import { blockFileBytes } from '../../queries/block-file-bytes.ts';
 import type { ChainReads } from '../../storage/chain-reads.ts';
 import { enabledIndexes, type IndexSwitches } from '../../storage/index-store.ts';
+import type { Webhooks } from '../../webhooks/webhooks.ts';
 import type { Hub } from '../../ws/hub.ts';
 import type { ServerContext } from '../context.ts';
 import type { GaugeSources } from './metrics.ts';
@@ -47,7 +48,7 @@ function chainGauges(
 
 /** Returns the sizes of the databases. */
 async function databaseSizes({ networkDir, chainDir }: Pick<ApiOptions, 'networkDir' | 'chainDir'>) {
-  const sizes = ['chain', 'node', 'auth', 'watches'].map(async (name) => {
+  const sizes = ['chain', 'node', 'auth', 'watches', 'webhooks'].map(async (name) => {
     const path = join(name === 'chain' ? chainDir : networkDir, `${name}.db`);
     return { name, bytes: await fileSize(path), walBytes: await fileSize(`${path}-wal`) };
   });
@@ -63,6 +64,7 @@ export interface GaugeParts {
   readonly audit: Pick<AuditLog, 'writable'>;
   readonly auth: Pick<Authenticator, 'hasInitialKeyFile'>;
   readonly indexes: IndexSwitches;
+  readonly webhooks: Pick<Webhooks, 'gauges'>;
 }
 
 /** Returns the sources of the gauges that belong to a running server. */
@@ -92,6 +94,7 @@ export function serverGauges(
     wsBackpressured: () => parts().hub.backpressured,
     wsWatched: () => ({ connection: parts().hub.watched, key: parts().context.watches.total }),
     txCache: () => parts().context.queries.textCounts,
+    webhooks: () => parts().webhooks.gauges(),
     auditWritable: () => parts().audit.writable,
     initialKeyFile: () => parts().auth.hasInitialKeyFile,
   };

@@ -7,6 +7,7 @@ import type { AuthCounters } from '../../auth/authenticator.ts';
 import type { MempoolTotals } from '../../mempool/changes.ts';
 import type { TextCounts } from '../../queries/tx-texts.ts';
 import type { WalletState } from '../../wallet/wallet-state.ts';
+import type { WebhookCounters, WebhookGauge } from '../../webhooks/webhooks.ts';
 import { DurationHistogram, type DurationSeries } from './durations.ts';
 import { type NodeMetricSources, NodeMetrics } from './node-metrics.ts';
 import { addProcessMetrics } from './process-metrics.ts';
@@ -35,7 +36,7 @@ export interface GaugeSources extends NodeMetricSources {
   blockFileBytes(): Promise<number>;
   mempool(): Pick<MempoolTotals, 'count' | 'vsize' | 'usage' | 'minFeerate'> | null;
   eventsSeq(): number | null;
-  /** Sizes in bytes by file; `name` is `chain`, `node`, `auth` or `watches`. */
+  /** Sizes in bytes by file; `name` is `chain`, `node`, `auth`, `watches` or `webhooks`. */
   databases(): Promise<readonly { readonly name: string; readonly bytes: number; readonly walBytes: number }[]>;
   /** Loaded wallets. */
   wallets(): readonly Pick<WalletState, 'name' | 'unlockedUntil' | 'unencrypted'>[];
@@ -45,6 +46,8 @@ export interface GaugeSources extends NodeMetricSources {
   wsBackpressured(): number;
   /** Number of watched items by their subscriber: a connection, or a key with all its connections. */
   wsWatched(): { readonly connection: number; readonly key: number };
+  /** All webhooks; none on a further front. */
+  webhooks(): readonly WebhookGauge[];
   auditWritable(): boolean;
   /** Whether initial.key exists. */
   initialKeyFile(): boolean;
@@ -66,7 +69,7 @@ export interface MetricsOptions {
 }
 
 /** All metrics of one server, in a registry of its own. Recording costs a map lookup and an addition. */
-export class ApiMetrics implements AuthCounters {
+export class ApiMetrics implements AuthCounters, WebhookCounters {
   readonly #registry = new Registry();
   readonly #ofAllFronts: NonNullable<MetricsOptions['ofAllFronts']>;
   readonly #requests: RequestMetrics;
@@ -85,6 +88,9 @@ export class ApiMetrics implements AuthCounters {
   readonly #auditLost;
   readonly #wsMessages;
   readonly #wsClosed;
+  readonly #webhookAttempts;
+  readonly #webhookEvents;
+  readonly #webhooksDisabled;
   readonly #blocksConnected;
   readonly #blocksDisconnected;
   readonly #blockBytes;
@@ -147,6 +153,15 @@ export class ApiMetrics implements AuthCounters {
     this.#auditLost = counter('audit_lost_total', 'Rows that could not be recorded in the audit log.', []);
     this.#wsMessages = counter('ws_messages_total', 'WebSocket messages sent, by type.', ['type']);
     this.#wsClosed = counter('ws_closed_total', 'WebSocket connections closed, by code.', ['code']);
+    this.#webhookAttempts = counter('webhook_attempts_total', 'Attempts to deliver to webhooks, by result.', [
+      'result',
+    ]);
+    this.#webhookEvents = counter('webhook_events_total', 'Events that receivers of webhooks have accepted.', []);
+    this.#webhooksDisabled = counter(
+      'webhooks_disabled_total',
+      'Webhooks that were disabled since they only failed.',
+      [],
+    );
     this.#blocksConnected = counter('blocks_connected_total', 'Blocks that joined the active chain.', []);
     this.#blocksDisconnected = counter('blocks_disconnected_total', 'Blocks that left the active chain.', []);
     this.#blockBytes = counter('block_bytes_total', 'Size of the blocks that joined the active chain.', []);
@@ -220,6 +235,15 @@ export class ApiMetrics implements AuthCounters {
     this.#wsClosed.inc({ code: String(code) });
   }
 
+  webhookAttempt(result: string, events: number): void {
+    this.#webhookAttempts.inc({ result });
+    if (result === 'ok') this.#webhookEvents.inc(events);
+  }
+
+  webhookDisabled(): void {
+    this.#webhooksDisabled.inc();
+  }
+
   /** Counts an event of the log; `data` is JSON text. */
   event(type: string, data: string): void {
     if (type === 'newBlock') {
@@ -249,6 +273,8 @@ export class ApiMetrics implements AuthCounters {
     return parts.join('\n');
   }
 }
+
+const WEBHOOK_STATES: readonly WebhookGauge['status'][] = ['active', 'failing', 'paused', 'disabled'];
 
 function addGauges(registry: Registry, sources: GaugeSources): void {
   const registers = [registry];
@@ -342,6 +368,29 @@ function addGauges(registry: Registry, sources: GaugeSources): void {
   gauge('initial_key_file', '1 while initial.key holds a key with all scopes in clear.', () =>
     sources.initialKeyFile() ? 1 : 0,
   );
+  new Gauge({
+    name: 'obverse_webhooks',
+    help: 'Webhooks by status; failing ones are active, and their last attempt failed.',
+    labelNames: ['status'],
+    registers,
+    collect() {
+      const now = sources.webhooks();
+      for (const status of WEBHOOK_STATES) this.set({ status }, now.filter((each) => each.status === status).length);
+    },
+  });
+  const webhookLag = (name: string, help: string, of: (lag: WebhookGauge['lag']) => number) =>
+    new Gauge({
+      name: `obverse_webhook_lag_${name}`,
+      help,
+      labelNames: ['webhook'],
+      registers,
+      collect() {
+        this.reset();
+        for (const { id, lag } of sources.webhooks()) this.set({ webhook: id }, of(lag));
+      },
+    });
+  webhookLag('events', 'Event numbers between the position of a webhook and the end of the log.', (lag) => lag.events);
+  webhookLag('seconds', 'Age of the oldest undelivered event of a webhook.', (lag) => lag.seconds);
   gauge('ws_connections', 'Open WebSocket connections.', () => sources.wsConnections());
   gauge('ws_backpressured', 'WebSocket connections whose client reads too slowly.', () => sources.wsBackpressured());
   new Gauge({

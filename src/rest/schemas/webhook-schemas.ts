@@ -1,0 +1,128 @@
+import { t } from 'elysia';
+import { REPLAYED_TYPES } from '../../feed/event-types.ts';
+import { count, named, nullable, time, wholeNumberSchema, words } from '../../http/reply-schema.ts';
+import {
+  DEFAULT_OVERLAP,
+  MAX_OVERLAP,
+  MAX_WEBHOOK_EVENTS,
+  MAX_WEBHOOK_LABEL,
+  MAX_WEBHOOK_URL,
+  MAX_WEBHOOK_WALLETS,
+} from '../webhook-body.ts';
+
+const ID = t.String({ pattern: '^[a-z2-7]{16}$' });
+const URL_TEXT = t.String({ maxLength: MAX_WEBHOOK_URL, description: 'https://, or http:// where the node allows it' });
+const TYPES = t.Array(words(REPLAYED_TYPES), { minItems: 1, description: 'types of events' });
+const WALLETS = nullable(
+  t.Array(t.String(), { maxItems: MAX_WEBHOOK_WALLETS, description: 'wallets of walletTransaction; null for all' }),
+);
+const LABEL = nullable(t.String({ maxLength: MAX_WEBHOOK_LABEL }));
+const MAX_EVENTS = wholeNumberSchema({
+  minimum: 1,
+  maximum: MAX_WEBHOOK_EVENTS,
+  description: 'limit of the events of one delivery',
+});
+const SECRET = t.String({ description: 'whsec_ and the base64 of 24 to 64 bytes' });
+const AFTER = t.Union([t.String(), t.Number()], { description: 'cursor or seq of the event behind which to begin' });
+
+export const WEBHOOK_REQUEST = named('WebhookRequest', {
+  url: URL_TEXT,
+  types: t.Optional(TYPES),
+  wallets: t.Optional(WALLETS),
+  label: t.Optional(LABEL),
+  maxEvents: t.Optional(MAX_EVENTS),
+  secret: t.Optional(SECRET),
+  after: t.Optional(AFTER),
+});
+
+export const WEBHOOK_REPLAY = named('WebhookReplay', { after: AFTER });
+
+export const WEBHOOK_SECRET = t.Object({
+  secret: t.Optional(SECRET),
+  overlap: t.Optional(
+    wholeNumberSchema({
+      minimum: 0,
+      maximum: MAX_OVERLAP,
+      default: DEFAULT_OVERLAP,
+      description: 'seconds for which the previous secret signs as well',
+    }),
+  ),
+});
+
+const FACTS = {
+  id: ID,
+  url: URL_TEXT,
+  types: TYPES,
+  wallets: WALLETS,
+  label: LABEL,
+  maxEvents: MAX_EVENTS,
+  createdAt: time(),
+  previousSecretUntil: nullable(time('until when the previous secret signs as well')),
+  status: words(['active', 'paused', 'disabled']),
+  cursor: t.String({ description: 'everything up to it is delivered' }),
+  lag: t.Object({
+    events: count('event numbers between the cursor and the end of the log'),
+    seconds: count('age of the oldest event whose delivery failed; 0 without one'),
+  }),
+  failures: count('failed attempts in a row'),
+  failingSince: nullable(time('time of the first of them')),
+  nextAttemptAt: nullable(time('time of the next attempt after a failure')),
+  deliveredAt: nullable(time('time of the last accepted delivery')),
+  lastError: nullable(
+    t.Object({
+      code: t.String(),
+      message: t.String(),
+      status: nullable(wholeNumberSchema({ description: 'status of the reply' })),
+      at: time(),
+    }),
+  ),
+};
+
+export const WEBHOOK = named('Webhook', FACTS);
+export const WEBHOOK_WITH_SECRET = named('WebhookWithSecret', {
+  ...FACTS,
+  secret: nullable(t.String({ description: 'the secret that the node has made, shown this once; null if given' })),
+});
+export const WEBHOOKS = named('Webhooks', { items: t.Array(WEBHOOK) });
+export const REMOVED_WEBHOOK = named('RemovedWebhook', { deleted: count() });
+export const WEBHOOK_TEST = named('WebhookTest', {
+  delivered: t.Boolean(),
+  status: nullable(wholeNumberSchema({ description: 'status of the reply' })),
+  durationMs: count('milliseconds'),
+  error: nullable(t.Object({ code: t.String(), message: t.String() })),
+});
+
+const EXAMPLE_ID = 'k7ejimopidjppqkp';
+
+export const WEBHOOK_REQUEST_EXAMPLE = {
+  url: 'https://shop.example/obverse',
+  types: ['addressTransaction', 'confirmation', 'reorg'],
+  label: 'deposits',
+};
+
+export const WEBHOOK_EXAMPLE = {
+  id: EXAMPLE_ID,
+  url: 'https://shop.example/obverse',
+  types: ['addressTransaction', 'confirmation', 'reorg'],
+  wallets: null,
+  label: 'deposits',
+  maxEvents: 100,
+  createdAt: 1_795_409_250,
+  previousSecretUntil: null,
+  status: 'active',
+  cursor: 'ebs9khrd000000001cz',
+  lag: { events: 0, seconds: 0 },
+  failures: 0,
+  failingSince: null,
+  nextAttemptAt: null,
+  deliveredAt: 1_795_409_260,
+  lastError: null,
+};
+
+export const WEBHOOK_WITH_SECRET_EXAMPLE = {
+  ...WEBHOOK_EXAMPLE,
+  deliveredAt: null,
+  secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=',
+};
+
+export const WEBHOOK_TEST_EXAMPLE = { delivered: true, status: 204, durationMs: 41, error: null };
