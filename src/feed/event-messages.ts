@@ -275,6 +275,21 @@ const PEER_DISCONNECTED_DATA = named('PeerDisconnectedData', {
   bytesRecv: count(),
 });
 
+const WEBHOOK_DISABLED_DATA = named('WebhookDisabledData', {
+  time: time(),
+  webhook: t.String({ description: 'id of the webhook' }),
+  label: nullable(t.String()),
+  failingSince: nullable(time('time of the first failed attempt')),
+  lastError: nullable(
+    t.Object({
+      code: t.String(),
+      message: t.String(),
+      status: nullable(wholeNumberSchema({ description: 'status of the reply' })),
+      at: time(),
+    }),
+  ),
+});
+
 /** Returns the schema of a message with this type. */
 function messageSchema(type: string, data: TSchema, suffix = ''): ObjectSchema<Properties> {
   return named(`${type[0]!.toUpperCase()}${type.slice(1)}${suffix}`, { type: t.Literal(type), data });
@@ -315,6 +330,7 @@ export const EVENT_DESCRIPTIONS: readonly EventDescription[] = [
   event('syncStatus', false, 'The progress of the synchronization changed.', SYNC_DATA),
   event('peerConnected', false, 'The handshake with a peer is complete.', CONNECTED_DATA),
   event('peerDisconnected', false, 'A peer is disconnected.', PEER_DISCONNECTED_DATA),
+  event('webhookDisabled', false, 'A webhook of the key is disabled, since it only failed.', WEBHOOK_DISABLED_DATA),
   event('gap', false, 'Events are missing at this place.', GAP),
   event('heartbeat', false, 'The connection lives; every 15 seconds.', HEARTBEAT_DATA),
 ];

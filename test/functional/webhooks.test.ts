@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { AuthStore } from '../../src/auth/auth-store.ts';
 import { issueKey } from '../../src/auth/issue-key.ts';
+import { requireDescribedDelivery } from '../lib/async-api.ts';
 import { post } from '../lib/mempool-node.ts';
 import { ApiClient, type ErrorBody, type WsMessage } from '../lib/node-client.ts';
 import { cleanUpAfterTests, type NodeProcess, startNode } from '../lib/node-process.ts';
@@ -65,6 +66,7 @@ describe('a webhook', () => {
     const page = await node.api.json<{ items: WsMessage[] }>(`/api/events?types=newBlock&after=${lastCursor}`);
     expect(receiver.messages as unknown[]).toEqual(page.items);
     for (const delivery of receiver.accepted) {
+      requireDescribedDelivery(delivery.text);
       expect(isSignedBy(delivery, hook.secret!)).toBe(true);
       expect(delivery).toMatchObject({
         path: '/hook?shop=1',
@@ -158,6 +160,7 @@ describe('a webhook', () => {
     const { body } = await command<object>(node.api, id, 'test');
     expect(body).toMatchObject({ delivered: true, status: 204, error: null });
     const [delivery] = receiver.deliveries;
+    requireDescribedDelivery(delivery!.text);
     expect(delivery!.events).toMatchObject([{ type: 'test' }]);
     expect(isSignedBy(delivery!, secret!)).toBe(true);
     receiver.answer = () => new Response(null, { status: 403 });

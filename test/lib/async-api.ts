@@ -64,6 +64,13 @@ export function requireDescribed(message: Message): void {
   if (problems.length > 0) throw new Error(`a message is not as described: ${problems.join('; ')}`);
 }
 
+/** Throws unless the body of a webhook fits the document. */
+export function requireDescribedDelivery(text: string): void {
+  api ??= new AsyncApi(JSON.parse(asyncApiDocument('')));
+  const problems = api.problems(JSON.parse(text) as Message, 'webhookDelivery');
+  if (problems.length > 0) throw new Error(`a delivery is not as described: ${problems.join('; ')}`);
+}
+
 function nameOf({ type, data }: Message): string {
   return data.snapshot === true && type !== 'error' ? `${type}Snapshot` : type;
 }

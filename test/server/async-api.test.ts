@@ -13,7 +13,7 @@ import { WsClient } from '../ws/ws-client.ts';
 const EVENTS = [
   ...['newBlock', 'newTransaction', 'mempoolUpdate', 'blockDisconnected', 'reorg', 'transactionRemoved'],
   ...['addressTransaction', 'confirmation', 'walletTransaction', 'feeUpdate', 'mempoolBlocks', 'syncStatus'],
-  ...['peerConnected', 'peerDisconnected', 'gap', 'heartbeat'],
+  ...['peerConnected', 'peerDisconnected', 'webhookDisabled', 'gap', 'heartbeat'],
 ];
 const DRAFT_7 = 'http://json-schema.org/draft-07/schema#';
 const REQUESTS = ['subscribe', 'unsubscribe', 'watch', 'unwatch', 'filter', 'resume', 'status', 'ping'];
@@ -52,7 +52,7 @@ describe('the documents beside OpenAPI', async () => {
   });
 
   test('every event and every message of a client is described', async () => {
-    expect(api.messages).toEqual(expect.arrayContaining(EVENTS));
+    expect(api.messages).toEqual(expect.arrayContaining([...EVENTS, 'webhookDelivery']));
     expect(api.messages).toEqual(
       expect.arrayContaining(REQUESTS.flatMap((type) => [`${type}Message`, `${type}Reply`])),
     );

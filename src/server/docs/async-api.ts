@@ -32,6 +32,22 @@ const CLOSED: MessageDescription = {
   schema: named('Closed', { type: t.Literal('closed'), data: t.Object({ code: t.String(), message: t.String() }) }),
 };
 
+const TEST_DATA = t.Object({ cursor: t.String({ description: 'begins with test-' }), time: time() });
+
+/** The body of a webhook. */
+function webhookDelivery(streamed: readonly MessageDescription[]): MessageDescription {
+  const test = named('WebhookTestMessage', { type: t.Literal('test'), data: TEST_DATA });
+  return {
+    type: 'webhookDelivery',
+    summary: 'Events that the node posts to the URL of a webhook, with the headers of Standard Webhooks.',
+    schema: named('WebhookDelivery', {
+      webhook: t.String({ description: 'id of the webhook' }),
+      cursor: t.String({ description: 'cursor of the last event' }),
+      events: t.Array(t.Union([...streamed.map(({ schema }) => schema), test]), { minItems: 1 }),
+    }),
+  };
+}
+
 const ERROR: MessageDescription = {
   type: 'error',
   summary: 'A message of the client cannot be carried out.',
@@ -50,6 +66,7 @@ export function asyncApiDocument(version: string): string {
     ERROR,
   ];
   const streamed: readonly MessageDescription[] = [...kept, ...gap, CLOSED];
+  const delivery = webhookDelivery([...kept, ...gap]);
   const requests = CLIENT_MESSAGES.map(({ type, summary, schema }) => ({ type: `${type}Message`, summary, schema }));
   const replies = CLIENT_MESSAGES.map(({ type, reply }) => ({
     type: `${type}Reply`,
@@ -58,14 +75,18 @@ export function asyncApiDocument(version: string): string {
   }));
   const schemas: Json = {};
   const messages = Object.fromEntries(
-    [...new Set([...sent, CLOSED, ...requests, ...replies])].map((each) => [each.type, messageOf(each, schemas)]),
+    [...new Set([...sent, CLOSED, delivery, ...requests, ...replies])].map((each) => [
+      each.type,
+      messageOf(each, schemas),
+    ]),
   );
   return JSON.stringify({
     asyncapi: '3.0.0',
     info: {
       title: 'Obverse',
       version,
-      description: 'Events of an Obverse node: over a WebSocket at /ws, and as server-sent events at GET /api/stream.',
+      description:
+        'Events of an Obverse node: over a WebSocket at /ws, as server-sent events at GET /api/stream, and to webhooks.',
       license: { name: 'MIT' },
     },
     defaultContentType: 'application/json',
@@ -82,10 +103,17 @@ export function asyncApiDocument(version: string): string {
         messages: references('components', streamed),
         bindings: { http: {} },
       },
+      webhook: {
+        address: null,
+        description: 'The URL of a webhook of POST /api/webhooks. The body of each POST is one message.',
+        messages: references('components', [delivery]),
+        bindings: { http: {} },
+      },
     },
     operations: {
       sendEvents: operation('send', 'webSocket', sent),
       streamEvents: operation('send', 'stream', streamed),
+      deliverEvents: operation('send', 'webhook', [delivery]),
       ...Object.fromEntries(CLIENT_MESSAGES.map(({ type, summary }) => [type, requestOperation(type, summary)])),
     },
     components: {
