@@ -1,5 +1,6 @@
 import { ApiError } from '../http/errors.ts';
 import { changeBytes, type MempoolChange, type SentChange } from '../mempool/changes.ts';
+import type { EntryColumns } from '../mempool/entry-columns.ts';
 import { MempoolMirror, type TxSource } from '../mempool/mirror.ts';
 import type { NodeUpdate } from '../port/node-port.ts';
 import type { Clock } from '../util/clock.ts';
@@ -16,6 +17,8 @@ const STEP = 8;
 
 export interface MempoolFeedOptions {
   readonly clock: Clock;
+  /** The columns of the mempool, if they are known before the first update. */
+  readonly columns?: EntryColumns;
   /** Called after the mirror has applied these changes. */
   onChanges(changes: readonly SeenChange[]): void;
   /** Called when everything up to and including the commit can be read. */
@@ -48,7 +51,7 @@ export class MempoolFeed {
 
   constructor(options: MempoolFeedOptions) {
     this.#options = options;
-    this.mirror = new MempoolMirror(options.clock);
+    this.mirror = new MempoolMirror(options.clock, options.columns);
   }
 
   /** Sets the hash of the tip before the first update. */

@@ -12,6 +12,7 @@ import { SlotIndex } from '../util/slot-index.ts';
 import type { EntryFacts } from './changes.ts';
 import {
   capacityFor,
+  type EntryColumns,
   INPUT_ROW_BYTES,
   type InputColumns,
   inputColumns,
@@ -59,8 +60,8 @@ const RETIRED = 2;
 export interface EntriesOptions {
   /** Enables `spendersOf`. */
   readonly spenders?: boolean;
-  /** Transactions that the columns have room for from the start; untouched memory of them is not used. */
-  readonly reserve?: number;
+  /** The columns to begin with, which the followers have as well; small ones of its own if absent. */
+  readonly columns?: EntryColumns;
   /** Set if other threads read the entries. */
   readonly progress?: UpdateProgress;
   /** `order` returns the number of the event that announced a transaction, as readers order them. */
@@ -76,9 +77,9 @@ export class Entries {
   #rows: TransactionColumns;
   #inputs: InputColumns;
   #capacity: number;
-  /** Whether the columns were replaced since the last update of the followers. */
-  #rowsReplaced = true;
-  #inputsReplaced = true;
+  /** Whether the followers do not have the columns yet. */
+  #rowsReplaced: boolean;
+  #inputsReplaced: boolean;
   readonly #bytes = new ByteArena();
   #state = new Uint8Array(0);
   /** Only prioritised transactions have one. */
@@ -98,10 +99,11 @@ export class Entries {
   #lowestOrder = 1;
   #totals = { vsize: 0, size: 0, fee: 0, bytes: 0 };
 
-  constructor({ spenders = false, reserve = 0, progress, byEvent = false }: EntriesOptions = {}) {
+  constructor({ spenders = false, columns, progress, byEvent = false }: EntriesOptions = {}) {
     this.#byEvent = byEvent;
-    this.#rows = transactionColumns(reserve || undefined);
-    this.#inputs = inputColumns(reserve || undefined);
+    this.#rows = columns?.rows ?? transactionColumns();
+    this.#inputs = columns?.inputs ?? inputColumns();
+    this.#rowsReplaced = this.#inputsReplaced = columns === undefined;
     this.#capacity = this.#rows.fee.length;
     this.#state = new Uint8Array(this.#capacity);
     this.#retired = progress ? new RetiredRows(progress) : null;

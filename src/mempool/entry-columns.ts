@@ -3,6 +3,10 @@ import { grownRows } from '../util/column.ts';
 const HASH = 32;
 const OUTPOINT = 36;
 const INITIAL = 256;
+/** Memory of a small transaction with one input, bytes: no more of them fit into the mempool. */
+const LEAST_ENTRY_BYTES = 700;
+/** Rows of address space that are reserved at most. */
+const MAX_RESERVE = 1 << 21;
 
 /**
  * Columns with a row for each transaction, in shared memory. A row never changes between the message that announces it and
@@ -35,6 +39,12 @@ export interface InputColumns {
   readonly outpoints: Uint8Array;
   readonly owner: Int32Array;
   readonly next: Int32Array;
+}
+
+/** The columns of all entries. */
+export interface EntryColumns {
+  readonly rows: TransactionColumns;
+  readonly inputs: InputColumns;
 }
 
 /** Bytes of a row of each table. */
@@ -75,6 +85,15 @@ export function inputColumns(rows = INITIAL, from?: InputColumns): InputColumns 
     owner: larger(Int32Array, rows, from?.owner),
     next: larger(Int32Array, rows, from?.next),
   };
+}
+
+/**
+ * Returns columns for as many transactions as a mempool of this size can hold. Growing would copy all columns, and both
+ * copies would stay until the garbage collection of all threads.
+ */
+export function reservedColumns(maxMempoolBytes: number): EntryColumns {
+  const rows = Math.min(MAX_RESERVE, Math.ceil(maxMempoolBytes / LEAST_ENTRY_BYTES));
+  return { rows: transactionColumns(rows), inputs: inputColumns(rows) };
 }
 
 /** Returns the capacity that follows one of `rows`, so that `row` fits. */

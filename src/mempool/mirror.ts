@@ -7,6 +7,7 @@ import type { Clock } from '../util/clock.ts';
 import { Arrivals } from './arrivals.ts';
 import type { EntryFacts, MempoolChange, MempoolTotals, SentChange } from './changes.ts';
 import { Entries, type SharedEntries } from './entries.ts';
+import type { EntryColumns } from './entry-columns.ts';
 import { FeeHistogram } from './fee-histogram.ts';
 import type { FeeReport } from './fees/fee-estimator.ts';
 import { ReplacementHistory } from './replacement-history.ts';
@@ -77,8 +78,10 @@ export class MempoolMirror {
   /** In a mirror made from a part: txids whose spenders are known. Null in a complete mirror. */
   #covered: ReadonlySet<string> | null = null;
 
-  constructor(clock: Clock) {
+  /** `columns` are those of the mempool where the mirror reads its entries; null where it does not, or learns them later. */
+  constructor(clock: Clock, columns: EntryColumns | null = null) {
     this.replacements = new ReplacementHistory(clock);
+    if (columns) this.share({ ...columns, segments: [] });
   }
 
   /** Creates a mirror with the contents of a part. */

@@ -5,6 +5,7 @@ import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { MempoolTotals, RemovalReason } from './changes.ts';
 import { TxGraph } from './cluster/tx-graph.ts';
 import { Entries, type NewEntry } from './entries.ts';
+import type { EntryColumns } from './entry-columns.ts';
 import { parentsOf } from './relatives.ts';
 import { RollingMinimumFee } from './rolling-minimum-fee.ts';
 import type { UpdateProgress } from './update-progress.ts';
@@ -41,12 +42,9 @@ export interface MempoolDeps {
   readonly observer: MempoolObserver;
   /** Set if other threads read the entries. */
   readonly progress?: UpdateProgress;
+  /** The columns of the entries, which the other threads have as well. */
+  readonly columns?: EntryColumns;
 }
-
-/** Memory of a small transaction with one input, bytes: no more of them fit into the mempool. */
-const LEAST_ENTRY_BYTES = 700;
-/** Rows of address space that are reserved at most. */
-const MAX_RESERVE = 1 << 21;
 
 /**
  * The transactions that wait for a block. No two of them spend the same coin, and each spent coin is in the chain or an
@@ -73,10 +71,8 @@ export class Mempool {
     this.options = options;
     this.#clock = deps.clock;
     this.#observer = deps.observer;
-    const { progress } = deps;
-    // Growing would copy all columns, and both copies would stay until the garbage collection of all threads.
-    const reserve = progress ? Math.min(MAX_RESERVE, Math.ceil(options.maxMempoolBytes / LEAST_ENTRY_BYTES)) : 0;
-    this.entries = new Entries(progress ? { reserve, progress } : {});
+    const { progress, columns } = deps;
+    this.entries = new Entries({ ...(progress && { progress }), ...(columns && { columns }) });
     this.graph = new TxGraph(options.clusterCount, options.clusterVsize * 4, (slot) => this.entries.isFree(slot));
     this.#floor = new RollingMinimumFee(Number(options.incrementalFeerate), unixSeconds(deps.clock));
   }

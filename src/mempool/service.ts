@@ -17,6 +17,7 @@ import type { AcceptResult, PackageResult } from './accept-result.ts';
 import { ChangeFeed } from './change-feed.ts';
 import type { MempoolChange } from './changes.ts';
 import type { ChainView } from './coins-view.ts';
+import type { EntryColumns } from './entry-columns.ts';
 import { FeeEstimator } from './fees/fee-estimator.ts';
 import { followChain } from './follow-chain.ts';
 import { importMempool, type MempoolImportCounts, type MempoolImportOptions } from './mempool-import.ts';
@@ -57,6 +58,8 @@ export interface MempoolServiceDeps {
   backpressure?(): Promise<void> | null;
   /** Set if other threads read the entries. */
   readonly progress?: UpdateProgress;
+  /** The columns of the entries, which the other threads have as well. */
+  readonly columns?: EntryColumns;
 }
 
 /** Limits of a submitted transaction. */
@@ -139,8 +142,13 @@ export class MempoolService implements ChainFollower {
       silent: () => chain.initialSync,
       emit: (changes) => deps.emit(changes),
     });
-    const { progress } = deps;
-    this.mempool = new Mempool(options, { clock, observer: this.#observer(), ...(progress && { progress }) });
+    const { progress, columns } = deps;
+    this.mempool = new Mempool(options, {
+      clock,
+      observer: this.#observer(),
+      ...(progress && { progress }),
+      ...(columns && { columns }),
+    });
     this.#feed.observe(this.mempool);
     this.fees = new FeeEstimator({
       graph: this.mempool.graph,

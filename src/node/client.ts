@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../config/settings.ts';
 import { ApiError } from '../http/errors.ts';
+import type { EntryColumns } from '../mempool/entry-columns.ts';
 import type { CallArgs, CallResult, NodeCallName } from '../port/node-calls.ts';
 import type { NodeCounters, NodePort, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
 import type { PortFence } from '../port/port-fence.ts';
@@ -183,19 +184,30 @@ export class NodeLink implements NodePort {
 /** The messages that concern one front. */
 type LinkMessage = Exclude<FromNode, { type: 'failed' | 'closed' }>;
 
+/** The parts that the node thread needs to open. */
+interface Opening {
+  readonly config: Config;
+  /** The columns of the mempool, which the fronts have as well. */
+  readonly columns: EntryColumns;
+  /** The ports of the further fronts. */
+  readonly ports?: readonly MessagePort[];
+}
+
 /** The node thread, as the main thread starts and ends it. */
 export class NodeClient extends NodeLink {
   readonly #worker: Worker;
+  readonly #opening: Opening;
   readonly #opened = Promise.withResolvers<void>();
   readonly #closed = Promise.withResolvers<void>();
   readonly #failed = Promise.withResolvers<never>();
   readonly #stopping = new Int32Array(new SharedArrayBuffer(4));
 
-  /** Starts the thread, and opens the chain on it. `ports` are those of the further fronts. */
-  constructor(config: Config, fence: PortFence | null = null, ports: readonly MessagePort[] = []) {
+  /** Starts the thread, which loads its code; `open` opens the chain. */
+  constructor(opening: Opening, fence: PortFence | null = null) {
     const worker = startWorker(new URL('./node-worker.ts', import.meta.url), 'node');
     super({ postMessage: (messages, transfer) => worker.postMessage(messages, transfer) }, fence);
     this.#worker = worker;
+    this.#opening = opening;
     // A caller that awaits these promises gets the error; with no caller they must not count as unhandled rejections.
     this.#failed.promise.catch(() => {});
     this.#opened.promise.catch(() => {});
@@ -208,7 +220,12 @@ export class NodeClient extends NodeLink {
       this.#fail(new Error('the node thread has ended'));
       this.#closed.resolve();
     });
-    this.send({ type: 'open', config, stopping: this.#stopping, fronts: ports }, ports);
+  }
+
+  /** Opens the chain on the thread. Call it once. */
+  open(): void {
+    const { config, columns, ports = [] } = this.#opening;
+    this.send({ type: 'open', config, columns, stopping: this.#stopping, fronts: ports }, ports);
   }
 
   /** Resolves when the chain is open; rejects with an OperatorError if it cannot be opened. */

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../config/settings.ts';
+import type { EntryColumns } from '../mempool/entry-columns.ts';
 import type { NodeStatus } from '../port/node-port.ts';
 import type { FrontBuffers } from '../server/fronts/front-memory.ts';
 import type { FrontStart } from '../server/server.ts';
@@ -22,6 +23,8 @@ export interface ToFront {
   readonly startedAt: number;
   readonly from: FrontStart;
   readonly status: NodeStatus;
+  /** The columns of the mempool. */
+  readonly columns: EntryColumns;
   /** Ports to the first front and to the node thread. */
   readonly firstPort: MessagePort;
   readonly nodePort: MessagePort;

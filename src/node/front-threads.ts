@@ -1,5 +1,6 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Config } from '../config/settings.ts';
+import type { EntryColumns } from '../mempool/entry-columns.ts';
 import { PortFence } from '../port/port-fence.ts';
 import { FrontMemory } from '../server/fronts/front-memory.ts';
 import type { FrontSharing } from '../server/fronts/front-sharing.ts';
@@ -18,6 +19,14 @@ interface FrontDependencies {
   readonly budget: DescriptorBudget | null;
   readonly staticKey: string | null;
   readonly log: Log;
+}
+
+/** The parts of the first front that the further ones start from. */
+interface FirstFrontParts {
+  readonly api: ApiServer;
+  readonly node: NodeClient;
+  /** The columns of the mempool. */
+  readonly columns: EntryColumns;
 }
 
 /**
@@ -63,9 +72,9 @@ export class FrontThreads {
   }
 
   /** Starts the threads. Resolves when all of them listen, or when the signal aborts. */
-  async start(api: ApiServer, node: NodeClient, signal: AbortSignal): Promise<void> {
+  async start({ api, node, columns }: FirstFrontParts, signal: AbortSignal): Promise<void> {
     node.publishTo(this.fence, () => api.updatesApplied());
-    const listening = this.#channels.map((_, i) => this.#startFront(i, api, node));
+    const listening = this.#channels.map((_, i) => this.#startFront(i, { api, node, columns }));
     await Promise.race([Promise.all(listening), this.#failed.promise, aborted(signal)]);
   }
 
@@ -80,7 +89,7 @@ export class FrontThreads {
     for (const worker of this.#workers) worker.terminate();
   }
 
-  #startFront(i: number, api: ApiServer, node: NodeClient): Promise<void> {
+  #startFront(i: number, { api, node, columns }: FirstFrontParts): Promise<void> {
     const { budget, staticKey } = this.#deps;
     const toFront = new MessageChannel();
     const worker = startWorker(new URL('./front-worker.ts', import.meta.url), 'front');
@@ -106,6 +115,7 @@ export class FrontThreads {
       startedAt: api.context.startedAt,
       from: api.start,
       status: node.status(),
+      columns,
       firstPort: toFront.port2,
       nodePort,
     };

@@ -8,10 +8,12 @@ import { ChainReads } from '../storage/chain-reads.ts';
 import { hostClock } from '../util/clock.ts';
 import { reserveDescriptors } from '../util/descriptors.ts';
 import { stderrLog } from '../util/log.ts';
+import { shortenTimeSlice } from '../util/time-slice.ts';
 import { announceStart } from '../util/worker.ts';
 import { apiOptionsOf, readSourcesOf } from './api-options.ts';
 import { NodeLink } from './client.ts';
 import { paramsOfConfig } from './config-params.ts';
+import { collectGarbage } from './first-collection.ts';
 import type { FromFront, ToFront } from './front-messages.ts';
 import type { FromNode } from './node-messages.ts';
 
@@ -20,10 +22,12 @@ declare const self: Worker;
 announceStart();
 // Descriptors for a wallet's files; the thread must not wait for them, since it answers requests.
 reserveDescriptors(8, 0);
+shortenTimeSlice();
 
 /** Starts a further front: it receives all updates of the node before it listens. */
 self.onmessage = async ({ data }: MessageEvent<ToFront>) => {
-  const { config, staticKey, budget, index, fronts, from, status, nodePort, firstPort, startedAt, port } = data;
+  const { config, staticKey, budget, index, fronts, from, status, nodePort, firstPort, startedAt, port, columns } =
+    data;
   const log = stderrLog(config.log);
   const params = paramsOfConfig(config);
   const options = apiOptionsOf(config, staticKey, budget);
@@ -45,6 +49,7 @@ self.onmessage = async ({ data }: MessageEvent<ToFront>) => {
     startedAt,
     sources: readSourcesOf(config, params),
     plugins: [restRoutes, rpcRoutes],
+    columns,
     sharing: { memory, first, further: null },
     onStopped: () => {
       node.stopCalls();
@@ -53,6 +58,7 @@ self.onmessage = async ({ data }: MessageEvent<ToFront>) => {
   });
   api.openStores();
   api.attach({ node, reads, from });
+  collectGarbage();
   await api.openFurther({ host: config.http.listen.host, port });
   node.publishTo(fence, () => api.updatesApplied());
   self.postMessage({ listening: true } satisfies FromFront);

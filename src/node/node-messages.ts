@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../config/settings.ts';
+import type { EntryColumns } from '../mempool/entry-columns.ts';
 import type { NodeCallName } from '../port/node-calls.ts';
 import type { NodeCounters, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
 
@@ -11,6 +12,8 @@ export type ToNode =
   | {
       readonly type: 'open';
       readonly config: Config;
+      /** The columns of the mempool, which the fronts have as well. */
+      readonly columns: EntryColumns;
       /** Not zero when the program is to stop: long work before the end of the opening reads it, not messages. */
       readonly stopping: Int32Array;
       /** The ports of the further fronts. */

@@ -107,7 +107,7 @@ async function receive(data: ToNode, index: number): Promise<void> {
   switch (data.type) {
     case 'open':
       try {
-        const { config, stopping } = data;
+        const { config, columns, stopping } = data;
         backlog = new Backlog(BACKLOG_BYTES, 1 + data.fronts.length);
         for (const port of data.fronts) {
           const next = fronts.push(frontOf((messages, transfer) => port.postMessage(messages, transfer)));
@@ -118,6 +118,7 @@ async function receive(data: ToNode, index: number): Promise<void> {
           log,
           room: () => backlog.whenRoom(),
           progress,
+          columns,
           isStopping: () => Atomics.load(stopping, 0) !== 0,
         });
         node = opened;

@@ -6,6 +6,7 @@ import type { Config } from '../config/settings.ts';
 import { signatureEngine, signatureLibrary } from '../crypto/secp256k1.ts';
 import type { IndexJob } from '../indexes/index-job.ts';
 import { indexThread } from '../indexes/index-thread.ts';
+import type { EntryColumns } from '../mempool/entry-columns.ts';
 import { MempoolService } from '../mempool/service.ts';
 import type { UpdateProgress } from '../mempool/update-progress.ts';
 import type { NetworkParams } from '../params/network-params.ts';
@@ -59,6 +60,8 @@ export interface NodeDeps {
   readonly room?: () => Promise<void> | null;
   /** Set if another thread reads the entries of the mempool. */
   readonly progress?: UpdateProgress;
+  /** The columns of the mempool, which that thread has as well. */
+  readonly columns?: EntryColumns;
   /** Opens the chain of an unfinished reindex. */
   readonly reindex?: StoredGenesis;
   /** Whether the program is to stop, which interrupts the conversion of an earlier chain database. */
@@ -99,7 +102,7 @@ export class Node {
   #buildingFilters = false;
 
   /** Opens the chain; the directory must be locked. Throws OperatorError where it cannot be used. */
-  constructor(config: Config, { log, clock = systemClock, room, progress, reindex, isStopping }: NodeDeps) {
+  constructor(config: Config, { log, clock = systemClock, room, progress, columns, reindex, isStopping }: NodeDeps) {
     this.#config = config;
     this.#log = log;
     this.#clock = clock;
@@ -166,6 +169,7 @@ export class Node {
       },
       ...(room && { backpressure: room }),
       ...(progress && { progress }),
+      ...(columns && { columns }),
     });
     this.mempool = mempool;
     this.#network = config.p2p.enabled

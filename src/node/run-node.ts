@@ -4,6 +4,7 @@ import { type ApiKey, readApiKey } from '../config/api-key.ts';
 import type { Config } from '../config/settings.ts';
 import { readAddons } from '../crypto/addon-file.ts';
 import { slicePauses } from '../http/slice-pauses.ts';
+import { type EntryColumns, reservedColumns } from '../mempool/entry-columns.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { restRoutes } from '../rest/rest-routes.ts';
 import { rpcRoutes } from '../rpc/rpc-routes.ts';
@@ -19,15 +20,18 @@ import { reserveDescriptors } from '../util/descriptors.ts';
 import { type Log, stderrLog } from '../util/log.ts';
 import { keepMemoryPrivate } from '../util/private-memory.ts';
 import { type ServiceNotifier, serviceNotifier } from '../util/systemd.ts';
+import { shortenTimeSlice } from '../util/time-slice.ts';
 import { threads } from '../util/worker.ts';
 import { apiOptionsOf, readSourcesOf } from './api-options.ts';
 import { NodeClient } from './client.ts';
 import { paramsOfConfig } from './config-params.ts';
 import { type DescriptorBudget, withinDescriptors } from './descriptor-budget.ts';
 import { warnOfExposedDirectories } from './exposed-directory.ts';
+import { collectGarbage } from './first-collection.ts';
 import { FrontThreads } from './front-threads.ts';
 import { lockDirectory, removeLockedDirectory } from './lock.ts';
 import { PeerlessWatch } from './peerless-watch.ts';
+import { relayOptionsOf } from './relay-settings.ts';
 import { type SyncDisplay, SyncReport } from './sync-report.ts';
 import { checkTlsFiles } from './tls-files.ts';
 import { Watchdog } from './watchdog.ts';
@@ -52,6 +56,7 @@ export async function runNode(
   const { config, budget } = withinDescriptors(wanted, log);
   // The main thread must not wait long for a free descriptor, since it answers requests.
   reserveDescriptors(FRONT_RESERVE, 0);
+  shortenTimeSlice();
   const service = serviceNotifier();
   const params = paramsOfConfig(config);
   const asked = new AbortController();
@@ -66,20 +71,19 @@ export async function runNode(
   try {
     warnOfExposedDirectories([config.datadir, config.networkDir], log);
     const fronts = FrontThreads.of(config, { budget, staticKey: staticKey?.key ?? null, log });
-    let api: ApiServer;
+    let parts: Parts;
     try {
-      api = listen(config, { params, budget, staticKey: staticKey?.key ?? null, log, watchdog, fronts }, () =>
-        asked.abort(new Error('an operator asked for it')),
-      );
+      const listening = { params, budget, staticKey: staticKey?.key ?? null, log, watchdog, fronts };
+      parts = await startListening(config, listening, () => asked.abort(new Error('an operator asked for it')));
     } catch (error) {
       if (isNew) removeLockedDirectory(config.networkDir);
       throw error;
     }
     try {
       const either = AbortSignal.any([signal, asked.signal]);
-      await runListening(config, api, { signal: either, staticKey, log, service, watchdog, display, fronts });
+      await runListening(config, parts, { signal: either, staticKey, log, service, watchdog, display, fronts });
     } finally {
-      await api.stop('the node stops');
+      await parts.api.stop('the node stops');
     }
   } finally {
     release();
@@ -120,9 +124,32 @@ interface Listening {
   readonly fronts: FrontThreads | null;
 }
 
+/** The parts of the running program. */
+interface Parts {
+  readonly api: ApiServer;
+  readonly node: NodeClient;
+  /** The columns of the mempool. */
+  readonly columns: EntryColumns;
+}
+
+/** Starts the node thread, which opens nothing yet, and the listener. */
+async function startListening(config: Config, listening: Listening, shutDown: () => void): Promise<Parts> {
+  const { fronts } = listening;
+  // The engine of each thread counts them as newly allocated memory, and would collect garbage while clients wait.
+  const columns = reservedColumns(relayOptionsOf(config).maxMempoolBytes);
+  // The node thread loads its code at the same time as this one, so that it does not compete with the first requests.
+  const node = new NodeClient({ config, columns, ports: fronts?.nodePorts ?? [] }, fronts?.fence);
+  try {
+    return { api: listen(config, { ...listening, columns }, shutDown), node, columns };
+  } catch (error) {
+    await node.close();
+    throw error;
+  }
+}
+
 function listen(
   config: Config,
-  { params, budget, staticKey, log, watchdog, fronts }: Listening,
+  { params, budget, staticKey, log, watchdog, fronts, columns }: Listening & Pick<Parts, 'columns'>,
   shutDown: () => void,
 ): ApiServer {
   const options = apiOptionsOf(config, staticKey, budget);
@@ -137,6 +164,8 @@ function listen(
       startedAt: unixSeconds(hostClock),
       sources: readSourcesOf(config, params),
       plugins: [restRoutes, rpcRoutes],
+      columns,
+      beforeListening: collectGarbage,
     });
   } catch (error) {
     throw listenProblem('http.listen', config.http.listen, error);
@@ -145,20 +174,20 @@ function listen(
 
 async function runListening(
   config: Config,
-  api: ApiServer,
+  { api, node, columns }: Parts,
   { signal, staticKey, log, service, watchdog, display, fronts }: Surroundings,
 ): Promise<void> {
   // Requests are answered between the steps of the start, each of which takes milliseconds.
   const pause = slicePauses(0);
-  await pause();
-  if (signal.aborted) return;
-  const node = new NodeClient(config, fronts?.fence, fronts?.nodePorts);
   const looks = setInterval(() => watchdog.checkThreads(), watchdog.intervalMs);
   let reads: ChainReads | null = null;
   let reports: ReturnType<typeof setInterval> | null = null;
   const interrupt = () => node.interruptOpening();
   signal.addEventListener('abort', interrupt, { once: true });
   try {
+    await pause();
+    if (signal.aborted) return;
+    node.open();
     await node.opened().catch((error: Error) => {
       if (!signal.aborted) throw error;
       log.info('stopped before the chain was open', { reason: error.message });
@@ -171,7 +200,7 @@ async function runListening(
     await pause();
     api.attach({ node, reads });
     await pause();
-    await fronts?.start(api, node, signal);
+    await fronts?.start({ api, node, columns }, signal);
     if (signal.aborted) return;
     log.info('ready', { version: VERSION, network: config.network, url: api.url, height: reads.tip().height });
     if (config.dev.enabled) {

@@ -12,6 +12,7 @@ import type { DirectRoute } from '../http/direct-route.ts';
 import { ApiError } from '../http/errors.ts';
 import type { ApiOptions, ListenAddress } from '../http/options.ts';
 import { ReplyLedger } from '../http/reply-ledger.ts';
+import type { EntryColumns } from '../mempool/entry-columns.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { NodePort, NodeUpdate } from '../port/node-port.ts';
 import { hashFromHex } from '../primitives/hash.ts';
@@ -62,6 +63,10 @@ export interface ApiDependencies {
   readonly sources: ReadSources;
   /** Called at the end of the stop. */
   readonly onStopped?: () => void;
+  /** The columns of the mempool, if they are known before the first update. */
+  readonly columns?: EntryColumns;
+  /** Called when everything is loaded, before the listener opens. */
+  readonly beforeListening?: () => void;
   /** The parts that this front shares with others; absent with one front. */
   readonly sharing?: FrontSharing;
   /** Called when an operator asks the program to stop. */
@@ -166,6 +171,7 @@ export class ApiServer {
 
     this.#mempool = new MempoolFeed({
       clock,
+      ...(deps.columns && { columns: deps.columns }),
       onChanges: (changes) => this.#onMempoolChanges(changes),
       onCommit: (commit) => this.#onCommit(commit),
       onApplied: (bytes, updates) => this.#attached().node.acknowledge(bytes, updates),
@@ -344,6 +350,7 @@ export class ApiServer {
     const stores = { audit: this.#audit, watches: this.#watches, webhooks: this.#webhooks };
     const own = { ...stores, pool: this.#queries.pool, readiness: this.#readiness };
     further?.serve(ownerHandlers({ auth, metrics, further, shutDown: deps.shutDown ?? null, ...own }));
+    deps.beforeListening?.();
     this.#listeners.openFirst({ metrics, readiness: this.#readiness, visitors, clients, further, log });
     this.#detach.push(
       this.auth.onKeysChecked(() => this.#watches.checkOwners()),

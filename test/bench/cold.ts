@@ -19,35 +19,47 @@ interface Target {
   /** Times of the first request of each start, and of all requests, milliseconds. */
   readonly first: number[];
   readonly all: number[];
+  /** Times from the start of the process to its first reply, milliseconds. */
+  readonly reached: number[];
 }
 
 /**
  * Starts an executable of the node and a bare Bun.serve in alternation, and measures GET /healthz from the moment at which
- * each accepts connections: the first request, and all of the first two seconds.
+ * each accepts connections: the first request, and all of the first two seconds. `--busy` keeps that many other processes
+ * busy meanwhile.
  */
 export async function benchCold(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
     args: [...args],
-    options: { starts: { type: 'string', default: '100' }, base: { type: 'string' } },
+    options: {
+      starts: { type: 'string', default: '100' },
+      base: { type: 'string' },
+      busy: { type: 'string', default: '0' },
+    },
   });
   const folder = mkdtempSync(join(tmpdir(), 'obverse-cold-'));
+  const busy: Bun.Subprocess[] = [];
   try {
     const targets = [await node('node', ROOT, folder)];
     if (values.base) targets.push(await node('base', resolve(values.base), folder));
     targets.push(await bare(folder));
     // The first start makes the data directory and brings the files into the page cache.
-    for (const target of targets) await measureStart({ ...target, first: [], all: [] });
+    for (const target of targets) await measureStart({ ...target, first: [], all: [], reached: [] });
+    for (let i = 0; i < Number(values.busy); i++)
+      busy.push(Bun.spawn(['setsid', '--wait', process.execPath, '-e', 'for (;;);']));
     for (let start = 0; start < Number(values.starts); start++)
       for (const target of targets) await measureStart(target);
-    console.log(`GET /healthz, ${values.starts} starts, milliseconds`);
+    console.log(`GET /healthz, ${values.starts} starts beside ${values.busy} busy processes, milliseconds`);
     printGrid(
       ['', 'p50', 'p99', 'longest', 'requests'],
-      targets.flatMap(({ name, first, all }) => [
+      targets.flatMap(({ name, first, all, reached }) => [
+        [`${name}: start to first reply`, ...spread(reached)],
         [`${name}: first request`, ...spread(first)],
         [`${name}: first two seconds`, ...spread(all)],
       ]),
     );
   } finally {
+    for (const child of busy) child.kill();
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -60,7 +72,7 @@ async function node(name: string, root: string, folder: string): Promise<Target>
     ...[executable, 'start', '--network', 'regtest', '--datadir', datadir],
     ...['--http.listen', `127.0.0.1:${port}`, '--p2p.enabled=false'],
   ];
-  return { name, command, first: [], all: [] };
+  return { name, command, first: [], all: [], reached: [] };
 }
 
 async function bare(folder: string): Promise<Target> {
@@ -68,7 +80,7 @@ async function bare(folder: string): Promise<Target> {
   const source = join(folder, 'bare.ts');
   writeFileSync(source, BARE);
   await run([process.execPath, 'build', '--compile', source, '--outfile', executable], folder);
-  return { name: 'Bun.serve', command: (port) => [executable, String(port)], first: [], all: [] };
+  return { name: 'Bun.serve', command: (port) => [executable, String(port)], first: [], all: [], reached: [] };
 }
 
 async function run(command: readonly string[], cwd: string): Promise<void> {
@@ -77,13 +89,15 @@ async function run(command: readonly string[], cwd: string): Promise<void> {
   if ((await child.exited) !== 0) throw new Error(text);
 }
 
-async function measureStart({ command, first, all }: Target): Promise<void> {
+async function measureStart({ command, first, all, reached }: Target): Promise<void> {
   const port = await freePort();
+  const began = performance.now();
   const child = Bun.spawn(['setsid', '--wait', ...command(port)], { stdout: 'ignore', stderr: 'ignore' });
   try {
     const client = await HealthClient.connect(port);
     const end = performance.now() + WINDOW_MS;
     first.push(await client.request());
+    reached.push(performance.now() - began);
     all.push(first.at(-1)!);
     while (performance.now() < end) {
       await Bun.sleep(PAUSE_MS);

@@ -34,7 +34,7 @@ const BENCHES: Readonly<
     run: (_, args) => benchRows(args),
   },
   cold: {
-    help: 'GET /healthz of a process that has just started, beside a bare Bun.serve; --starts N, --base DIR',
+    help: 'GET /healthz of a process that has just started, beside a bare Bun.serve; --starts N, --base DIR, --busy PROCESSES',
     run: (_, args) => benchCold(args),
   },
   latency: { help: 'how fast requests are answered while a chain is imported', run: benchLatency },

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { type MempoolChange, withoutBytes } from '../../src/mempool/changes.ts';
 import { Entries, type NewEntry } from '../../src/mempool/entries.ts';
+import { type EntryColumns, reservedColumns } from '../../src/mempool/entry-columns.ts';
 import { MempoolMirror } from '../../src/mempool/mirror.ts';
 import { UpdateProgress } from '../../src/mempool/update-progress.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
@@ -44,13 +45,19 @@ const FACTS = { silent: false, unbroadcast: false, replaced: [] } as const;
 /** The owner of the entries, and a mirror that receives its updates later, in its own time. */
 class Pair {
   readonly progress = new UpdateProgress();
-  readonly entries = new Entries({ progress: this.progress });
-  readonly mirror = new MempoolMirror(new ManualClock(0));
+  readonly entries: Entries;
+  readonly mirror: MempoolMirror;
   readonly present = new Map<number, Transaction>();
   readonly sent: { changes: ReturnType<typeof withoutBytes>; shared: ReturnType<Entries['drainShared']> }[] = [];
   #changes: MempoolChange[] = [];
   #seq = 0;
   #end = 0;
+
+  /** `columns` are known to both from the start; without any, the first update has them. */
+  constructor(columns: EntryColumns | null) {
+    this.entries = new Entries({ progress: this.progress, ...(columns && { columns }) });
+    this.mirror = new MempoolMirror(new ManualClock(0), columns);
+  }
 
   add(inputs: number, bytes: number): void {
     const n = ++this.#seq;
@@ -98,6 +105,13 @@ class Pair {
   }
 }
 
+/** Makes the columns that both sides know from the start, if any; some are too small for the transactions. */
+const KNOWN_COLUMNS = fc.constantFrom(
+  () => null,
+  () => reservedColumns(7000),
+  () => reservedColumns(300_000),
+);
+
 test('a mirror that shares the entries sees each transaction until it has applied the removal, however late', () => {
   const step = fc.oneof(
     { weight: 5, arbitrary: fc.record({ inputs: fc.integer({ min: 1, max: 4 }), bytes: fc.nat(300) }) },
@@ -106,8 +120,8 @@ test('a mirror that shares the entries sees each transaction until it has applie
     { weight: 2, arbitrary: fc.constant('receive' as const) },
   );
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-      const pair = new Pair();
+    fc.property(fc.array(step, { maxLength: 200 }), KNOWN_COLUMNS, (steps, columns) => {
+      const pair = new Pair(columns());
       for (const each of steps)
         if (each === 'send') pair.send();
         else if (each === 'receive') pair.receive();
@@ -129,8 +143,11 @@ test('a mirror that shares the entries sees each transaction until it has applie
   );
 });
 
-test('columns and segments that are added later reach the mirror with the rows that need them', () => {
-  const pair = new Pair();
+test.each([
+  ['without columns from the start', () => null],
+  ['with columns from the start', () => reservedColumns(70_000)],
+])('columns and segments that are added later reach the mirror with the rows that need them, %s', (_, columns) => {
+  const pair = new Pair(columns());
   for (let i = 0; i < 400; i++) {
     pair.add(2, 200);
     if (i % 50 === 49) pair.send();

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/load.ts';
+import { reservedColumns } from '../../src/mempool/entry-columns.ts';
 import { NodeClient } from '../../src/node/client.ts';
 
 const PlainWorker = globalThis.Worker;
@@ -21,7 +22,9 @@ test('a node thread that dies rejects pending calls, and close does not wait for
   };
   const datadir = mkdtempSync(join(tmpdir(), 'obverse-client-'));
   try {
-    const client = new NodeClient(loadConfig(['--network', 'regtest', '--datadir', datadir]).config);
+    const { config } = loadConfig(['--network', 'regtest', '--datadir', datadir]);
+    const client = new NodeClient({ config, columns: reservedColumns(1_000_000) });
+    client.open();
     await client.opened();
     // The thread expects no such message, so it throws.
     started[0]!.postMessage(null);
