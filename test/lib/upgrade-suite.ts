@@ -37,6 +37,12 @@ const CHANGED: readonly (readonly [commits: RegExp, request: RegExp, member: Reg
   [/9679492|aac1387|417c60a|a47c66d/, /^GET \/api\/events/, /^items\.\d+\.data\.usage$/],
 ];
 
+/** Members that earlier versions did not have. */
+const ADDED: readonly (readonly [request: RegExp, member: RegExp])[] = [
+  // A confirmation carries the amounts of the watched item.
+  [/^GET \/api\/events/, /^items\.\d+\.data\.(received|sent)$/],
+];
+
 /** Returns the members of a reply by their paths. */
 function members(value: unknown, path: string, into = new Map<string, unknown>()): Map<string, unknown> {
   if (typeof value === 'object' && value !== null && Object.keys(value).length > 0)
@@ -52,10 +58,12 @@ function lostAnswers(commit: string, before: readonly UpgradeAnswer[], after: re
     const isExpected = (member: string) =>
       VOLATILE.some(([of, which]) => of.test(request) && which.test(member)) ||
       CHANGED.some(([by, of, which]) => by.test(commit) && of.test(request) && which.test(member));
+    const isAdded = (member: string) =>
+      !old.has(member) && ADDED.some(([of, which]) => of.test(request) && which.test(member));
     const old = members(reply, '').set('HTTP status', status);
     const now = members(after[i]!.reply, '').set('HTTP status', after[i]!.status);
     return [...new Set([...old.keys(), ...now.keys()])]
-      .filter((member) => !isExpected(member) && !Bun.deepEquals(old.get(member), now.get(member)))
+      .filter((member) => !isExpected(member) && !isAdded(member) && !Bun.deepEquals(old.get(member), now.get(member)))
       .map((member) => `${request} ${member}: ${old.get(member)} -> ${now.get(member)}`);
   });
 }
