@@ -275,19 +275,22 @@ const PEER_DISCONNECTED_DATA = named('PeerDisconnectedData', {
   bytesRecv: count(),
 });
 
+/** The last failed attempt of a webhook; null without one. */
+export const WEBHOOK_FAILURE = nullable(
+  t.Object({
+    code: t.String(),
+    message: t.String(),
+    status: nullable(wholeNumberSchema({ description: 'status of the reply' })),
+    at: time(),
+  }),
+);
+
 const WEBHOOK_DISABLED_DATA = named('WebhookDisabledData', {
   time: time(),
   webhook: t.String({ description: 'id of the webhook' }),
   label: nullable(t.String()),
   failingSince: nullable(time('time of the first failed attempt')),
-  lastError: nullable(
-    t.Object({
-      code: t.String(),
-      message: t.String(),
-      status: nullable(wholeNumberSchema({ description: 'status of the reply' })),
-      at: time(),
-    }),
-  ),
+  lastError: WEBHOOK_FAILURE,
 });
 
 /** Returns the schema of a message with this type. */

@@ -1,4 +1,5 @@
 import { t } from 'elysia';
+import { WEBHOOK_FAILURE } from '../../feed/event-messages.ts';
 import { REPLAYED_TYPES } from '../../feed/event-types.ts';
 import { count, named, nullable, time, wholeNumberSchema, words } from '../../http/reply-schema.ts';
 import {
@@ -68,14 +69,7 @@ const FACTS = {
   failingSince: nullable(time('time of the first of them')),
   nextAttemptAt: nullable(time('time of the next attempt after a failure')),
   deliveredAt: nullable(time('time of the last accepted delivery')),
-  lastError: nullable(
-    t.Object({
-      code: t.String(),
-      message: t.String(),
-      status: nullable(wholeNumberSchema({ description: 'status of the reply' })),
-      at: time(),
-    }),
-  ),
+  lastError: WEBHOOK_FAILURE,
 };
 
 export const WEBHOOK = named('Webhook', FACTS);
