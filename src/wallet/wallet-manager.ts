@@ -111,7 +111,6 @@ export class WalletManager {
           });
           continue;
         }
-        this.#waiting.delete(name);
         this.#failed.add(name);
         log.error('a wallet cannot be opened', { wallet: name, error });
       }
@@ -302,6 +301,8 @@ export class WalletManager {
       log.info('a wallet opens, since the chain behind the loaded UTXO set is validated', { wallet: name });
       this.#exclusively(name, () => this.#load(this.files.place(name).path, name)).catch((error) => {
         if (signal.aborted) return;
+        // It no longer holds back pruning, and is not tried again with each block.
+        this.#waiting.delete(name);
         this.#failed.add(name);
         log.error('a wallet cannot be opened', { wallet: name, error });
       });
