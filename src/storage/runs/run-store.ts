@@ -415,7 +415,12 @@ export class RunStore implements RunLists {
     const { id, family } = record;
     const source =
       image === null ? new FileSource(this.#path(id, family)) : new MemorySource(`${family.name} ${id}`, image);
-    return new Run(family, source, isPinned(family), id);
+    try {
+      return new Run(family, source, isPinned(family), id);
+    } catch (error) {
+      source.close();
+      throw error;
+    }
   }
 
   #drop({ record, run }: OpenRun): void {
