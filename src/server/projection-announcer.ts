@@ -23,18 +23,20 @@ export class ProjectionAnnouncer {
   readonly #log: Log;
   readonly #timer: ReturnType<typeof setInterval>;
   #announced = '';
+  /** Subscribers that have the announced state. */
+  readonly #reached = new WeakSet<object>();
   #isBusy = false;
 
   constructor(
     hub: Pick<Hub, 'announce' | 'subscribersOf'>,
     source: ProjectionSource,
-    { clock, log }: { clock: Clock; log: Log },
+    { clock, log, intervalMs = INTERVAL_MS }: { clock: Clock; log: Log; intervalMs?: number },
   ) {
     this.#hub = hub;
     this.#source = source;
     this.#clock = clock;
     this.#log = log;
-    this.#timer = setInterval(() => void this.#check(), INTERVAL_MS);
+    this.#timer = setInterval(() => void this.#check(), intervalMs);
     this.#timer.unref();
   }
 
@@ -44,17 +46,18 @@ export class ProjectionAnnouncer {
 
   async #check(): Promise<void> {
     const subscribers = this.#hub.subscribersOf('mempoolBlocks');
-    if (subscribers === 0 || this.#isBusy) return;
+    if (subscribers.length === 0 || this.#isBusy) return;
     this.#isBusy = true;
     try {
       const blocks = await this.#source.blocks();
       const tip = this.#source.tip();
       if (blocks === null || tip === null) return;
       const text = JSON.stringify({ blocks, tip: { height: tip.height, hash: tip.hash } });
-      const state = `${subscribers} ${text}`;
-      if (state !== this.#announced)
+      const isNew = subscribers.some((each) => !this.#reached.has(each));
+      if (isNew || text !== this.#announced)
         this.#hub.announce('mempoolBlocks', `${text.slice(0, -1)},"updatedAt":${unixSeconds(this.#clock)}}`);
-      this.#announced = state;
+      this.#announced = text;
+      for (const each of subscribers) this.#reached.add(each);
     } catch (error) {
       this.#log.debug('the projected blocks are not available', { error });
     } finally {

@@ -174,11 +174,9 @@ export class Hub {
     }
   }
 
-  /** Number of connections that subscribe to an event that is not in the log. */
-  subscribersOf(type: Announcement): number {
-    let count = 0;
-    for (const { events } of this.#connections) if (events.has(type)) count++;
-    return count;
+  /** Returns the connections that subscribe to an event that is not in the log. */
+  subscribersOf(type: Announcement): object[] {
+    return [...this.#connections].filter(({ events }) => events.has(type));
   }
 
   /** Number of connections of all fronts. */
