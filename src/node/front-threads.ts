@@ -75,7 +75,7 @@ export class FrontThreads {
   async start({ api, node, columns }: FirstFrontParts, signal: AbortSignal): Promise<void> {
     node.publishTo(this.fence, () => api.updatesApplied());
     const listening = this.#channels.map((_, i) => this.#startFront(i, { api, node, columns }));
-    await Promise.race([Promise.all(listening), this.#failed.promise, aborted(signal)]);
+    await Promise.race([Promise.all(listening), this.#failed.promise, node.failed(), aborted(signal)]);
   }
 
   /** Rejects when a front has failed; never resolves. */

@@ -191,7 +191,7 @@ async function receive(data: ToNode, index: number): Promise<void> {
   }
 }
 
-/** Sends the settings that each thread holds itself to the other fronts. */
+/** Sends the settings that each thread holds itself to all fronts. */
 function pushSetting(name: NodeCallName, [value]: readonly unknown[]): void {
   if (name === 'setMockTime') push({ type: 'mockTime', seconds: value as number });
   else if (name === 'logDebug') push({ type: 'logDebug', kept: value as boolean });

@@ -99,7 +99,7 @@ export class Gate {
     if (visit.rejection) return this.#replies.finish(visit, visit.rejection);
     if (!(reply instanceof Promise)) return this.#replies.finish(visit, reply);
     return this.#inTime(visit, reply).then(
-      (response) => this.#finish(visit, visit.rejection ?? sendable(response)),
+      (reply) => this.#finish(visit, visit.rejection ?? this.#sendableLater(visit, reply)),
       (error: unknown) => this.#finish(visit, this.#failedLater(visit, error)),
     );
   }
@@ -108,6 +108,14 @@ export class Gate {
   #finish(visit: Visit, reply: Response | PlainReply): MaybePromise<Response | undefined> {
     this.#slow.end(visit);
     return this.#replies.finish(visit, reply);
+  }
+
+  #sendableLater(visit: Visit, reply: object): Response | PlainReply {
+    try {
+      return sendable(reply);
+    } catch (error) {
+      return this.#failedLater(visit, error);
+    }
   }
 
   #failedLater(visit: Visit, error: unknown): Response {

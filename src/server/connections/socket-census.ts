@@ -80,6 +80,8 @@ export class SocketCensus {
 
   /** Closes a connection if it is still the counted one. The runtime handles it as if the client had disconnected. */
   end({ fd, peer }: CountedSocket): boolean {
+    // Closing a copy of a database's descriptor would release the locks that SQLite holds on the file.
+    if (this.#socketOf(fd)?.peer !== peer) return false;
     // Another thread may reuse the descriptor at any time, so the check and the end concern a copy. Without a free
     // descriptor for it, they concern the original.
     const copy = this.#libc.dup(fd);

@@ -48,14 +48,15 @@ export class FrontLink<In extends FrontCallTable, Out extends FrontCallTable> {
   async call<N extends keyof Out & string>(
     name: N,
     args: Out[N]['args'],
-    { signal, transfer = [] }: { readonly signal?: AbortSignal; readonly transfer?: readonly ArrayBuffer[] } = {},
+    { signal }: { readonly signal?: AbortSignal } = {},
   ): Promise<Out[N]['result']> {
     if (this.#closed) throw new ApiError('shutting_down', 'the node is stopping');
     if (this.#pending.size >= MAX_PENDING) throw new ApiError('overloaded', 'too many calls are waiting');
     const id = ++this.#lastId;
     const answer = Promise.withResolvers<unknown>();
+    // A call that cannot be posted waits for no reply.
+    this.#post({ kind: 'call', id, name, args });
     this.#pending.set(id, answer);
-    this.#post({ kind: 'call', id, name, args }, transfer);
     const cancel = () => this.#post({ kind: 'cancel', id });
     if (signal?.aborted) cancel();
     else signal?.addEventListener('abort', cancel, { once: true });
@@ -100,8 +101,8 @@ export class FrontLink<In extends FrontCallTable, Out extends FrontCallTable> {
     }
   }
 
-  #post(message: Message, transfer: readonly ArrayBuffer[] = []): void {
-    if (!this.#closed) this.#port.postMessage(message, [...transfer]);
+  #post(message: Message): void {
+    if (!this.#closed) this.#port.postMessage(message);
   }
 }
 
