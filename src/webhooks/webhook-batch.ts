@@ -27,7 +27,7 @@ export interface WebhookBatch {
 export interface BatchRequest extends Pick<EventPageRequest, 'types' | 'watches' | 'wallets' | 'limit'> {
   /** A point knows the newest block event that the receiver has seen, which a power failure may have removed. */
   readonly from: EventPosition | ResumePoint;
-  /** Number up to which missing events were reported before. */
+  /** Number up to which missing events of the mempool were reported before. Other gaps move the position. */
   readonly gapTo: number;
 }
 
@@ -43,7 +43,7 @@ export async function nextWebhookBatch(
   const { events } = sources;
   const request = { ...filter, byCursor: true, maxBytes: BATCH_BYTES, signal: until };
   const point = pointAt(events, from);
-  const unreported = () => events.gapsBehind(point).filter(({ toSeq }) => toSeq > gapTo);
+  const unreported = () => events.gapsBehind(point).filter(({ scope, toSeq }) => scope === 'all' || toSeq > gapTo);
   let gaps = unreported();
   const page: EventPage =
     gaps.length > 0
@@ -55,7 +55,7 @@ export async function nextWebhookBatch(
     texts: [...gaps.map(gapText), ...page.items],
     count: page.items.length,
     end: page.items.length === 0 && gaps.length > 0 ? behindGaps(events, page.end, gaps) : page.end,
-    gapTo: Math.max(gapTo, gaps.at(-1)?.toSeq ?? 0),
+    gapTo: Math.max(gapTo, ...gaps.filter(({ scope }) => scope === 'mempool').map(({ toSeq }) => toSeq)),
   };
 }
 

@@ -145,9 +145,11 @@ export class WebhookDelivery {
   async moveTo(point: ResumePoint): Promise<void> {
     this.#moves++;
     this.#setPosition(point);
-    this.#gapTo = this.#retried = 0;
+    this.#gapTo = 0;
     this.#oldestTime = null;
     this.#readFailures = 0;
+    this.#nextAttemptMs = 0;
+    this.#forgetFailures();
     this.#wakeUp.abort();
     await this.#deps.save(this.#progress());
   }
@@ -222,7 +224,9 @@ export class WebhookDelivery {
     const { sources, watchesOf } = this.#deps;
     const { owner, maxEvents } = this.record;
     if (this.#isLost) return batchOfLostPosition(sources.events);
-    const idle = setTimeout(() => wakeUp.abort(), IDLE_MS);
+    // It ends a long read with the events found so far, which are delivered: `wakeUp` would discard them.
+    const idle = new AbortController();
+    const timer = setTimeout(() => idle.abort(), IDLE_MS);
     this.#isCaughtUp = this.#retried === 0;
     try {
       const batch = await nextWebhookBatch(
@@ -236,7 +240,7 @@ export class WebhookDelivery {
           // An attempt that is repeated has the same events, and so the same id.
           limit: this.#retried > 0 ? this.#retried : maxEvents,
         },
-        wakeUp.signal,
+        AbortSignal.any([wakeUp.signal, idle.signal]),
       );
       this.#readFailures = 0;
       return batch;
@@ -246,7 +250,7 @@ export class WebhookDelivery {
       this.#nextAttemptMs = this.#now() + retryPauseMs(++this.#readFailures, MAX_READ_PAUSE_MS, Math.random());
       return null;
     } finally {
-      clearTimeout(idle);
+      clearTimeout(timer);
       this.#isCaughtUp = false;
     }
   }
@@ -255,9 +259,18 @@ export class WebhookDelivery {
   async #skipTo(end: EventPosition): Promise<void> {
     const { seq, within } = this.#position!;
     this.#oldestTime = null;
+    // The events of a failed attempt are gone, for example with their watch.
+    if (end.seq >= this.#deps.sources.events.latest) this.#forgetFailures();
     if (end.seq === seq && end.within === within) return;
     this.#setPosition(end);
     await this.#save();
+  }
+
+  /** A failure counts towards disabling the hook only while its events are still to be delivered. */
+  #forgetFailures(): void {
+    this.#failures = 0;
+    this.#failingSinceMs = null;
+    this.#retried = 0;
   }
 
   async #attempt(batch: WebhookBatch, moves: number): Promise<void> {
@@ -268,11 +281,10 @@ export class WebhookDelivery {
     const body = `{"webhook":"${this.record.id}","cursor":"${cursor}","events":[${texts.join(',')}]}`;
     const outcome = await deliver(this.record, id, body);
     count(outcome.ok ? null : outcome.code, batch.count);
-    if (!outcome.ok) return this.#failed(outcome, batch.count);
-    this.#failures = 0;
-    this.#failingSinceMs = null;
+    // The owner has moved the hook meanwhile: the failure is of events that it no longer delivers.
+    if (!outcome.ok) return moves === this.#moves ? this.#failed(outcome, batch.count) : undefined;
+    this.#forgetFailures();
     this.#nextAttemptMs = 0;
-    this.#retried = 0;
     this.#oldestTime = null;
     this.#lastError = null;
     this.#deliveredAt = unixSeconds(clock);
