@@ -35,6 +35,8 @@ export interface WebhookDeliveryDependencies {
   /** Longest pause between two attempts, and time of failures after which the hook is disabled, milliseconds. */
   readonly maxPauseMs: number;
   readonly disableAfterMs: number;
+  /** Time after which a read ends with the events that it has found, milliseconds; `IDLE_MS` by default. */
+  readonly idleMs?: number;
 }
 
 /** The state of a hook for its owner. */
@@ -221,12 +223,12 @@ export class WebhookDelivery {
 
   /** Reads the next batch; null if it cannot be read now. */
   async #read({ wallets }: KeyRights, wakeUp: AbortController): Promise<WebhookBatch | null> {
-    const { sources, watchesOf } = this.#deps;
+    const { sources, watchesOf, idleMs = IDLE_MS } = this.#deps;
     const { owner, maxEvents } = this.record;
     if (this.#isLost) return batchOfLostPosition(sources.events);
     // It ends a long read with the events found so far, which are delivered: `wakeUp` would discard them.
     const idle = new AbortController();
-    const timer = setTimeout(() => idle.abort(), IDLE_MS);
+    const timer = setTimeout(() => idle.abort(), idleMs);
     this.#isCaughtUp = this.#retried === 0;
     try {
       const batch = await nextWebhookBatch(
