@@ -29,7 +29,7 @@ test('a gap of the chain is reported behind a gap of the mempool with higher num
   it.prune(5);
   const later = await batchOf(it, 2, first.gapTo);
   expect(later.messages.map(({ data }) => data.scope ?? data.seq)).toEqual(['all', 5]);
-  // What was reported of the mempool stays reported.
+  // Gaps of the mempool stay reported.
   expect(later.gapTo).toBe(10_000);
 });
 
