@@ -22,12 +22,14 @@ const FIRST = 1000;
 
 const CHAIN = 'chains/regtest-mixed-160.dat';
 const FULL_COUNT = 500_000;
+const FIRST_COUNT = 20_000;
 const ROUNDS = 3;
 
 /**
  * Measures the mempool: in this process, in a node that receives mixed transactions over JSON-RPC, and in one whose
- * mempool is full. `--core BITCOIND` runs Bitcoin Core beside the nodes, `--base DIR` the node of another checkout, and
- * `--only pool|submit|full` makes one of the measurements.
+ * mempool is filled with `--count N` transactions, the `--first N` of them on their own. `--core BITCOIND` runs Bitcoin
+ * Core beside the nodes, `--base DIR` the node of another checkout, and `--only pool|submit|full` makes one of the
+ * measurements.
  */
 export async function benchMempool(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -39,6 +41,7 @@ export async function benchMempool(args: readonly string[]): Promise<void> {
       chain: { type: 'string', default: vectorPath(CHAIN) },
       rounds: { type: 'string', default: String(ROUNDS) },
       count: { type: 'string', default: String(FULL_COUNT) },
+      first: { type: 'string', default: String(FIRST_COUNT) },
     },
     allowPositionals: true,
   });
@@ -50,7 +53,7 @@ export async function benchMempool(args: readonly string[]): Promise<void> {
   const isWanted = (name: string) => values.only === undefined || values.only === name;
   if (isWanted('pool')) await benchPool(Number(positionals[0]) || undefined);
   if (isWanted('submit')) await benchSubmission(values.chain, kinds, Number(values.rounds));
-  if (isWanted('full')) await benchFullPool(Number(values.count), kinds);
+  if (isWanted('full')) await benchFullPool(Number(values.count), Number(values.first), kinds);
 }
 
 /** Accepts ordinary spends of one input and two outputs into an empty mempool, then removes a block of them. */

@@ -1,6 +1,6 @@
 import { closeSync, copyFileSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { sha256 } from '../../../src/crypto/hash-functions.ts';
 import { type Transaction, transactionBytes, txidOf } from '../../../src/primitives/transaction.ts';
 import { Op } from '../../../src/script/opcodes.ts';
@@ -23,42 +23,60 @@ const SCRIPT = Uint8Array.of(Op.OP_2DROP, Op.OP_1);
 const SETTLE_MS = 15_000;
 const FILE_VERSION = 1n;
 
-interface FullPool {
+/** A node after it has imported a mempool file. Memory in bytes. */
+interface Filled {
+  /** Number of transactions in the mempool, and their memory as the node counts it. */
   readonly count: number;
   readonly usage: number;
-  readonly empty: number;
-  readonly full: number;
-  readonly peak: number;
+  readonly resident: number;
   readonly seconds: number;
   readonly processorUs: number;
 }
 
-/** Imports a mempool file of so many transactions into nodes, and prints the memory that they take. */
-export async function benchFullPool(count: number, kinds: readonly NodeKind[]): Promise<void> {
+/** The files of a measurement. */
+interface PoolFiles {
+  readonly blocks: string;
+  readonly height: number;
+  /** Mempool files, each with transactions of its own. */
+  readonly pools: readonly string[];
+}
+
+/**
+ * Imports two mempool files with `count` transactions in total into nodes, and prints the memory of the whole process
+ * after each: that of the first shows what does not grow with the transactions.
+ */
+export async function benchFullPool(count: number, first: number, kinds: readonly NodeKind[]): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'obverse-bench-'));
   try {
     const blocks = join(directory, 'blocks.dat');
-    const file = join(directory, 'bench-mempool.dat');
-    const height = writeFiles(count, blocks, file);
+    const counts = [Math.min(first, count), count - Math.min(first, count)];
+    const pools = counts.map((_, i) => join(directory, `bench-mempool-${i}.dat`));
+    const height = writeFiles(counts, blocks, pools);
     const lines: string[][] = [];
     for (const kind of kinds) {
-      const { empty, full, peak, ...pool } = await fillPool(kind, { blocks, height, file });
+      const { empty, peak, steps } = await fillPool(kind, { blocks, height, pools });
+      const [few, full] = steps as [Filled, Filled];
+      const processorUs = few.processorUs + full.processorUs;
       lines.push([
         kind.name,
-        grouped(pool.count),
-        grouped(pool.usage / 1e6),
+        grouped(full.count),
+        grouped(full.usage / 1e6),
         grouped(empty / 1e6),
-        grouped(full / 1e6),
-        grouped((full - empty) / 1e6),
-        grouped((full - empty) / pool.count),
+        grouped(few.resident / 1e6),
+        grouped(full.resident / 1e6),
+        grouped((full.resident - few.resident) / (full.count - few.count)),
+        grouped(full.usage / full.count),
         grouped(peak / 1e6),
-        grouped(pool.seconds, 1),
-        grouped(pool.processorUs / count),
+        grouped(few.seconds + full.seconds, 1),
+        grouped(processorUs / count),
       ]);
     }
-    console.log(`a mempool file of ${grouped(count)} transactions of one input and two outputs; memory in MB`);
+    console.log(
+      `mempool files of ${grouped(count)} transactions of one input and two outputs; memory of the process in MB`,
+    );
+    const sizes = ['empty', `with ${grouped(counts[0]!)}`, 'with all'];
     printGrid(
-      ['', 'held', 'usage', 'empty', 'full', 'difference', 'bytes each', 'peak', 'seconds', 'µs of processor each'],
+      ['', 'held', 'usage', ...sizes, 'bytes each beyond', 'usage each', 'peak', 'seconds', 'µs of processor each'],
       lines,
     );
   } finally {
@@ -68,36 +86,48 @@ export async function benchFullPool(count: number, kinds: readonly NodeKind[]): 
 
 async function fillPool(
   kind: NodeKind,
-  { blocks, height, file }: { blocks: string; height: number; file: string },
-): Promise<FullPool> {
+  { blocks, height, pools }: PoolFiles,
+): Promise<{ empty: number; peak: number; steps: readonly Filled[] }> {
   await using node = await BenchNode.start(kind, blocks, height);
   await Bun.sleep(SETTLE_MS);
   const empty = node.memory.resident;
-  const name = join(node.datadir, 'regtest/bench-mempool.dat');
-  copyFileSync(file, name);
+  const steps: Filled[] = [];
+  for (const file of pools) steps.push(await importFile(node, kind, file));
+  return { empty, peak: node.memory.peak, steps };
+}
+
+async function importFile(node: BenchNode, kind: NodeKind, file: string): Promise<Filled> {
+  const name = basename(file);
+  const path = join(node.datadir, 'regtest', name);
+  copyFileSync(file, path);
   const before = node.processorUs;
   const startedAt = performance.now();
-  await node.call('importmempool', kind.name === 'Bitcoin Core' ? name : 'bench-mempool.dat');
+  await node.call('importmempool', kind.name === 'Bitcoin Core' ? path : name);
   const seconds = (performance.now() - startedAt) / 1000;
   const processorUs = node.processorUs - before;
   await Bun.sleep(SETTLE_MS);
   const { size, usage } = (await node.call('getmempoolinfo')) as { size: number; usage: number };
-  const { resident, peak } = node.memory;
-  return { count: size, usage, empty, full: resident, peak, seconds, processorUs };
+  return { count: size, usage, resident: node.memory.resident, seconds, processorUs };
 }
 
-/** Writes a chain with a coin for each transaction, and the mempool file. Returns the height of the chain. */
-function writeFiles(count: number, blocks: string, file: string): number {
+/** Writes a chain with a coin for each transaction, and mempool files of these sizes. Returns the height of the chain. */
+function writeFiles(counts: readonly number[], blocks: string, pools: readonly string[]): number {
+  const count = counts.reduce((sum, one) => sum + one);
   const chain = new RegtestChain({ to: lockOf('p2wsh-anyone'), startTime: Math.floor(Date.now() / 1000) - 100_000 });
   const splits = Math.ceil(count / COINS_PER_BLOCK);
   chain.mine(MATURITY + splits);
   const lock = p2wshOf(SCRIPT);
-  const fd = openSync(file, 'w');
   const w = new ByteWriter(1 << 20);
-  w.u64(FILE_VERSION);
-  w.u64(BigInt(count));
   const time = BigInt(Math.floor(Date.now() / 1000));
   let made = 0;
+  const files = pools.map((path, i) => {
+    const fd = openSync(path, 'w');
+    w.u64(FILE_VERSION);
+    w.u64(BigInt(counts[i]!));
+    writeSync(fd, w.finish());
+    w.reset();
+    return fd;
+  });
   for (let height = 1; made < count; height++) {
     const payees = Array.from({ length: COINS_PER_BLOCK }, (): Payee => ({ to: lock, value: VALUE }));
     const split = spend(chain.coin(height), payees);
@@ -107,13 +137,15 @@ function writeFiles(count: number, blocks: string, file: string): number {
       w.bytes(transactionBytes(ordinary({ txid, vout }, 200n + BigInt((made * 7919) % 5000))));
       w.u64(time);
       w.u64(0n);
+      writeSync(made < counts[0]! ? files[0]! : files[1]!, w.finish());
+      w.reset();
     }
-    writeSync(fd, w.finish());
-    w.reset();
   }
-  // No deltas of other transactions, and none that waits for a broadcast.
-  writeSync(fd, Uint8Array.of(0, 0));
-  closeSync(fd);
+  for (const fd of files) {
+    // No deltas of other transactions, and none that waits for a broadcast.
+    writeSync(fd, Uint8Array.of(0, 0));
+    closeSync(fd);
+  }
   chain.mine(1);
   const out = openSync(blocks, 'w');
   for (const { raw } of chain.blocks.slice(1)) {
