@@ -5,8 +5,8 @@ import type { EventRecord } from '../storage/event-store.ts';
 import type { Clock } from '../util/clock.ts';
 import { type EventPosition, type ITSELF, WHOLE } from './event-cursor.ts';
 import { type CursorFault, EventHistory, type Gap, type ResumePoint } from './event-history.ts';
+import { KeptEntries } from './kept-entries.ts';
 import {
-  entryBytes,
   entryOf,
   isMempoolEvent,
   type KeptEntry,
@@ -24,13 +24,13 @@ export interface EventLogOptions {
   readonly sliceMs?: number;
   /** Returns the transactions in the mempool. */
   unconfirmed?(): Iterable<TxSource>;
+  /** Returns a copy of the transaction at a slot of the mempool, if the event `seq` announced it and it is still there. */
+  unconfirmedAt?(slot: number, seq: number): TxSource | null;
   /** Called with each event of the chain when it is first read. */
   onChainEvent?(type: string, data: string): void;
   onError?(error: unknown): void;
 }
 
-/** An entry with the monotonic time of its arrival, milliseconds. */
-type Kept = KeptEntry & { readonly at: number };
 type PendingUpdate = { readonly lastSeq: number } | { readonly change: NumberedChange };
 
 /** Rows per query; some are large. */
@@ -38,7 +38,6 @@ const PAGE = 32;
 const SLICE_MS = 1;
 /** Limit of the entries scanned for one page. */
 const MAX_SCAN = 10_000;
-const COMPACT_AT = 10_000;
 const RETRY_MS = 1000;
 
 /**
@@ -59,10 +58,7 @@ export class EventLog {
   readonly #listeners = new Set<() => void>();
   #reads: ChainReads | null = null;
   #pending: PendingUpdate[] = [];
-  #kept: Kept[] = [];
-  /** Index of the first entry of `#kept`; those before it were evicted. */
-  #start = 0;
-  #bytes = 0;
+  readonly #kept: KeptEntries;
   #seq = 0;
   #announced = 0;
   #evictedTo = 0;
@@ -79,6 +75,10 @@ export class EventLog {
     this.#clock = options.clock;
     this.#limits = options.limits;
     this.#sliceMs = options.sliceMs ?? SLICE_MS;
+    this.#kept = new KeptEntries({
+      unconfirmedAt: (slot, seq) => options.unconfirmedAt?.(slot, seq) ?? null,
+      pendingRemoval: (seq) => this.#pendingRemoval(seq),
+    });
   }
 
   /** Number of the newest event that can be delivered. */
@@ -119,6 +119,8 @@ export class EventLog {
       if (change.kind === 'modified' || change.kind === 'fees') continue;
       this.#announced = Math.max(this.#announced, change.seq);
       this.#pending.push({ change });
+      // At once, since the mempool no longer has the transaction.
+      if (change.kind === 'removed' && change.gone) this.#kept.linkRemoval(change.gone.addedSeq, change.seq);
     }
     this.#advance();
   }
@@ -136,13 +138,12 @@ export class EventLog {
     if (seq < this.#evictedTo) return this.#stored(this.#reads, seq, limit, types);
     const kept = this.#kept;
     const entries: LogEntry[] = [];
-    let at = this.#find(seq);
+    const first = kept.find(seq);
+    let at = first;
     const end = Math.min(kept.length, at + MAX_SCAN);
-    for (; at < end && entries.length < limit; at++) {
-      const one = kept[at]!;
-      if (!types || types.has(one.type)) entries.push(entryOf(one));
-    }
-    return { entries, scanned: at === kept.length ? this.#seq : (kept[at - 1]?.seq ?? seq) };
+    for (; at < end && entries.length < limit; at++)
+      if (!types || types.has(kept.typeAt(at))) entries.push(kept.entryAt(at));
+    return { entries, scanned: at === kept.length ? this.#seq : at === first ? seq : kept.seqAt(at - 1) };
   }
 
   /** Returns the gaps after a point: events of all kinds first, then events of the mempool. */
@@ -182,11 +183,11 @@ export class EventLog {
 
   /** Returns the numbers of the oldest stored events of the chain and of the mempool; 0 without any. */
   oldest(): { chain: number; mempool: number } {
-    for (let at = this.#start; at < this.#kept.length; at++) {
-      const one = this.#kept[at]!;
-      if (isMempoolEvent(one)) return { chain: this.#reads?.events.bounds().oldest ?? 0, mempool: one.seq };
-    }
-    return { chain: this.#reads?.events.bounds().oldest ?? 0, mempool: 0 };
+    const kept = this.#kept;
+    const chain = this.#reads?.events.bounds().oldest ?? 0;
+    for (let at = 0; at < kept.length; at++)
+      if (isMempoolEvent({ type: kept.typeAt(at) })) return { chain, mempool: kept.seqAt(at) };
+    return { chain, mempool: 0 };
   }
 
   /** Returns the transactions in the mempool. */
@@ -284,9 +285,7 @@ export class EventLog {
   }
 
   #keep(entry: KeptEntry): void {
-    const kept = { ...entry, at: this.#clock.monotonicMs() };
-    this.#kept.push(kept);
-    this.#bytes += entryBytes(kept);
+    this.#kept.add(entry, this.#clock.monotonicMs());
     this.#seq = entry.seq;
   }
 
@@ -294,19 +293,18 @@ export class EventLog {
     const { entries, bytes, ageMs } = this.#limits;
     const kept = this.#kept;
     const oldest = this.#clock.monotonicMs() - ageMs;
-    while (
-      this.#start < kept.length &&
-      (kept.length - this.#start > entries || this.#bytes > bytes || kept[this.#start]!.at < oldest)
-    ) {
-      const oldestKept = kept[this.#start]!;
-      this.#start++;
-      this.#bytes -= entryBytes(oldestKept);
-      this.#evictedTo = oldestKept.seq;
-      if (isMempoolEvent(oldestKept)) this.#recordLoss(oldestKept.seq);
+    while (kept.length > 0 && (kept.length > entries || kept.bytes > bytes || kept.timeAt(0) < oldest)) {
+      const first = kept.evictFirst();
+      this.#evictedTo = first.seq;
+      if (isMempoolEvent(first)) this.#recordLoss(first.seq);
     }
-    if (this.#start <= kept.length / 2 && this.#start < COMPACT_AT) return;
-    this.#kept = kept.slice(this.#start);
-    this.#start = 0;
+  }
+
+  #pendingRemoval(seq: number): TxSource | null {
+    for (const update of this.#pending)
+      if ('change' in update && update.change.seq === seq && update.change.kind === 'removed')
+        return update.change.gone ?? null;
+    return null;
   }
 
   #recordLoss(upTo: number): void {
@@ -331,20 +329,11 @@ export class EventLog {
 
   /** Whether the event with a number is still stored. */
   #holds(seq: number): boolean {
-    if (seq > this.#evictedTo) return this.#kept[this.#find(seq - 1)]?.seq === seq;
-    return this.#reads?.events.newestUpTo(seq) === seq && seq > 0;
-  }
-
-  /** Returns the index in `#kept` of the first event after a number. */
-  #find(seq: number): number {
-    let low = this.#start;
-    let high = this.#kept.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#kept[middle]!.seq <= seq) low = middle + 1;
-      else high = middle;
+    if (seq > this.#evictedTo) {
+      const at = this.#kept.find(seq - 1);
+      return at < this.#kept.length && this.#kept.seqAt(at) === seq;
     }
-    return low;
+    return this.#reads?.events.newestUpTo(seq) === seq && seq > 0;
   }
 
   #notify(): void {

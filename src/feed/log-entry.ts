@@ -17,12 +17,14 @@ export interface LogEntry {
   readonly reason: RemovalReason | null;
 }
 
-/** An entry as it stays: as few objects as can be, since there are many and each collection of garbage visits them all. */
+/** An entry as it is kept while it is new. */
 export interface KeptEntry extends EventRecord, Pick<LogEntry, 'feeRate' | 'reason'> {
   /** With the cursor as its first member. */
   readonly data: string;
   readonly raw: Uint8Array | null;
   readonly spent: Uint8Array | null;
+  /** Slot of the transaction that was added to the mempool; -1 for any other event. */
+  readonly slot: number;
 }
 
 /** A step of the mempool that is an event. */
@@ -47,7 +49,7 @@ export function isBlockEvent({ type }: Pick<LogEntry, 'type'>): boolean {
 
 /** An event of the chain. */
 export function keptRow({ seq, type, data }: EventRecord, cursor: string): KeptEntry {
-  return { seq, type, data: withCursor(data, cursor), raw: null, spent: null, feeRate: 0, reason: null };
+  return { seq, type, data: withCursor(data, cursor), raw: null, spent: null, feeRate: 0, reason: null, slot: -1 };
 }
 
 /** An event of the mempool. */
@@ -58,7 +60,8 @@ export function keptChange(change: NumberedChange, cursor: string): KeptEntry {
   const feeRate = change.kind === 'added' ? change.fee / change.vsize : 0;
   const reason = change.kind === 'removed' ? change.reason : null;
   const data = withCursor(change.data, cursor);
-  return { seq, type, data, raw: tx?.raw ?? null, spent: tx?.spent ?? null, feeRate, reason };
+  const slot = change.kind === 'added' ? change.slot : -1;
+  return { seq, type, data, raw: tx?.raw ?? null, spent: tx?.spent ?? null, feeRate, reason, slot };
 }
 
 /**

@@ -5,10 +5,15 @@ import { MempoolMirror, type TxSource } from '../mempool/mirror.ts';
 import type { NodeUpdate } from '../port/node-port.ts';
 import type { Clock } from '../util/clock.ts';
 
+/** A removed transaction, and the number of the event that announced it. */
+export interface GoneTransaction extends TxSource {
+  readonly addedSeq: number;
+}
+
 /** A change applied to the mirror. `gone` holds the bytes of a removed transaction, which the mirror no longer has. */
 export type SeenChange =
   | Exclude<MempoolChange, { kind: 'removed' }>
-  | (Extract<MempoolChange, { kind: 'removed' }> & { readonly gone?: TxSource | null });
+  | (Extract<MempoolChange, { kind: 'removed' }> & { readonly gone?: GoneTransaction | null });
 
 /** Time limit of one slice of applying node updates, milliseconds. */
 const SLICE_MS = 1;
@@ -119,11 +124,17 @@ export class MempoolFeed {
   }
 
   #applyChange(change: SentChange): SeenChange {
-    const gone = change.kind === 'removed' ? this.mirror.source(change.txid) : null;
+    const gone = change.kind === 'removed' ? this.#sourceOf(change.txid) : null;
     this.mirror.apply(change);
     this.#unacknowledged += changeBytes(change);
     if (change.kind === 'removed') return { ...change, gone };
     if (change.kind !== 'row') return change;
     return { ...change, kind: 'added', ...this.mirror.sourceAt(change.slot) };
+  }
+
+  #sourceOf(txid: Uint8Array): GoneTransaction | null {
+    const { mirror } = this;
+    const slot = mirror.entries.find(txid);
+    return slot < 0 ? null : { ...mirror.sourceAt(slot), addedSeq: mirror.entries.order(slot) };
   }
 }

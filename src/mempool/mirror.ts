@@ -197,6 +197,11 @@ export class MempoolMirror {
     return { raw: this.entries.raw(slot).slice(), spent: this.entries.spent(slot).slice() };
   }
 
+  /** Returns a copy of the transaction at a slot if the event with the number `seq` announced it, else null. */
+  announcedAt(slot: number, seq: number): TxSource | null {
+    return this.entries.has(slot) && this.entries.order(slot) === seq ? this.sourceAt(slot) : null;
+  }
+
   findEntry(txid: Uint8Array): Unconfirmed | null {
     const slot = this.entries.find(txid);
     return slot < 0 ? null : this.entryAt(slot);

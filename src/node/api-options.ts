@@ -21,7 +21,7 @@ const FIXED_LIMITS = {
   wsWatchedTotal: 100_000,
   wsTicketsPerKey: 100,
   wsTicketsTotal: 10_000,
-  eventLog: { entries: 200_000, bytes: 128 * MIB, ageMs: 24 * 3600 * 1000 },
+  eventLog: { entries: 200_000, bytes: 32 * MIB, ageMs: 24 * 3600 * 1000 },
   eventWaitsPerKey: 20,
   eventWaitsTotal: 1000,
 } as const satisfies Partial<ApiOptions['limits']>;

@@ -180,6 +180,7 @@ export class ApiServer {
       clock,
       limits: limits.eventLog,
       unconfirmed: () => this.#mempool.mirror.sources(),
+      unconfirmedAt: (slot, seq) => this.#mempool.mirror.announcedAt(slot, seq),
       // The first front counts the events for all.
       onChainEvent: (type, data) => first === null && metrics.event(type, data),
       onError: (error) => log.error('the event log cannot be read', { error }),
