@@ -7,7 +7,6 @@ import { type Access, access, type RouteAccess } from './route-access.ts';
 export interface Content {
   readonly type: string;
   readonly schema: TSchema | object;
-  readonly example?: unknown;
 }
 
 /** The request and the replies of a route, for the description of the interface. */
@@ -34,11 +33,7 @@ export interface RouteDescription {
   readonly errors?: readonly FailureCode[];
 }
 
-export const json = (schema: TSchema | object, example?: unknown): Content => ({
-  type: 'application/json',
-  schema,
-  ...(example !== undefined && { example }),
-});
+export const json = (schema: TSchema | object): Content => ({ type: 'application/json', schema });
 export const plainText = (schema: TSchema | object): Content => ({ type: 'text/plain', schema });
 export const BYTES: Content = { type: 'application/octet-stream', schema: {} };
 
@@ -55,7 +50,10 @@ const KEYED: readonly FailureCode[] = [
 const WITHOUT_KEY: readonly FailureCode[] = ['misdirected_request', 'rate_limited'];
 const WITH_BODY: readonly FailureCode[] = ['payload_too_large', 'unsupported_media_type'];
 
-/** Returns the `detail` of a route: its access, its limits and its description. */
+/**
+ * Returns the `detail` of a route: its access, its limits and its description. The descriptions of errors are left to the
+ * document, which makes them of `x-error-codes`.
+ */
 export function describeRoute(route: RouteDescription): RouteAccess {
   const { tag, summary, description, limits, name, body, bodyRequired = true } = route;
   const detail = {
@@ -76,9 +74,9 @@ function responsesOf(route: RouteDescription): Readonly<Record<string, object>> 
   const responses: Record<string, object> = { 200: { description: 'success', content: contentOf([response]) } };
   if (hasEtag) responses[304] = { description: 'the reply is the one whose ETag the request names' };
   for (const [status, codes] of Map.groupBy(errorsOf(route), (code) => FAILURES[code].http))
-    responses[status] = { description: codes.join(', '), content: contentOf([errorContent]) };
+    responses[status] = { description: '', 'x-error-codes': codes, content: contentOf([errorContent]) };
   for (const [status, { description, content }] of Object.entries(otherResponses))
-    responses[status] = { description, ...(content && { content: contentOf([content]) }) };
+    responses[status] = { ...responses[status], description, ...(content && { content: contentOf([content]) }) };
   return responses;
 }
 
@@ -94,7 +92,5 @@ function errorsOf({ access: who = 'read', limits, body, errors = [] }: RouteDesc
 }
 
 function contentOf(forms: readonly Content[]): Readonly<Record<string, object>> {
-  return Object.fromEntries(
-    forms.map(({ type, schema, example }) => [type, { schema, ...(example !== undefined && { example }) }]),
-  );
+  return Object.fromEntries(forms.map(({ type, schema }) => [type, { schema }]));
 }

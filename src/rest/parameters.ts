@@ -50,28 +50,25 @@ const HASH = { pattern: '^[0-9a-fA-F]{64}$', error: 'a hash has 64 hex digits' }
 export const BLOCK_HASH = t.String({
   ...HASH,
   description: 'block hash, 64 hex digits',
-  examples: ['000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f'],
 });
 export const TXID = t.String({
   ...HASH,
   description: 'transaction id, 64 hex digits',
-  examples: ['4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b'],
 });
 export const HEIGHT = t.String({
   pattern: '^(?:0|[1-9][0-9]{0,9})$',
   error: 'a height is a number from 0 to 2147483647',
   description: 'height in the active chain',
-  documented: { type: 'integer', minimum: 0, maximum: 2 ** 31 - 1, examples: [100] },
+  documented: { type: 'integer', minimum: 0, maximum: 2 ** 31 - 1 },
 });
 export const OUTPUT_INDEX = t.String({
   pattern: '^(?:0|[1-9][0-9]{0,9})$',
   error: 'must be the index of an output',
   description: 'index of an output',
-  documented: { type: 'integer', minimum: 0, maximum: 2 ** 32 - 1, examples: [0] },
+  documented: { type: 'integer', minimum: 0, maximum: 2 ** 32 - 1 },
 });
 export const ADDRESS = t.String({
   description: 'an address, or script:<hex>',
-  examples: ['bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4'],
 });
 
 export const LIMIT = wholeNumber('entries on a page', { minimum: 1 });

@@ -92,11 +92,16 @@ describe('the OpenAPI document', async () => {
       .properties.code.enum;
     expect(codes).toContain('tx_rejected');
     for (const route of api.routes)
-      for (const [status, { description, content }] of Object.entries(api.operation(route).responses)) {
+      for (const [status, { description, content, ...response }] of Object.entries(api.operation(route).responses)) {
         if (Number(status) < 400 || !content || route.startsWith('POST /wallet') || route === 'POST /') continue;
         if (route === 'GET /readyz' && status === '503') continue;
         expect(content['application/json']!.schema).toEqual({ $ref: '#/components/schemas/Error' });
-        for (const code of description.split(', ')) expect(codes).toContain(code);
+        const own = response['x-error-codes']!;
+        expect([route, status, own.length]).not.toContain(0);
+        for (const code of own) {
+          expect(codes).toContain(code);
+          expect(description).toContain(`\`${code}\`: `);
+        }
       }
   });
 

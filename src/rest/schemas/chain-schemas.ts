@@ -180,4 +180,4 @@ export const LISTING = named(
   'the listing record of the coin',
 );
 
-export const SUPPLY = t.String({ pattern: '^[0-9]+\\.[0-9]{8}$', description: 'coins', examples: ['5500.00000000'] });
+export const SUPPLY = t.String({ pattern: '^[0-9]+\\.[0-9]{8}$', description: 'coins' });

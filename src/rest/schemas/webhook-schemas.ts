@@ -85,38 +85,3 @@ export const WEBHOOK_TEST = named('WebhookTest', {
   durationMs: count('milliseconds'),
   error: nullable(t.Object({ code: t.String(), message: t.String() })),
 });
-
-const EXAMPLE_ID = 'k7ejimopidjppqkp';
-
-export const WEBHOOK_REQUEST_EXAMPLE = {
-  url: 'https://shop.example/obverse',
-  types: ['addressTransaction', 'confirmation', 'reorg'],
-  label: 'deposits',
-};
-
-export const WEBHOOK_EXAMPLE = {
-  id: EXAMPLE_ID,
-  url: 'https://shop.example/obverse',
-  types: ['addressTransaction', 'confirmation', 'reorg'],
-  wallets: null,
-  label: 'deposits',
-  maxEvents: 100,
-  createdAt: 1_795_409_250,
-  previousSecretUntil: null,
-  status: 'active',
-  cursor: 'ebs9khrd000000001cz',
-  lag: { events: 0, seconds: 0 },
-  failures: 0,
-  failingSince: null,
-  nextAttemptAt: null,
-  deliveredAt: 1_795_409_260,
-  lastError: null,
-};
-
-export const WEBHOOK_WITH_SECRET_EXAMPLE = {
-  ...WEBHOOK_EXAMPLE,
-  deliveredAt: null,
-  secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=',
-};
-
-export const WEBHOOK_TEST_EXAMPLE = { delivered: true, status: 204, durationMs: 41, error: null };

@@ -35,14 +35,7 @@ const REPLIES: Content = json(t.Union([REPLY, t.Array(REPLY)]));
 export const RPC_ROUTE: Omit<RouteDescription, 'name' | 'summary' | 'limits'> = {
   tag: 'json-rpc',
   access: 'rpc',
-  body: [
-    json(t.Union([CALL, t.Array(CALL, { description: 'a batch' })]), {
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'getblockcount',
-      params: [],
-    }),
-  ],
+  body: [json(t.Union([CALL, t.Array(CALL, { description: 'a batch' })]))],
   response: REPLIES,
   errorContent: json(REPLY),
   errors: ['origin_not_allowed', 'misdirected_request'],

@@ -3,7 +3,10 @@ import type { AnyElysia } from 'elysia';
 import { FAILURES, type FailureCode } from '../../http/errors.ts';
 import { ERROR } from '../../http/reply-schema.ts';
 import { json } from '../../http/route-description.ts';
+import { errorResponses, finishedOperations, headerComponents } from './finished-operations.ts';
 import { finishedSchemas, type Json, sortedMembers } from './finished-schemas.ts';
+import { routeExamples } from './route-examples.ts';
+import { shareResponses } from './shared-responses.ts';
 
 const TAGS = [
   ['blocks', 'Blocks and headers'],
@@ -26,6 +29,7 @@ export function openApiDocument(app: AnyElysia, version: string): string {
   const { paths } = toOpenAPISchema(app);
   const schemas: Json = {};
   const finished = finishedSchemas({ ...paths, '/ws': WEB_SOCKET }, schemas) as Json;
+  const { paths: shared, responses } = shareResponses(finishedOperations(finished, routeExamples()));
   const document = {
     openapi: '3.1.0',
     info: {
@@ -37,11 +41,28 @@ export function openApiDocument(app: AnyElysia, version: string): string {
     servers: [{ url: '/' }],
     tags: TAGS.map(([name, description]) => ({ name, description })),
     security: [{ bearer: [] }],
-    paths: finished,
-    components: { securitySchemes: SECURITY_SCHEMES, schemas: sortedMembers(schemas) },
+    paths: shared,
+    components: {
+      securitySchemes: SECURITY_SCHEMES,
+      headers: headerComponents(),
+      responses,
+      schemas: sortedMembers(schemas),
+    },
   };
   return JSON.stringify(document);
 }
+
+const SOCKET_ERRORS: readonly FailureCode[] = [
+  'invalid_request',
+  'missing_credentials',
+  'invalid_credentials',
+  'insufficient_scope',
+  'origin_not_allowed',
+  'upgrade_required',
+  'too_many_connections',
+  'warming_up',
+];
+const ERROR_CONTENT = json(ERROR);
 
 const WEB_SOCKET = {
   get: {
@@ -60,26 +81,10 @@ const WEB_SOCKET = {
     ],
     responses: {
       101: { description: 'switching protocols' },
-      ...webSocketErrors([
-        'invalid_request',
-        'missing_credentials',
-        'invalid_credentials',
-        'insufficient_scope',
-        'origin_not_allowed',
-        'upgrade_required',
-        'too_many_connections',
-        'warming_up',
-      ]),
+      ...errorResponses(
+        Map.groupBy(SOCKET_ERRORS, (code) => FAILURES[code].http),
+        { [ERROR_CONTENT.type]: { schema: ERROR_CONTENT.schema } },
+      ),
     },
   },
 };
-
-function webSocketErrors(codes: readonly FailureCode[]): Json {
-  const { type, schema } = json(ERROR);
-  return Object.fromEntries(
-    [...Map.groupBy(codes, (code) => FAILURES[code].http)].map(([status, some]) => [
-      status,
-      { description: some.join(', '), content: { [type]: { schema } } },
-    ]),
-  );
-}
