@@ -35,9 +35,13 @@ function filesOf(...patterns: readonly string[]): SourceFile[] {
 
 const sources = filesOf('src/**/*.{ts,tsx}');
 /** Everything that is written for readers. The glossary and the check itself name the words that they replace. */
-const texts = filesOf('{src,test,examples}/**/*.ts', '*.md', 'docs/**/*.md', 'examples/*.md').filter(
-  ({ path }) => path !== 'docs/glossary.md' && !path.startsWith('test/check/terminology'),
-);
+const texts = filesOf(
+  '{src,test,examples}/**/*.ts',
+  'clients/**/*.{ts,py,md}',
+  '*.md',
+  'docs/**/*.md',
+  'examples/*.md',
+).filter(({ path }) => path !== 'docs/glossary.md' && !path.startsWith('test/check/terminology'));
 
 function outcome(name: string, lines: readonly string[]): Outcome {
   return { name, ok: lines.length === 0, output: lines.join('\n') };

@@ -1,0 +1,205 @@
+"""Follows the deposits to the addresses of a store, and applies each change exactly once.
+
+The store keeps the changes and the cursor of the last event in one transaction. Everything else may fail, restart or be
+killed at any point.
+"""
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from .client import ObverseClient, ObverseError, pause_before
+from .events import pages_of_events, socket_events
+
+TYPES = ("newBlock", "addressTransaction", "confirmation")
+WATCHES_AT_ONCE = 1000
+STATUSES_AT_ONCE = 1000
+ADDRESS_PAGE = 500
+
+log = logging.getLogger("obverse")
+
+
+@dataclass(frozen=True)
+class Deposit:
+    """One output that pays a watched address. ``txid`` and ``n`` identify it; ``value`` is in satoshis.
+
+    ``block_hash`` and ``height`` are None while it is unconfirmed. A coinbase cannot be spent before 100 confirmations.
+    """
+
+    txid: str
+    n: int
+    address: str
+    value: int
+    block_hash: str | None
+    height: int | None
+    is_coinbase: bool
+    confirmations: int
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of the deposits of a transaction to an address; to all addresses where that is None.
+
+    ``unconfirmed`` and ``confirmed``: ``deposits`` are in the mempool, or in a block. ``reverted``: their block has left the
+    active chain; the transaction may return, or a conflicting one may be confirmed. ``removed``: they have left the
+    mempool. ``final`` and ``not-final``: they have reached the confirmations that the store asks for, or lost them.
+    """
+
+    type: Literal["unconfirmed", "confirmed", "reverted", "removed", "final", "not-final"]
+    txid: str
+    address: str | None
+    deposits: tuple[Deposit, ...] = ()
+
+
+class DepositStore(Protocol):
+    """The ledger of the application. Its methods are short: they run between two events."""
+
+    # Confirmations at which a deposit is final, 1 to 1000.
+    confirmations: int
+
+    def cursor(self) -> str | None:
+        """Returns the stored position; None for a new ledger."""
+
+    def addresses(self) -> Sequence[str]:
+        """Returns all addresses that were given to customers."""
+
+    def unconfirmed(self) -> Iterable[str]:
+        """Returns the ids of the transactions of deposits that are stored as unconfirmed."""
+
+    def apply(self, changes: Sequence[Change], cursor: str) -> None:
+        """Applies the changes and stores the cursor in ONE transaction."""
+
+    def reconcile(self, deposits: Sequence[Deposit], cursor: str, pruned: Sequence[str]) -> None:
+        """Makes the ledger equal to these deposits, which are all that exist, and stores the cursor in ONE transaction.
+
+        A pruned node no longer knows the outputs of the transactions ``pruned``: the ledger keeps its deposits of them.
+        """
+
+
+async def watch_addresses(client: ObverseClient, addresses: Sequence[str], confirmations: int) -> int:
+    """Asks the node to keep the events of addresses, from the next event on.
+
+    An application calls this before it gives an address to a customer, and may repeat it. Returns how many addresses were
+    not watched before.
+    """
+    created = 0
+    for start in range(0, len(addresses), WATCHES_AT_ONCE):
+        some = addresses[start : start + WATCHES_AT_ONCE]
+        watches = [{"kind": "address", "value": value, "confirmations": [confirmations]} for value in some]
+        created += (await client.call("putWatches", body={"watches": watches}))["createdCount"]
+    return created
+
+
+async def watch_deposits(
+    client: ObverseClient,
+    store: DepositStore,
+    transport: Literal["pages", "websocket"] = "pages",
+) -> None:
+    """Follows deposits until the task is cancelled. Raises what a repetition does not mend, such as a revoked key."""
+    attempt = 0
+    while True:
+        try:
+            async for _ in _applied_batches(client, store, transport):
+                attempt = 0
+        except ObverseError as error:
+            if not error.retryable:
+                raise
+            pause = pause_before(attempt, error.retry_after)
+            attempt += 1
+            log.warning("again in %d ms: %s", pause * 1000, error)
+            await asyncio.sleep(pause)
+
+
+async def _applied_batches(client: ObverseClient, store: DepositStore, transport: str) -> AsyncIterator[None]:
+    """Yields after each stored batch. Ends where the events have to be requested from a new position."""
+    after = store.cursor()
+    # Addresses whose watch the node has lost, in an older copy of its data, have no events.
+    created = await watch_addresses(client, store.addresses(), store.confirmations)
+    if after is None or created > 0:
+        reason = "the ledger is new" if after is None else f"{created} addresses were not watched"
+        await _reconcile(client, store, reason)
+        return
+    source = pages_of_events if transport == "pages" else socket_events
+    try:
+        async for batch in source(client, after, TYPES):
+            if batch.gap and batch.gap["scope"] == "all":
+                await _reconcile(client, store, "events of blocks are missing")
+                return
+            gone = await _removed_since(client, store) if batch.gap else []
+            store.apply(gone + changes_of(batch.events, store.confirmations), batch.cursor)
+            yield
+    except ObverseError as error:
+        # The position is not in this log: the node was restored, or replaced by another one.
+        if error.code not in ("invalid_cursor", "block_pruned"):
+            raise
+        await _reconcile(client, store, str(error))
+
+
+def changes_of(events: Iterable[dict[str, Any]], confirmations: int) -> list[Change]:
+    """Returns the changes that events mean for deposits, in their order."""
+    changes: list[Change] = []
+    for event in events:
+        data = event["data"]
+        if event["type"] == "addressTransaction" and data["outputs"]:
+            phase = data["phase"]
+            if phase in ("reverted", "removed"):
+                changes.append(Change(phase, data["txid"], data["address"]))
+            else:
+                kind: Any = "confirmed" if phase == "confirmed" else "unconfirmed"
+                changes.append(Change(kind, data["txid"], data["address"], _deposits_of(data, data["address"])))
+        elif event["type"] == "confirmation" and data["threshold"] == confirmations:
+            if data["address"] is not None and data["received"]:
+                changes.append(Change("not-final" if data["reverted"] else "final", data["txid"], data["address"]))
+    return changes
+
+
+def _deposits_of(tx: dict[str, Any], address: str) -> tuple[Deposit, ...]:
+    status = tx["status"]
+    return tuple(
+        Deposit(
+            txid=tx["txid"],
+            n=output["n"],
+            address=address,
+            value=output["value"],
+            block_hash=status["blockHash"],
+            height=status["blockHeight"],
+            # The first transaction of a block is its coinbase.
+            is_coinbase=status["blockIndex"] == 0,
+            confirmations=status["confirmations"],
+        )
+        for output in tx["outputs"]
+    )
+
+
+async def _removed_since(client: ObverseClient, store: DepositStore) -> list[Change]:
+    """Events of the mempool are missing: finds unconfirmed deposits that are neither in the mempool nor in a block."""
+    txids = sorted(set(store.unconfirmed()))
+    changes: list[Change] = []
+    for start in range(0, len(txids), STATUSES_AT_ONCE):
+        some = txids[start : start + STATUSES_AT_ONCE]
+        statuses = await client.call("txsStatus", body={"txids": some})
+        changes += [Change("removed", txid, None) for txid in some if statuses[txid] is None]
+    return changes
+
+
+async def _reconcile(client: ObverseClient, store: DepositStore, reason: str) -> None:
+    """Compares the ledger with the chain.
+
+    The position is read first: events behind it may repeat a part of what REST shows then, and change nothing when they do.
+    """
+    log.warning("the ledger is compared with the chain: %s", reason)
+    position = (await client.call("events", limit=1))["lastCursor"]
+    deposits: list[Deposit] = []
+    pruned: list[str] = []
+    for address in store.addresses():
+        txs = await client.list("addressTxs", address=address, order="asc", limit=ADDRESS_PAGE)
+        # A transaction that moves from the mempool to a block between two pages is listed twice.
+        for tx in {tx["txid"]: tx for tx in txs}.values():
+            if tx["outputs"] is None:
+                pruned.append(tx["txid"])
+            else:
+                deposits += _deposits_of(tx, address)
+    store.reconcile(deposits, position, pruned)

@@ -1,0 +1,88 @@
+"""The events of a node behind a cursor, in batches: by pages (long poll) or over a WebSocket."""
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from .api import EventGap
+from .client import ObverseClient, ObverseError
+
+PAGE = 500
+WAIT_SECONDS = 20
+# A reply to a request that waits is late after this time as well.
+WAIT_GRACE = 15
+PING_SECONDS = 20
+OPEN_SECONDS = 15
+# The largest message is a block with many transactions.
+MAX_MESSAGE = 64 * 2**20
+# Close codes after which the same key is refused again: it was revoked, or has lost a right.
+FINAL_CLOSE_CODES = frozenset({4001, 4003})
+
+
+@dataclass(frozen=True)
+class EventBatch:
+    """Events in their order, and the position behind them. ``gap`` names missing events before them."""
+
+    events: list[dict[str, Any]]
+    gap: EventGap | None
+    cursor: str
+
+
+async def pages_of_events(client: ObverseClient, after: str, types: tuple[str, ...]) -> AsyncIterator[EventBatch]:
+    """Reads pages of ``GET /api/events``; each request waits for an event."""
+    while True:
+        page = await client.call(
+            "events",
+            after=after,
+            types=",".join(types),
+            limit=PAGE,
+            wait=WAIT_SECONDS,
+            timeout=WAIT_SECONDS + WAIT_GRACE,
+            retry_for=0,
+        )
+        after = page["lastCursor"]
+        yield EventBatch(page["items"], page["gap"], after)
+
+
+async def socket_events(client: ObverseClient, after: str, types: tuple[str, ...]) -> AsyncIterator[EventBatch]:
+    """Reads the same events over one WebSocket connection."""
+    import websockets
+
+    # The name of the parameter depends on the version.
+    name = "extra_headers" if int(websockets.__version__.split(".")[0]) < 14 else "additional_headers"
+    url = "ws" + client.url.removeprefix("http") + "/ws"
+    options: dict[str, Any] = {name: client.headers, "max_size": MAX_MESSAGE, "open_timeout": OPEN_SECONDS}
+    try:
+        # A ping without a reply ends the connection. The library reads no further while its queue is full.
+        async with websockets.connect(url, ping_interval=PING_SECONDS, ping_timeout=PING_SECONDS, **options) as socket:
+            # Begins behind the cursor, and leaves out the default types.
+            data = {"events": types, "replace": True, "after": after}
+            await socket.send(json.dumps({"type": "subscribe", "id": "begin", "data": data}))
+            begun = False
+            async for text in socket:
+                message = json.loads(text)
+                data = message["data"]
+                if message["type"] == "error":
+                    raise ObverseError(f"/ws: {data['code']}: {data['message']}", data["code"])
+                if message.get("id") == "begin":
+                    begun = True
+                # Messages before the reply do not follow the cursor.
+                elif begun and message["type"] == "gap":
+                    yield EventBatch([], data, data["cursor"])
+                elif begun and "cursor" in data:
+                    yield EventBatch([message], None, data["cursor"])
+            raise _closed(socket.close_code, socket.close_reason)
+    except websockets.exceptions.ConnectionClosed as error:
+        close = error.rcvd
+        raise _closed(close.code if close else None, close.reason if close else str(error)) from error
+    except (OSError, asyncio.TimeoutError, websockets.exceptions.WebSocketException) as error:
+        # A request with the same key and cursor is refused for the same reason, with its code.
+        await client.call("events", after=after, limit=1, retry_for=0)
+        raise ObverseError(f"/ws: {error}", "no_reply", retryable=True) from error
+
+
+def _closed(code: int | None, reason: str | None) -> ObverseError:
+    return ObverseError(f"/ws: closed with {code} {reason}", f"closed_{code}", retryable=code not in FINAL_CLOSE_CODES)

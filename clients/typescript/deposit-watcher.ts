@@ -1,0 +1,200 @@
+// Follows the deposits to the addresses of a store, and applies each change exactly once: the store keeps the changes and
+// the cursor of the last event in one transaction. Everything else may fail, restart or be killed at any point.
+import type { Schemas } from './api.ts';
+import { type CallOptions, type ObverseClient, ObverseError, pauseMs, sleep } from './client.ts';
+import { type EventRequest, type LogEvent, pagesOfEvents, socketEvents } from './event-source.ts';
+
+/** One output that pays a watched address. `txid` and `n` identify it. */
+export interface Deposit {
+  readonly txid: string;
+  readonly n: number;
+  readonly address: string;
+  /** Satoshis. */
+  readonly value: number;
+  /** Block that contains it; null while it is unconfirmed. */
+  readonly blockHash: string | null;
+  readonly height: number | null;
+  /** Whether it is newly mined: it cannot be spent before 100 confirmations. */
+  readonly isCoinbase: boolean;
+}
+
+export type DepositChange =
+  /** The deposit is in the mempool, or in a block. */
+  | { readonly type: 'unconfirmed' | 'confirmed'; readonly deposit: Deposit }
+  /** Its block has left the active chain; the transaction may return, or a conflicting one may be confirmed. */
+  | { readonly type: 'reverted'; readonly txid: string; readonly address: string }
+  /** It has left the mempool: replaced, in conflict with a block, expired or evicted. Without an address: to all of them. */
+  | { readonly type: 'removed'; readonly txid: string; readonly address: string | null }
+  /** The deposits of a transaction to an address have reached the confirmations that the store asks for, or lost them. */
+  | { readonly type: 'final' | 'not-final'; readonly txid: string; readonly address: string };
+
+/** A deposit as REST shows it, for a comparison with the ledger. */
+export interface KnownDeposit extends Deposit {
+  readonly confirmations: number;
+}
+
+/** The ledger of the application. Each method may be asynchronous. */
+export interface DepositStore {
+  /** Confirmations at which a deposit is final, 1 to 1000. */
+  readonly confirmations: number;
+  /** The stored position; null for a new ledger. */
+  cursor(): string | null | Promise<string | null>;
+  /** All addresses that were given to customers. */
+  addresses(): readonly string[] | Promise<readonly string[]>;
+  /** Ids of the transactions of deposits that are stored as unconfirmed. */
+  unconfirmed(): readonly string[] | Promise<readonly string[]>;
+  /** Applies the changes and stores the cursor in ONE transaction. */
+  apply(changes: readonly DepositChange[], cursor: string): void | Promise<void>;
+  /**
+   * Makes the ledger equal to these deposits, which are all that exist, and stores the cursor in ONE transaction. A pruned
+   * node no longer knows the outputs of the transactions `pruned`: the ledger keeps its deposits of them.
+   */
+  reconcile(deposits: readonly KnownDeposit[], cursor: string, pruned: readonly string[]): void | Promise<void>;
+}
+
+export interface WatchOptions {
+  readonly signal: AbortSignal;
+  /** `pages` (long poll) by default: it passes every proxy, and is as fast. */
+  readonly transport?: 'pages' | 'websocket';
+  /** Called with each failure before the pause. */
+  readonly onRetry?: (error: unknown, pauseMs: number) => void;
+  /** Called when the ledger is compared with the chain, because events are missing or the ledger is new. */
+  readonly onReconcile?: (reason: string) => void;
+}
+
+const TYPES = ['newBlock', 'addressTransaction', 'confirmation'] as const;
+const WATCHES_AT_ONCE = 1000;
+const STATUSES_AT_ONCE = 1000;
+const ADDRESS_PAGE = 500;
+
+/**
+ * Asks the node to keep the events of addresses, from the next event on. An application calls this before it gives an
+ * address to a customer, and may repeat it. Returns how many addresses were not watched before.
+ */
+export async function watchAddresses(
+  client: ObverseClient,
+  addresses: readonly string[],
+  confirmations: number,
+  options: CallOptions = {},
+): Promise<number> {
+  let created = 0;
+  for (let from = 0; from < addresses.length; from += WATCHES_AT_ONCE) {
+    const some = addresses.slice(from, from + WATCHES_AT_ONCE);
+    const watches = some.map((value) => ({ kind: 'address' as const, value, confirmations: [confirmations] }));
+    const reply = await client.call('putWatches', { body: { watches } }, options);
+    created += (reply as Schemas['StoredWatches']).createdCount;
+  }
+  return created;
+}
+
+/** Follows deposits until the signal aborts. Throws what a repetition does not mend, such as a revoked key. */
+export async function watchDeposits(client: ObverseClient, store: DepositStore, options: WatchOptions): Promise<void> {
+  const { signal, onRetry } = options;
+  for (let attempt = 0; !signal.aborted; ) {
+    try {
+      for await (const _ of appliedBatches(client, store, options)) attempt = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof ObverseError && error.retryable)) throw error;
+      const pause = pauseMs(attempt++, error.retryAfterMs);
+      onRetry?.(error, pause);
+      await sleep(pause, signal).catch(() => null);
+    }
+  }
+}
+
+/** Yields after each stored batch. Returns where the events have to be requested from a new position. */
+async function* appliedBatches(
+  client: ObverseClient,
+  store: DepositStore,
+  { signal, transport = 'pages', onReconcile }: WatchOptions,
+): AsyncGenerator<void> {
+  const after = await store.cursor();
+  // Addresses whose watch the node has lost, in an older copy of its data, have no events.
+  const created = await watchAddresses(client, await store.addresses(), store.confirmations, { signal });
+  const reconcile = async (reason: string) => {
+    onReconcile?.(reason);
+    await reconcileLedger(client, store, signal);
+  };
+  if (after === null) return reconcile('the ledger is new');
+  if (created > 0) return reconcile(`${created} addresses were not watched`);
+  const request: EventRequest = { after, types: TYPES, signal };
+  try {
+    for await (const batch of (transport === 'pages' ? pagesOfEvents : socketEvents)(client, request)) {
+      if (batch.gap?.scope === 'all') return await reconcile('events of blocks are missing');
+      const gone = batch.gap ? await removedSince(client, store, signal) : [];
+      await store.apply([...gone, ...changesOf(batch.events, store.confirmations)], batch.cursor);
+      yield;
+    }
+  } catch (error) {
+    // The position is not in this log: the node was restored, or replaced by another one.
+    const isInvalid = error instanceof ObverseError && ['invalid_cursor', 'block_pruned'].includes(error.code);
+    if (!isInvalid) throw error;
+    await reconcile(error.message);
+  }
+}
+
+/** Returns the changes that events mean for deposits, in their order. */
+export function changesOf(events: readonly LogEvent[], confirmations: number): DepositChange[] {
+  return events.flatMap((event): DepositChange[] => {
+    if (event.type === 'addressTransaction') return transactionChanges(event.data);
+    if (event.type !== 'confirmation') return [];
+    const { txid, address, received, threshold, reverted } = event.data;
+    if (address === null || threshold !== confirmations || !received) return [];
+    return [{ type: reverted ? 'not-final' : 'final', txid, address }];
+  });
+}
+
+function transactionChanges(data: Schemas['AddressTransactionData']): DepositChange[] {
+  const { txid, address, phase, outputs, status } = data;
+  if (outputs.length === 0) return [];
+  if (phase === 'reverted' || phase === 'removed') return [{ type: phase, txid, address }];
+  return depositsOf({ txid, outputs, status }, address).map((deposit) => ({
+    type: phase === 'confirmed' ? 'confirmed' : 'unconfirmed',
+    deposit,
+  }));
+}
+
+function depositsOf(
+  { txid, outputs, status }: Pick<Schemas['AddressTransactionData'], 'txid' | 'outputs' | 'status'>,
+  address: string,
+): KnownDeposit[] {
+  return outputs.map(({ n, value }) => ({
+    ...{ txid, n, address, value, blockHash: status.blockHash, height: status.blockHeight },
+    // The first transaction of a block is its coinbase.
+    isCoinbase: status.blockIndex === 0,
+    confirmations: status.confirmations,
+  }));
+}
+
+/** Events of the mempool are missing: returns the unconfirmed deposits that are neither in the mempool nor in a block. */
+async function removedSince(client: ObverseClient, store: DepositStore, signal: AbortSignal): Promise<DepositChange[]> {
+  const txids = [...new Set(await store.unconfirmed())];
+  const changes: DepositChange[] = [];
+  for (let from = 0; from < txids.length; from += STATUSES_AT_ONCE) {
+    const some = txids.slice(from, from + STATUSES_AT_ONCE);
+    const statuses = await client.call('txsStatus', { body: { txids: some } }, { signal });
+    for (const txid of some) if (statuses[txid] === null) changes.push({ type: 'removed', txid, address: null });
+  }
+  return changes;
+}
+
+/**
+ * Compares the ledger with the chain. The position is read first: events behind it may repeat a part of what REST shows
+ * then, and change nothing when they do.
+ */
+async function reconcileLedger(client: ObverseClient, store: DepositStore, signal: AbortSignal): Promise<void> {
+  const { lastCursor } = await client.call('events', { limit: 1 }, { signal });
+  const deposits: KnownDeposit[] = [];
+  const pruned: string[] = [];
+  for (const address of await store.addresses()) {
+    const txs = await client.list('addressTxs', { address, order: 'asc', limit: ADDRESS_PAGE }, { signal });
+    // A transaction that moves from the mempool to a block between two pages is listed twice.
+    const latest = new Map(txs.map((tx) => [tx.txid, tx]));
+    for (const { txid, outputs, status } of latest.values()) {
+      if (outputs) deposits.push(...depositsOf({ txid, outputs, status }, address));
+      else pruned.push(txid);
+    }
+  }
+  await store.reconcile(deposits, lastCursor, pruned);
+}
