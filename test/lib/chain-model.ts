@@ -37,6 +37,8 @@ export interface ModelTx {
 export class ChainModel {
   readonly txs = new Map<string, ModelTx>();
   readonly #outputs = new Map<string, ModelOutput>();
+  /** Those that can be spent, by script. */
+  readonly #owned = new Map<string, ModelOutput[]>();
   #tip: { height: number; hash: string } = { height: -1, hash: '' };
 
   /** `blocks` begin with the genesis block; `waiting` are in the mempool, parents first. */
@@ -60,7 +62,7 @@ export class ChainModel {
 
   /** Scripts of all outputs that can be spent, hex. */
   get scripts(): readonly string[] {
-    return [...new Set(this.outputs.flatMap(({ script, unspendable }) => (unspendable ? [] : [script])))];
+    return [...this.#owned.keys()];
   }
 
   /** The members of TxStatus. */
@@ -86,7 +88,7 @@ export class ChainModel {
 
   /** The sums of a balance of a script. */
   balance(script: string): object {
-    const own = this.outputs.filter((output) => output.script === script && !output.unspendable);
+    const own = this.#owned.get(script) ?? [];
     const sum = (outputs: readonly ModelOutput[]) => outputs.reduce((total, { value }) => total + value, 0);
     const confirmed = own.filter(({ place }) => place);
     const spent = confirmed.filter(({ spentBy }) => spentBy?.place);
@@ -108,8 +110,7 @@ export class ChainModel {
 
   /** The outputs that a script owns, `confirmed` those of the UTXO set alone: txid, vout, value and height, sorted. */
   utxos(script: string, confirmed = false): string[] {
-    return this.outputs
-      .filter((output) => output.script === script && !output.unspendable)
+    return (this.#owned.get(script) ?? [])
       .filter(({ place, spentBy }) => (confirmed ? place && !spentBy?.place : !spentBy))
       .map(({ txid, vout, value, place }) => `${txid}:${vout} ${value} ${place?.height ?? null}`)
       .sort();
@@ -129,7 +130,13 @@ export class ChainModel {
       const script = scriptPubKey.toHex();
       return { txid, vout, value: Number(value), script, place, unspendable, spentBy: null };
     });
-    for (const output of outputs) this.#outputs.set(outpointKey({ txid: id, vout: output.vout }), output);
+    for (const output of outputs) {
+      this.#outputs.set(outpointKey({ txid: id, vout: output.vout }), output);
+      if (output.unspendable) continue;
+      const owned = this.#owned.get(output.script);
+      if (owned) owned.push(output);
+      else this.#owned.set(output.script, [output]);
+    }
     this.txs.set(txid, { txid, tx, place, outputs, spends });
   }
 }

@@ -13,8 +13,20 @@ describeWithVectors('bulk reads of a chain that Bitcoin Core has validated', () 
   afterAll(() => api.close());
 
   test('the spenders of all outputs', async () => {
+    // The transaction index and the spender index are those of the route, which is requested for a part of them.
+    const { outputs } = model;
+    for (let from = 0; from < outputs.length; from += 5000) {
+      const batch = outputs.slice(from, from + 5000);
+      const outpoints = batch.map(({ txid, vout }) => ({ txid, vout }));
+      const found = batch.map(({ spentBy }) =>
+        spentBy ? { spendingtxid: spentBy.txid, blockhash: spentBy.place!.blockHash } : {},
+      );
+      const expected = outpoints.map((outpoint, i) => ({ ...outpoint, ...found[i] }));
+      expect(await api.rpc<object[]>('gettxspendingprevout', outpoints)).toEqual(expected);
+    }
     let spent = 0;
-    for (const [txid, { outputs }] of model.txs) {
+    for (const [txid, { place, outputs }] of model.txs) {
+      if (place!.index % 40 !== 0 && outputs.length < 4) continue;
       const expected = model.outspends(txid);
       expect(await api.json<object[]>(`/api/tx/${txid}/outspends`)).toEqual(expected);
       const last = outputs.length - 1;
@@ -33,7 +45,7 @@ describeWithVectors('bulk reads of a chain that Bitcoin Core has validated', () 
     expect(items).toHaveLength(addresses.length);
     for (const [i, item] of items.entries()) expect(item).toMatchObject(model.balance(scripts[i]!));
     const found: string[] = [];
-    for (let path: string | null = '/api/utxos?limit=50'; path; ) {
+    for (let path: string | null = '/api/utxos?limit=500'; path; ) {
       const reply = await api.post(path, JSON.stringify({ addresses }));
       type Item = { txid: string; vout: number; value: number; height: number };
       const page = (await reply.json()) as { items: Item[]; next: string | null };
