@@ -37,7 +37,7 @@ export interface ModelTx {
 export class ChainModel {
   readonly txs = new Map<string, ModelTx>();
   readonly #outputs = new Map<string, ModelOutput>();
-  /** Those that can be spent, by script. */
+  /** Outputs that can be spent, by script. */
   readonly #owned = new Map<string, ModelOutput[]>();
   #tip: { height: number; hash: string } = { height: -1, hash: '' };
 
