@@ -48,7 +48,13 @@ export class NodeLink implements NodePort {
 
   /** `fence` is null with one front. */
   constructor(port: NodeMessages, fence: PortFence | null) {
-    this.#outbox = new Outbox<ToNode>((messages, transfer) => port.postMessage(messages, transfer));
+    this.#outbox = new Outbox<ToNode>(
+      (messages, transfer) => port.postMessage(messages, transfer),
+      (message, error) => {
+        if (message.type !== 'call') throw error;
+        this.#finishCall({ type: 'reply', id: message.id, error: `the call cannot be sent: ${error}` });
+      },
+    );
     this.#fence = fence;
   }
 

@@ -30,7 +30,5 @@ export interface ToFront {
   readonly nodePort: MessagePort;
 }
 
-/** The message of a further front when it listens. */
-export interface FromFront {
-  readonly listening: true;
-}
+/** The messages of a further front: when its code is loaded, and when it listens. */
+export type FromFront = 'loaded' | 'listening';

@@ -29,6 +29,12 @@ interface FirstFrontParts {
   readonly columns: EntryColumns;
 }
 
+interface FrontWorker {
+  readonly worker: Worker;
+  /** Resolves when the thread has loaded its code; to false if it has ended instead. */
+  readonly loaded: Promise<boolean>;
+}
+
 /**
  * The threads of the further fronts. They start when the first front serves, and all of them listen before the node is
  * reported as ready. A front that fails ends the program, as the node thread does: its share of the limits is lost with it.
@@ -40,7 +46,7 @@ export class FrontThreads {
   readonly #deps: FrontDependencies;
   readonly #further = new FurtherFronts();
   readonly #channels: readonly { readonly port1: MessagePort; readonly port2: MessagePort }[];
-  readonly #workers: Worker[] = [];
+  readonly #workers: FrontWorker[] = [];
   readonly #failed = Promise.withResolvers<never>();
   readonly #memory: FrontMemory;
   #ended = false;
@@ -83,24 +89,40 @@ export class FrontThreads {
     return this.#failed.promise;
   }
 
-  /** Ends the threads, which have stopped. */
-  end(): void {
+  /**
+   * Ends the threads, which have stopped or do not serve yet. One that is terminated while it loads the native library
+   * aborts the whole process (SIGABRT), so those that load are awaited.
+   */
+  async end(): Promise<void> {
     this.#ended = true;
-    for (const worker of this.#workers) worker.terminate();
+    await Promise.all(
+      this.#workers.map(async ({ worker, loaded }) => {
+        if (await loaded) worker.terminate();
+      }),
+    );
   }
 
   #startFront(i: number, { api, node, columns }: FirstFrontParts): Promise<void> {
     const { budget, staticKey } = this.#deps;
     const toFront = new MessageChannel();
     const worker = startWorker(new URL('./front-worker.ts', import.meta.url), 'front');
-    this.#workers.push(worker);
-    worker.onerror = ({ message }) => this.#lose(i, `a front failed: ${message}`);
-    worker.addEventListener('close', () => this.#lose(i, 'a front has ended'));
-    const listening = new Promise<void>((resolve) => {
-      worker.onmessage = ({ data }: MessageEvent<FromFront>) => {
-        if (data.listening) resolve();
-      };
+    const loaded = Promise.withResolvers<boolean>();
+    const listening = Promise.withResolvers<void>();
+    this.#workers.push({ worker, loaded: loaded.promise });
+    worker.onerror = ({ message }) => {
+      loaded.resolve(false);
+      this.#lose(i, `a front failed: ${message}`);
+    };
+    worker.addEventListener('close', () => {
+      loaded.resolve(false);
+      this.#lose(i, 'a front has ended');
     });
+    worker.onmessage = ({ data }: MessageEvent<FromFront>) => {
+      loaded.resolve(true);
+      if (data !== 'listening') return;
+      this.#further.serves(i);
+      listening.resolve();
+    };
     this.#further.add(toFront.port1);
     const nodePort = this.#channels[i]!.port2;
     const message: ToFront = {
@@ -120,7 +142,7 @@ export class FrontThreads {
       nodePort,
     };
     worker.postMessage(message, [toFront.port2, nodePort] as unknown as ArrayBuffer[]);
-    return listening;
+    return listening.promise;
   }
 
   #lose(i: number, reason: string): void {

@@ -61,5 +61,7 @@ self.onmessage = async ({ data }: MessageEvent<ToFront>) => {
   collectGarbage();
   await api.openFurther({ host: config.http.listen.host, port });
   node.publishTo(fence, () => api.updatesApplied());
-  self.postMessage({ listening: true } satisfies FromFront);
+  self.postMessage('listening' satisfies FromFront);
 };
+
+self.postMessage('loaded' satisfies FromFront);

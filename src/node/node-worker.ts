@@ -45,7 +45,12 @@ interface Front {
 const abort = new AbortController();
 /** Creates the record of a front, whose messages `post` sends. */
 function frontOf(post: (messages: readonly FromNode[], transfer: ArrayBuffer[]) => void): Front {
-  return { outbox: new Outbox<FromNode>(post), calls: new Map(), applied: 0 };
+  const outbox = new Outbox<FromNode>(post, (message, error) => {
+    // The front must not wait for a result that cannot be sent. Nothing else may be lost.
+    if (message.type !== 'reply') throw error;
+    outbox.send({ type: 'reply', id: message.id, error: `the result cannot be sent: ${error}` });
+  });
+  return { outbox, calls: new Map(), applied: 0 };
 }
 
 const fronts: Front[] = [frontOf((messages, transfer) => self.postMessage(messages, transfer))];

@@ -225,9 +225,9 @@ async function runListening(
     service.stopping();
     watchdog.stopping();
     // Both stop at once: a request may wait for a block whose verification only ends when the node closes.
-    await Promise.all([api.stop('the node stops'), node.close()]).finally(() => {
+    await Promise.all([api.stop('the node stops'), node.close()]).finally(async () => {
       clearInterval(looks);
-      fronts?.end();
+      await fronts?.end();
       reads?.close();
     });
   }

@@ -1,3 +1,4 @@
+import { assert } from './assert.ts';
 import { noteProgress } from './progress.ts';
 import { yieldToReplies } from './serving.ts';
 import { announceStart } from './worker.ts';
@@ -20,6 +21,7 @@ export class JobThread<J, R> {
 
   /** Resolves to the result. Rejects if the job fails or the thread is closed. No other job may be running. */
   runJob(job: J): Promise<R> {
+    assert(this.#pending === null, `the ${this.#name} thread has one job at a time`);
     this.#worker ??= this.#start();
     this.#pending = Promise.withResolvers<R>();
     this.#worker.postMessage(job);
