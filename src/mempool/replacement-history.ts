@@ -21,6 +21,8 @@ interface Kept extends Replacement {
 /** Limits of the kept replacements: time in milliseconds, and number. */
 const KEPT_MS = 24 * 3600 * 1000;
 const MAX_KEPT = 50_000;
+/** Replacements that one search visits. */
+const MAX_VISITED = 1000;
 
 /** The replacements of the last day. The oldest ones are dropped at 50,000. */
 export class ReplacementHistory {
@@ -62,6 +64,38 @@ export class ReplacementHistory {
   replacedBy(txid: Txid): Replacement[] {
     const keys = this.#replaced.get(hashToHex(txid)) ?? [];
     return Array.from(keys, (key) => this.#kept.get(key)!).filter((kept) => this.#isRecent(kept));
+  }
+
+  /** Returns the newest transaction that replaced this one, directly or through others; itself without one. */
+  newestOf(txid: Txid): Txid {
+    let newest = txid;
+    for (let steps = 0; steps < MAX_VISITED; steps++) {
+      const next = this.get(newest);
+      if (!next) break;
+      newest = next.replacedBy;
+    }
+    return newest;
+  }
+
+  /**
+   * Returns the transactions that a transaction replaced, directly or through others, newest first and at most `limit`.
+   * `isTruncated` says that there are more.
+   */
+  replacedThrough(
+    txid: Txid,
+    limit: number,
+  ): { readonly items: readonly Replacement[]; readonly isTruncated: boolean } {
+    const found: Replacement[] = [];
+    const next = [txid];
+    for (const replacing of next) {
+      if (found.length >= MAX_VISITED) break;
+      for (const each of this.replacedBy(replacing)) {
+        found.push(each);
+        next.push(each.txid);
+      }
+    }
+    found.sort((a, b) => b.replacedAt - a.replacedAt);
+    return { items: found.slice(0, limit), isTruncated: found.length > limit };
   }
 
   #isRecent({ at }: Kept): boolean {

@@ -187,12 +187,14 @@ export const mempoolBlocksEndpoint = endpoint({
   tag: 'mempool',
   summary: 'The next blocks, as they would be mined from the mempool',
   response: json(PROJECTED_BLOCKS),
-  description: 'At most a second old. The WebSocket sends changes as `mempoolBlocks`.',
+  description:
+    'At most a second old, or the last ones for at most a minute while a block is validated. The WebSocket sends changes ' +
+    'as `mempoolBlocks`.',
   hasEtag: true,
   serve:
-    ({ node }, service) =>
+    ({ nextBlocks }, service) =>
     async ({ request }) => {
-      const blocks = await node().call('projectedBlocks');
+      const blocks = await nextBlocks.blocks();
       return service.reply(() => ({ ...jsonAnswer(blocks), freshness: 'body' }), request);
     },
 });

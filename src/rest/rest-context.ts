@@ -9,6 +9,7 @@ import type { ApiContext } from '../queries/api-context.ts';
 import type { MaybePromise } from '../util/maybe-promise.ts';
 import type { WebhookControl } from '../webhooks/webhook-control.ts';
 import type { EventWaits } from './event-waits.ts';
+import type { NextBlocks } from './next-blocks.ts';
 
 /** Open WebSocket connections and stored watches of a caller. */
 interface CallerUse {
@@ -25,6 +26,8 @@ export interface RestContext extends ApiContext {
   readonly matcher: Matcher;
   /** Requests that wait for events. */
   readonly eventWaits: EventWaits;
+  /** The next blocks, as they would be mined from the mempool. */
+  readonly nextBlocks: NextBlocks;
   readonly audit: AuditTrail;
   /** Returns how much of its limits a caller uses. */
   useOf(call: Call): CallerUse;

@@ -14,7 +14,7 @@ import { endpoint, readEndpoint } from './endpoint.ts';
 import { TXID } from './parameters.ts';
 import { CPFP, REPLACEMENTS } from './schemas/tx-relation-schemas.ts';
 
-/** Limit of the listed replacements, and of the steps to the newest one. */
+/** Limit of the listed replacements. */
 const MAX_REPLACEMENTS = 100;
 /** Time to linearize a cluster of 64 transactions, microseconds. */
 const CLUSTER_US = 1000;
@@ -99,8 +99,9 @@ export const replacementsEndpoint = endpoint({
   tag: 'transactions',
   summary: 'Replacements of a transaction within the last day',
   description:
-    'All transactions that the newest replacement has replaced, directly or through others, newest first and at most ' +
-    '100. The history is in memory: it covers a day at most and ends with the process.',
+    'All transactions that the newest replacement has replaced, directly or through others, newest first. `truncated` ' +
+    'says that there are more than the 100 newest. The history is in memory: it covers a day at most and ends with the ' +
+    'process.',
   params: { txid: TXID },
   response: json(REPLACEMENTS),
   hasEtag: true,
@@ -115,32 +116,18 @@ function replacementsAnswer(env: ReadEnv, txid: string): Answer {
   const { replacements } = env.mempool;
   const id = hashFromHex<Txid>(txid);
   const own = replacements.get(id);
-  let newest = id;
-  for (let steps = 0; steps < MAX_REPLACEMENTS; steps++) newest = replacements.get(newest)?.replacedBy ?? newest;
-  const all = replacedThrough(env, newest);
-  if (all.length === 0 && !env.mempool.has(id)) txByTxid(env, txid);
+  const newest = replacements.newestOf(id);
+  const { items, isTruncated } = replacements.replacedThrough(newest, MAX_REPLACEMENTS);
+  if (items.length === 0 && !env.mempool.has(id)) txByTxid(env, txid);
   return jsonAnswer({
     txid,
     replacedBy: own ? hashToHex(own.replacedBy) : null,
     replaces: replacements.replacedBy(id).map((each) => hashToHex(each.txid)),
     newest: hashToHex(newest),
-    items: all.map(replacementView),
+    items: items.map(replacementView),
+    truncated: isTruncated,
     tip: tipView(env.tip),
   });
-}
-
-/** Returns the transactions that a transaction has replaced, directly or through others, newest first. */
-function replacedThrough({ mempool: { replacements } }: ReadEnv, newest: Txid): Replacement[] {
-  const found: Replacement[] = [];
-  const next = [newest];
-  for (const txid of next) {
-    if (found.length >= MAX_REPLACEMENTS) break;
-    for (const each of replacements.replacedBy(txid)) {
-      found.push(each);
-      next.push(each.txid);
-    }
-  }
-  return found.slice(0, MAX_REPLACEMENTS).sort((a, b) => b.replacedAt - a.replacedAt);
 }
 
 function replacementView({ txid, replacedBy, fee, vsize, time, replacedAt }: Replacement) {

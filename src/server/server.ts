@@ -22,6 +22,7 @@ import { isSyncedAt } from '../queries/synced.ts';
 import { readTipView, type TipView } from '../queries/tip-view.ts';
 import { WalletReaders } from '../queries/wallet-readers.ts';
 import { EventWaits } from '../rest/event-waits.ts';
+import { NextBlocks } from '../rest/next-blocks.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import type { IndexSwitches } from '../storage/index-store.ts';
 import { type Clock, hostClock, systemClock, unixSeconds } from '../util/clock.ts';
@@ -280,6 +281,7 @@ export class ApiServer {
       keys: () => this.auth.keys,
       keysChanged: () => this.auth.keysChanged(),
       eventWaits: new EventWaits(memory?.counts),
+      nextBlocks: new NextBlocks(() => this.#attached().node),
       useOf: ({ principal, ip }) => ({
         sockets: this.#hub.countOf(principal, ip),
         storedWatches: this.#watches.watchesOf(principal.id).size,

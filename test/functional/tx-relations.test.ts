@@ -29,6 +29,7 @@ interface Replacements {
   readonly replacedBy: string | null;
   readonly replaces: readonly string[];
   readonly newest: string;
+  readonly truncated: boolean;
   readonly items: readonly (Relative & { replacedBy: string; firstSeen: number; replacedAt: number })[];
 }
 
@@ -91,8 +92,9 @@ describe('the relations of an unconfirmed transaction', () => {
     const of = (txid: string) => api.json<Replacements>(`/api/tx/${txid}/replacements`);
     const check = async () => {
       const all = await Promise.all([...ids, idOf(other), idOf(last)].map(of));
-      for (const { newest, items } of all) {
+      for (const { newest, items, truncated } of all) {
         expect(newest).toBe(idOf(last));
+        expect(truncated).toBe(false);
         expect(items).toEqual(all[0]!.items);
       }
       expect(all.map(({ replacedBy }) => replacedBy)).toEqual([ids[1]!, ids[2]!, idOf(last), idOf(last), null]);

@@ -44,3 +44,24 @@ test('the oldest replacements are dropped at 50,000', () => {
   expect(history.replacedBy(txid(100_000))).toHaveLength(50_000);
   expect([history.get(txid(10)), history.get(txid(11))?.fee]).toEqual([null, 11]);
 });
+
+test('all replaced transactions are found from any of them, newest first, and a list that is cut says so', () => {
+  const clock = new ManualClock(1_700_000_000_000);
+  const history = new ReplacementHistory(clock);
+  for (let n = 1; n < 150; n++) {
+    clock.advance(1000);
+    history.add(replaced(n, n + 1));
+  }
+  for (const n of [1, 77, 150]) expect(history.newestOf(txid(n))).toEqual(txid(150));
+  expect(history.newestOf(txid(999))).toEqual(txid(999));
+  const cut = history.replacedThrough(txid(150), 100);
+  expect(cut.items.map(({ fee }) => fee)).toEqual(Array.from({ length: 100 }, (_, i) => 149 - i));
+  expect(cut.isTruncated).toBe(true);
+  const whole = history.replacedThrough(txid(100), 99);
+  expect([whole.items.length, whole.isTruncated]).toEqual([99, false]);
+  // Many at once, of which a breadth-first list would miss the newest.
+  history.add(replaced(1000, 2000));
+  clock.advance(5000);
+  history.add(replaced(1001, 1000));
+  expect(history.replacedThrough(txid(2000), 1).items[0]!.txid).toEqual(txid(1001));
+});

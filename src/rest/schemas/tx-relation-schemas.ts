@@ -66,6 +66,7 @@ export const REPLACEMENTS = named(
     replaces: t.Array(hash(), { description: 'transactions that it replaced directly' }),
     newest: hash('the transaction that no other one replaced'),
     items: t.Array(REPLACEMENT, { maxItems: 100, description: 'replaced transactions, newest first' }),
+    truncated: t.Boolean({ description: 'whether more were replaced than the items' }),
     tip: TIP,
   },
   'the replacement history of a transaction',

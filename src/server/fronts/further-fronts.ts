@@ -14,9 +14,19 @@ const METRICS_MS = 1000;
 
 type Link = FrontLink<OwnerCalls, FrontCalls>;
 
+const DONE = Promise.resolve(null);
+
+interface Front {
+  readonly link: Link;
+  /** Whether it listens, so that it has requests to end. */
+  serves: boolean;
+  /** Its visitors when it last answered. */
+  visitors: readonly FrontVisitor[];
+}
+
 /** The further fronts, as the first one reaches them. */
 export class FurtherFronts {
-  readonly #links: Link[] = [];
+  readonly #fronts: Front[] = [];
   #handlers: ((caller: number) => Handlers<OwnerCalls>) | null = null;
 
   /** Sets the functions that answer the calls of a front, by its place in the list. Call it before `add`. */
@@ -24,14 +34,20 @@ export class FurtherFronts {
     this.#handlers = handlers;
   }
 
-  /** Adds a front that serves from now on. */
+  /** Adds a front that starts. It answers calls when it is about to listen. */
   add(port: MessagePort): void {
-    this.#links.push(new FrontLink<OwnerCalls, FrontCalls>(port, this.#handlers!(this.#links.length)));
+    const link = new FrontLink<OwnerCalls, FrontCalls>(port, this.#handlers!(this.#fronts.length));
+    this.#fronts.push({ link, serves: false, visitors: [] });
+  }
+
+  /** Records that a front listens, by its place in the list. */
+  serves(index: number): void {
+    this.#fronts[index]!.serves = true;
   }
 
   /** Ends the calls to a front that has failed, by its place in the list. */
   lose(index: number): void {
-    this.#links[index]!.close();
+    this.#fronts[index]!.link.close();
   }
 
   /** Resolves when the fronts have reloaded the keys, except for the one that has changed them. */
@@ -54,7 +70,7 @@ export class FurtherFronts {
    * front has sent.
    */
   async check(isBehind: (seq: number) => boolean, budgetMs: number): Promise<CheckResult> {
-    const count = 1 + this.#links.length;
+    const count = 1 + this.#fronts.length;
     const answers = await this.#collect((link) => link.call('check', []), budgetMs);
     if (answers.includes(null)) return { status: 'fail', message: 'a front does not answer', count };
     if (answers.some((seq) => isBehind(seq!))) return { status: 'degraded', message: 'delivery is behind', count };
@@ -67,26 +83,30 @@ export class FurtherFronts {
     return texts.filter((text) => text !== null);
   }
 
-  /** Returns the visitors of all fronts, by their peers, after they have removed the closed ones. */
+  /**
+   * Returns the visitors of all fronts, by their peers, after they have removed the closed ones. Those of a front that
+   * does not answer in time are the ones of its last answer.
+   */
   async visitors(peers: ReadonlySet<string>, since: number): Promise<ReadonlyMap<string, FrontVisitor>> {
     const lists = await this.#collect((link) => link.call('visitors', [peers, since]), VISITORS_MS);
-    return new Map(lists.flatMap((list) => list ?? []).map((visitor) => [visitor.peer, visitor]));
+    for (const [i, list] of lists.entries()) if (list) this.#fronts[i]!.visitors = list;
+    return new Map(this.#fronts.flatMap(({ visitors }) => visitors.map((visitor) => [visitor.peer, visitor] as const)));
   }
 
-  /** Resolves when all fronts have stopped, or after the time limit. */
+  /** Resolves when all fronts have stopped, or after the time limit. Those that do not listen yet are not awaited. */
   async stop(reason: string, ms: number): Promise<void> {
-    await this.#collect((link) => link.call('stop', [reason]), ms);
-    for (const link of this.#links) link.close();
+    await this.#collect((link, i) => (this.#fronts[i]!.serves ? link.call('stop', [reason]) : DONE), ms);
+    for (const { link } of this.#fronts) link.close();
   }
 
   async #announce(send: (link: Link) => Promise<unknown>, except: number | null = null): Promise<void> {
-    await this.#collect((link, i) => (i === except ? Promise.resolve(null) : send(link)), ANNOUNCE_MS);
+    await this.#collect((link, i) => (i === except ? DONE : send(link)), ANNOUNCE_MS);
   }
 
   /** Calls all fronts. A front that fails or does not answer in time has the result null. */
   async #collect<T>(call: (link: Link, index: number) => Promise<T>, ms: number): Promise<(T | null)[]> {
-    if (this.#links.length === 0) return [];
+    if (this.#fronts.length === 0) return [];
     const late = aborted(AbortSignal.timeout(ms)).then(() => null);
-    return Promise.all(this.#links.map((link, i) => Promise.race([call(link, i).catch(() => null), late])));
+    return Promise.all(this.#fronts.map(({ link }, i) => Promise.race([call(link, i).catch(() => null), late])));
   }
 }

@@ -99,3 +99,26 @@ test('the other front is notified when a caller gives up, and a closed link refu
     failure: 'shutting_down',
   });
 });
+
+test('a front that does not answer keeps the visitors of its last answer', async () => {
+  const visitor = (peer: string) => ({ peer, keyed: true, running: 1, at: 5 });
+  let answers = true;
+  const slow: Partial<Front> = { visitors: () => (answers ? [visitor('b')] : never()) };
+  const { further } = fronts({ visitors: () => [visitor('a')] }, slow);
+  const names = async () => [...(await further.visitors(new Set(), 0)).keys()];
+  expect(await names()).toEqual(['a', 'b']);
+  answers = false;
+  expect(await names()).toEqual(['a', 'b']);
+});
+
+test('the stop waits for the fronts that listen, and for no other', async () => {
+  const stopped: string[] = [];
+  const stop: Front['stop'] = (_, reason) => {
+    stopped.push(reason);
+    return null;
+  };
+  const { further } = fronts({ stop }, null);
+  further.serves(0);
+  await further.stop('the end', 600_000);
+  expect(stopped).toEqual(['the end']);
+});
