@@ -52,8 +52,8 @@ export interface MempoolServiceDeps {
   /** Receives changes in order, except those caused by a block, which `committed()` returns. */
   emit(changes: readonly MempoolChange[]): void;
   /**
-   * Backpressure: resolves when the receivers of changes can take more; null if they can now. Validation for peers,
-   * restoring and imports wait for it; submissions of clients do not.
+   * Backpressure: resolves when the receivers of changes can take more; null if they can now. Everything that adds
+   * transactions waits for it; while a receiver hangs, memory would grow with each.
    */
   backpressure?(): Promise<void> | null;
   /** Set if other threads read the entries. */
@@ -166,8 +166,8 @@ export class MempoolService implements ChainFollower {
     this.#submissions = new SubmissionQueue({
       verifier: deps.verifier ?? null,
       chain: this.#view,
-      entries: this.mempool.entries,
-      settled: (work) => this.#settled(work),
+      mempool: this.mempool,
+      settled: (work) => this.#withBackpressure(work),
     });
     const { mempool, acceptance, packages } = this;
     this.relay = new MempoolRelay({
@@ -286,7 +286,7 @@ export class MempoolService implements ChainFollower {
       if (burn) return { rejection: FAILED, results: new Map([[hashToHex(parsed.wtxid), burn]]) };
     }
     const { maxFeerate } = limits;
-    return this.#settled(() => {
+    return this.#withBackpressure(() => {
       const result = this.packages.accept(txs, { local: true, maxFeerate });
       for (const { txid } of txs) this.relay.announce(txid);
       return result;

@@ -1,19 +1,16 @@
 import type { ScriptVerifier } from '../chain/script-verifier.ts';
 import { STANDARD_SCRIPT_FLAGS } from '../policy/standard-inputs.ts';
-import { MAX_STANDARD_TX_WEIGHT } from '../policy/standard-tx.ts';
-import { type ParsedTransaction, weightOf } from '../primitives/block.ts';
-import { writeUndoRecord } from '../primitives/undo.ts';
-import { ByteWriter } from '../util/bytes.ts';
-import { IN_MEMPOOL } from './changes.ts';
-import { type ChainView, MempoolCoins } from './coins-view.ts';
-import type { Entries } from './entries.ts';
+import type { ParsedTransaction } from '../primitives/block.ts';
+import type { ChainView } from './coins-view.ts';
+import type { Mempool } from './pool.ts';
+import { AdvanceChecks } from './validation/advance-checks.ts';
 
 export interface SubmissionDeps {
   /** Verifies scripts on other threads; null to verify all of them on this one. */
   readonly verifier: ScriptVerifier | null;
   readonly chain: ChainView;
-  readonly entries: Entries;
-  /** Runs work on the mempool when the chain is settled. */
+  readonly mempool: Mempool;
+  /** Runs work on the mempool when the chain is settled and the readers of its changes have room for more. */
   settled<T>(work: () => T): Promise<T>;
 }
 
@@ -23,6 +20,8 @@ const MAX_GROUP = 32;
 const MANY_INPUTS = 16;
 /** Time limit of accepting transactions without yielding, milliseconds. */
 const SLICE_MS = 8;
+
+const NONE: ReadonlySet<never> = new Set();
 
 interface Submission {
   readonly parsed: ParsedTransaction;
@@ -34,16 +33,17 @@ interface Submission {
 /**
  * Accepts submitted transactions in their order. The scripts of those that arrive together are verified on other threads
  * first, since that takes most of the time; validity of a script depends on nothing but the transaction and the outputs
- * that it names. Where a transaction cannot be verified in advance, acceptance does it.
+ * that it names. The checks that are cheaper come before. Where a transaction cannot be verified in advance, acceptance
+ * does it.
  */
 export class SubmissionQueue {
   readonly #deps: SubmissionDeps;
   #waiting: Submission[] = [];
-  /** The newest group, until it is accepted. */
-  #previous: readonly Submission[] = [];
+  /** The newest group, and the checks of the last one that was verified in advance, until the newest is accepted. */
+  #newest: readonly Submission[] = [];
+  #advance: AdvanceChecks | null = null;
   #running = false;
   #accepted: Promise<void> = Promise.resolve();
-  readonly #writer = new ByteWriter(1024);
 
   constructor(deps: SubmissionDeps) {
     this.#deps = deps;
@@ -64,65 +64,47 @@ export class SubmissionQueue {
     while (this.#waiting.length > 0) {
       const group = this.#waiting.splice(0, MAX_GROUP);
       const before = this.#accepted;
-      const verified = this.#verify(group, this.#previous);
-      this.#previous = group;
+      this.#newest = group;
+      const verified = this.#verify(group);
       this.#accepted = this.#acceptGroup(group, verified, before);
       await before;
     }
     this.#running = false;
   }
 
-  /**
-   * Resolves to the number of first transactions whose scripts are valid. Those of the `previous` group may not be in the
-   * mempool yet.
-   */
-  async #verify(group: readonly Submission[], previous: readonly Submission[]): Promise<number> {
+  /** Resolves to the transactions whose scripts are valid. */
+  async #verify(group: readonly Submission[]): Promise<ReadonlySet<Submission>> {
     const { verifier, settled } = this.#deps;
-    if (!verifier || (group.length === 1 && group[0]!.parsed.tx.inputs.length < MANY_INPUTS)) return 0;
+    if (!verifier || (group.length === 1 && group[0]!.parsed.tx.inputs.length < MANY_INPUTS)) return NONE;
     try {
-      const { checks, count } = await settled(() => this.#beginChecks(verifier, group, previous));
+      const { checks, sent } = await settled(() => this.#beginChecks(verifier, group));
       const failure = await checks;
-      return failure ? failure.tx : count;
+      return new Set(failure ? sent.slice(0, failure.tx) : sent);
     } catch {
       // The chain has stopped or the threads have ended, which acceptance reports.
-      return 0;
+      return NONE;
     }
   }
 
-  /** Sends the scripts of the first transactions whose coins are known. */
-  #beginChecks(verifier: ScriptVerifier, group: readonly Submission[], previous: readonly Submission[]) {
-    const { chain, entries } = this.#deps;
-    const coins = new MempoolCoins(chain, entries);
-    for (const { parsed } of previous) coins.addPackageTransaction(parsed);
+  /** Sends the scripts of the transactions that pass all cheaper checks. */
+  #beginChecks(verifier: ScriptVerifier, group: readonly Submission[]) {
+    const advance = new AdvanceChecks(this.#deps, this.#advance);
+    this.#advance = advance;
     const checks = verifier.begin(STANDARD_SCRIPT_FLAGS);
-    let count = 0;
-    for (const { parsed } of group) {
-      // The scripts of a transaction in the mempool were verified with these flags.
-      if (entries.findWtxid(parsed.wtxid) < 0) {
-        const spent = this.#spentRecords(parsed, coins);
-        if (!spent) break;
-        checks.addTransaction(count, parsed.raw, spent, parsed.tx.inputs.length);
-        coins.addPackageTransaction(parsed);
-      }
-      count++;
+    const sent: Submission[] = [];
+    for (const submission of group) {
+      const { parsed } = submission;
+      const spent = advance.check(parsed);
+      if (spent) checks.addTransaction(sent.push(submission) - 1, parsed.raw, spent, parsed.tx.inputs.length);
     }
-    return { checks: checks.finish(), count };
+    return { checks: checks.finish(), sent };
   }
 
-  /** Returns null for a transaction with unknown coins, or one that is too large to be accepted. */
-  #spentRecords(parsed: ParsedTransaction, coins: MempoolCoins): Uint8Array | null {
-    if (weightOf(parsed) > MAX_STANDARD_TX_WEIGHT) return null;
-    const writer = this.#writer;
-    writer.reset();
-    for (const { prevout } of parsed.tx.inputs) {
-      const coin = coins.get(prevout);
-      if (!coin) return null;
-      writeUndoRecord(writer, IN_MEMPOOL, coin.output.value, coin.output.scriptPubKey);
-    }
-    return writer.finish();
-  }
-
-  async #acceptGroup(group: readonly Submission[], verified: Promise<number>, before: Promise<void>): Promise<void> {
+  async #acceptGroup(
+    group: readonly Submission[],
+    verified: Promise<ReadonlySet<Submission>>,
+    before: Promise<void>,
+  ): Promise<void> {
     const valid = await verified;
     await before;
     try {
@@ -134,18 +116,21 @@ export class SubmissionQueue {
     } catch (error) {
       for (const { reject } of group) reject(error);
     }
-    if (this.#previous === group) this.#previous = [];
+    if (this.#newest !== group) return;
+    this.#newest = [];
+    this.#advance = null;
   }
 }
 
 /** Accepts transactions from `from` on for the time of a slice. Returns the index of the next one. */
-function acceptSlice(group: readonly Submission[], from: number, valid: number): number {
+function acceptSlice(group: readonly Submission[], from: number, valid: ReadonlySet<Submission>): number {
   const until = performance.now() + SLICE_MS;
   let next = from;
   while (next < group.length && (next === from || performance.now() < until)) {
-    const { accept, reject } = group[next]!;
+    const submission = group[next]!;
+    const { accept, reject } = submission;
     try {
-      accept(next < valid);
+      accept(valid.has(submission));
     } catch (error) {
       reject(error);
     }

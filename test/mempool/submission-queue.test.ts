@@ -13,7 +13,7 @@ async function submitAll(pool: TestMempool, txs: readonly Transaction[], verifie
   const queue = new SubmissionQueue({
     verifier,
     chain,
-    entries: pool.mempool.entries,
+    mempool: pool.mempool,
     settled: (work) => chain.whenSettled(work),
   });
   const advance: boolean[] = [];
@@ -71,7 +71,7 @@ test('an invalid script rejects its transaction and those that spend it, and no 
   expect(advance).toEqual([true, false, false, false]);
 });
 
-test('a transaction with unknown coins, and all that follow it, are verified by acceptance', async () => {
+test('a transaction with unknown coins is verified by acceptance', async () => {
   const chain = chainWithCoins(6, 'p2wpkh');
   await using pool = await TestMempool.on(chain);
   const missing = sweep(coinOf(sweep(chain.coin(1), 'p2wpkh', 1000n), 0), 'p2wpkh', 1000n);
@@ -80,7 +80,48 @@ test('a transaction with unknown coins, and all that follow it, are verified by 
   const { results, advance } = await submitAll(pool, [missing, good, bad], inlineVerifier);
   expect(results.slice(0, 2)).toEqual(['bad-txns-inputs-missingorspent', 'accepted']);
   expect(results[2]).toStartWith('mempool-script-verify-flag-failed');
-  expect(advance).toEqual([false, false, false]);
+  expect(advance).toEqual([false, true, false]);
+});
+
+test('no script is verified for a transaction that a cheaper check rejects', async () => {
+  const chain = chainWithCoins(12, 'p2wpkh');
+  await using pool = await TestMempool.on(chain, { clusterCount: 3 });
+  const coin = (n: number) => chain.coin(n);
+  const inPool = sweep(coin(1), 'p2wpkh', 5000n);
+  const truc = sweep(coin(2), 'p2wpkh', 5000n, { version: 3 });
+  for (const tx of [inPool, truc]) expect(await pool.reason(tx)).toBe('accepted');
+  const good = sweep(coin(3), 'p2wpkh', 1000n);
+  const links = [sweep(coin(4), 'p2wpkh', 1000n)];
+  while (links.length < 5) links.push(sweep(coinOf(links.at(-1)!, 0), 'p2wpkh', 1000n));
+  const cases: [Transaction, string][] = [
+    [sweep(coin(5), 'p2wpkh', 1n), 'min relay fee not met'],
+    [sweep(coin(6), 'p2wpkh', 1000n, { version: 9 }), 'version'],
+    [sweep(coin(7), 'p2wpkh', 1000n, { locktime: 499_999_999 }), 'non-final'],
+    [sweep(coin(1), 'p2wpkh', 5001n), 'insufficient fee'],
+    [sweep(coinOf(truc, 0), 'p2wpkh', 1000n), 'TRUC-violation'],
+    [good, 'accepted'],
+    [sweep(coin(3), 'p2wpkh', 1001n), 'insufficient fee'],
+    ...links.map((tx, i): [Transaction, string] => [
+      tx,
+      i < 3 ? 'accepted' : i === 3 ? 'too-large-cluster' : 'bad-txns-inputs-missingorspent',
+    ]),
+  ];
+  const verified: string[] = [];
+  const counting: ScriptVerifier = {
+    begin(flags) {
+      const checks = inlineVerifier.begin(flags);
+      const addTransaction: typeof checks.addTransaction = (tx, raw, spent, inputs) => {
+        verified.push(raw.toHex());
+        checks.addTransaction(tx, raw, spent, inputs);
+      };
+      return { ...checks, addTransaction };
+    },
+  };
+  const txs = cases.map(([tx]) => tx);
+  const { results } = await submitAll(pool, txs, counting);
+  expect(results).toEqual(cases.map(([, reason]) => reason));
+  const accepted = cases.filter(([, reason]) => reason === 'accepted').map(([tx]) => parsed(tx).raw.toHex());
+  expect(verified).toEqual(accepted);
 });
 
 test('where the threads that verify have failed, acceptance verifies', async () => {
@@ -102,7 +143,7 @@ test('an exception while a transaction is accepted rejects its call alone', asyn
   const queue = new SubmissionQueue({
     verifier: inlineVerifier,
     chain: pool.node.chain,
-    entries: pool.mempool.entries,
+    mempool: pool.mempool,
     settled: (work) => pool.node.chain.whenSettled(work),
   });
   const tx = parsed(sweep(chain.coin(1), 'p2wpkh', 1000n));

@@ -40,7 +40,8 @@ export interface AcceptOptions {
   readonly order?: number;
 }
 
-const SINGLE: Omit<ValidationOptions, 'bypassLimits'> = {
+/** The rules for a transaction without a package. */
+export const SINGLE: Omit<ValidationOptions, 'bypassLimits'> = {
   allowReplacement: true,
   allowSiblingEviction: true,
   packageFeerates: false,

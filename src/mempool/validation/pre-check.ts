@@ -86,6 +86,19 @@ export type PreCheckResult =
   | { readonly ok: true; readonly candidate: Candidate }
   | { readonly ok: false; readonly details: RejectionDetails };
 
+/** The properties of a transaction that passed the checks without scripts. Amounts in satoshis. */
+export interface CheckedFacts {
+  /** Spent coins in input order. */
+  readonly spent: readonly Coin[];
+  readonly weight: number;
+  readonly sigopCost: number;
+  readonly vsize: number;
+  readonly fee: number;
+  readonly feeDelta: number;
+  /** Slots of conflicting entries. */
+  readonly conflicts: Set<number>;
+}
+
 /**
  * All checks except scripts, in Core's order (PreChecks). An accepted transaction is staged in the graph without links
  * to its parents; staging must be open. The caller applies the TRUC rules.
@@ -93,10 +106,56 @@ export type PreCheckResult =
 export function preCheck(
   parsed: ParsedTransaction,
   coins: MempoolCoins,
-  { mempool, chain }: PreCheckDeps,
+  deps: PreCheckDeps,
   options: ValidationOptions,
   time: number,
 ): PreCheckResult {
+  const checked = checkWithoutScripts(parsed, coins, deps, options);
+  if (!checked.ok) return checked;
+  const { spent, weight, sigopCost, vsize, fee, feeDelta, conflicts } = checked.facts;
+  const { mempool, chain } = deps;
+  const { tx } = parsed;
+  const modifiedFee = fee + feeDelta;
+  const parents = new Set<number>();
+  for (const { prevout } of tx.inputs) {
+    const parent = mempool.entries.find(prevout.txid);
+    if (parent >= 0) parents.add(parent);
+  }
+  const entry: NewEntry = {
+    parsed,
+    spent: undoRecords(spent, coins.unconfirmedPosition),
+    fee,
+    feeDelta,
+    weight,
+    vsize,
+    sigopCost,
+    time,
+    height: chain.tip.height,
+    locked: tx.locktime !== 0 || tx.inputs.some(isRelativelyLocked) || spent.some(isCoinbaseCoin),
+  };
+  const slot = mempool.graph.add(modifiedFee, adjustedWeight(weight, sigopCost, mempool.options.bytesPerSigop));
+  return {
+    ok: true,
+    candidate: {
+      parsed,
+      slot,
+      coins: spent,
+      entry,
+      modifiedFee,
+      conflicts,
+      siblingEviction: false,
+      parents: [...parents],
+    },
+  };
+}
+
+/** The checks of `preCheck`, which change nothing. */
+export function checkWithoutScripts(
+  parsed: ParsedTransaction,
+  coins: MempoolCoins,
+  { mempool, chain }: Pick<PreCheckDeps, 'mempool' | 'chain'>,
+  options: ValidationOptions,
+): { readonly ok: true; readonly facts: CheckedFacts } | { readonly ok: false; readonly details: RejectionDetails } {
   const { tx, txid, wtxid, strippedSize } = parsed;
   const { entries, options: relay } = mempool;
   const bad = checkTransaction(tx, strippedSize);
@@ -166,38 +225,7 @@ export function preCheck(
     const low = checkFeerate(mempool, modifiedFee, vsize);
     if (low) return rejected(low, { conflicts: conflicting(), paid: { fee: modifiedFee, vsize } });
   }
-
-  const parents = new Set<number>();
-  for (const { prevout } of tx.inputs) {
-    const parent = entries.find(prevout.txid);
-    if (parent >= 0) parents.add(parent);
-  }
-  const entry: NewEntry = {
-    parsed,
-    spent: undoRecords(spent, coins.unconfirmedPosition),
-    fee,
-    feeDelta,
-    weight,
-    vsize,
-    sigopCost,
-    time,
-    height: tip.height,
-    locked: tx.locktime !== 0 || tx.inputs.some(isRelativelyLocked) || spent.some(isCoinbaseCoin),
-  };
-  const slot = mempool.graph.add(modifiedFee, adjustedWeight(weight, sigopCost, relay.bytesPerSigop));
-  return {
-    ok: true,
-    candidate: {
-      parsed,
-      slot,
-      coins: spent,
-      entry,
-      modifiedFee,
-      conflicts,
-      siblingEviction: false,
-      parents: [...parents],
-    },
-  };
+  return { ok: true, facts: { spent, weight, sigopCost, vsize, fee, feeDelta, conflicts } };
 }
 
 /** Returns a rejection if a fee (satoshis) is below the mempool's minimum for a virtual size. */
