@@ -26,8 +26,11 @@ import type { UpdateProgress } from './update-progress.ts';
 
 const HASH = 32;
 const OUTPOINT = 36;
-/** Memory of an entry beyond its bytes, inputs and outputs: its row, both indexes of each thread, the graph, arrivals. */
-const ENTRY_BYTES = TRANSACTION_ROW_BYTES + 180;
+/**
+ * Memory of an entry beyond its bytes, inputs and outputs: its row, both indexes of each thread, the graph, arrivals, and the
+ * share of the process that grows with it: free parts of tables and segments, garbage that is not collected yet.
+ */
+const ENTRY_BYTES = TRANSACTION_ROW_BYTES + 430;
 /** Memory of an input, bytes: its row, its index entry on each thread, its link among the spenders. */
 const INPUT_BYTES = INPUT_ROW_BYTES + 45;
 /** Memory of an input or output in the mirror's index of scripts, bytes. */

@@ -4,7 +4,7 @@ const HASH = 32;
 const OUTPOINT = 36;
 const INITIAL = 256;
 /** Memory of a small transaction with one input, bytes: no more of them fit into the mempool. */
-const LEAST_ENTRY_BYTES = 700;
+const LEAST_ENTRY_BYTES = 840;
 /** Rows of address space that are reserved at most. */
 const MAX_RESERVE = 1 << 21;
 
