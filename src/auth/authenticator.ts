@@ -181,7 +181,7 @@ export class Authenticator {
    * now.
    */
   standing(principal: Principal, ip: string): CallerStanding {
-    if (principal.kind !== 'key') return principal;
+    if (principal.kind !== 'key' || this.#open?.keyring.isUnchanged(principal, ip)) return principal;
     const match = this.#open?.keyring.current(principal.id, principal.secretId, ip);
     if (!match) return 'key_invalid';
     return match.ipRefused ? 'ip_refused' : match.principal;
@@ -240,15 +240,29 @@ export class Authenticator {
   /** `authorization` is the value of the header; `basicClient` is null where HTTP Basic is disabled. */
   authenticate(authorization: string | null, caller: Caller, basicClient: Client | null): MaybePromise<Authentication> {
     if (authorization === null) return this.#refuse('missing', null);
+    const verified = this.#open?.keyring.matchVerified(authorization, caller.ip);
+    if (verified) return this.#admitted(verified);
+    const login = basicClient && this.#basic.verified(authorization, basicClient);
+    if (login) return admit(login);
     const [, scheme, credentials] = /^(\S+) +(\S+) *$/.exec(authorization) ?? [];
     switch (scheme?.toLowerCase()) {
       case 'bearer':
-        return this.bearer(credentials!, caller);
+        return this.#remembered(authorization, this.bearer(credentials!, caller));
       case 'basic':
         if (!basicClient || !this.#options.auth.basic) break;
-        return this.#checkBasic(readBasic(credentials!), caller, basicClient);
+        return whenReady(this.#checkBasic(readBasic(credentials!), caller, basicClient), (result) => {
+          if (result.ok) this.#basic.remember(authorization, basicClient, result.principal);
+          return result;
+        });
     }
     return this.#refuse('bearer', caller.ip);
+  }
+
+  /** Remembers a header with a valid key, so that one hash verifies the next request with it. */
+  #remembered(authorization: string, result: MaybePromise<Authentication>): MaybePromise<Authentication> {
+    if (!(result instanceof Promise) && result.ok && result.principal.kind === 'key')
+      this.#open?.keyring.remember(authorization, result.principal);
+    return result;
   }
 
   /** Checks one key from a header or a subprotocol. */

@@ -7,8 +7,11 @@ import { SCOPES } from '../http/scopes.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { writePrivateFile } from '../util/private-file.ts';
 import type { Client } from './client-address.ts';
+import { VerifiedTexts } from './verified-texts.ts';
 
 const COOKIE_USER = '__cookie__';
+/** Longest header that is remembered. */
+const MAX_HEADER = 512;
 const RPCAUTH = /^([^:]+):([^:$]+)\$([0-9a-fA-F]{64})$/;
 
 const encoder = new TextEncoder();
@@ -35,6 +38,9 @@ const UNKNOWN_USER: Login = {
 export class BasicAuth {
   readonly #logins = new Map<string, Login>();
   readonly #cookiePrincipal: Principal;
+  /** Headers that were right, by their client. Only local ones may use the cookie. */
+  readonly #local = new VerifiedTexts<Principal>();
+  readonly #remote = new VerifiedTexts<Principal>();
   #cookie: { readonly password: string; readonly files: readonly string[] } | null = null;
 
   /** Throws OperatorError on a line that is not `user:salt$hmac`. */
@@ -82,6 +88,19 @@ export class BasicAuth {
       }
     }
     this.#cookie = null;
+  }
+
+  /** Returns the principal of a header that was right before. Logins do not change while the node runs. */
+  verified(authorization: string, client: Client): Principal | null {
+    return authorization.startsWith('Basic ') ? this.#verifiedOf(client).find(authorization) : null;
+  }
+
+  remember(authorization: string, client: Client, principal: Principal): void {
+    if (authorization.length <= MAX_HEADER) this.#verifiedOf(client).add(authorization, principal);
+  }
+
+  #verifiedOf(client: Client): VerifiedTexts<Principal> {
+    return client.isLocal() ? this.#local : this.#remote;
   }
 
   /**

@@ -6,8 +6,6 @@ import { sha256 } from '../crypto/hash-functions.ts';
 const FORMAT = /^(obv1_([a-z2-7]{10})_([a-z2-7]{52}))([a-z2-7]{6})$/;
 /** Number of characters of each key. */
 export const KEY_LENGTH = 74;
-const ID_AT = 5;
-const ID_LENGTH = 10;
 const ID_BYTES = 7;
 const SECRET_BYTES = 32;
 
@@ -22,11 +20,6 @@ export function parseApiKey(text: string): KeyParts | null {
   const match = FORMAT.exec(text);
   if (!match || checkPart(match[1]!) !== match[4]) return null;
   return { id: match[2]!, secret: match[3]! };
-}
-
-/** Returns the characters of a text of `KEY_LENGTH` that are the id if it is a key. */
-export function idOf(text: string): string {
-  return text.slice(ID_AT, ID_AT + ID_LENGTH);
 }
 
 /** Returns the text of a new key, for a new id or for another secret of a known one. */

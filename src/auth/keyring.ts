@@ -1,13 +1,13 @@
 import { timingSafeEqual } from 'node:crypto';
-import { sha256OfText } from '../crypto/hash-functions.ts';
 import type { Principal } from '../http/principal.ts';
 import { isScope } from '../http/scopes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { type IpSubnet, inSubnet, parseIpSubnet } from '../util/ip-address.ts';
 import type { AuthStore, KeyRecord, KeySecret } from './auth-store.ts';
-import { idOf, KEY_LENGTH, parseApiKey, secretHash } from './key-format.ts';
+import { KEY_LENGTH, parseApiKey, secretHash } from './key-format.ts';
 import { type RateBucket, TokenBucket } from './rate-limits.ts';
 import type { SharedBuckets } from './shared-rates.ts';
+import { VerifiedTexts } from './verified-texts.ts';
 
 interface LoadedSecret {
   readonly hash: Uint8Array;
@@ -32,16 +32,17 @@ export interface KeyMatch {
   readonly ipRefused: boolean;
 }
 
-/** A text that was a valid key. */
-interface VerifiedText {
-  /** SHA-256 of the whole text. */
-  readonly digest: Uint8Array;
-  readonly principal: Principal;
+/** A key that was verified since the last reload. */
+interface VerifiedKey {
+  readonly key: LoadedKey;
+  readonly secret: LoadedSecret;
+  /** The match for every address that the key allows. */
+  readonly match: KeyMatch;
 }
 
 const DUMMY_HASH = new Uint8Array(32);
-/** Scratch space of one call. */
-const scratch = new Uint8Array(32);
+/** Longest text that is remembered: a key behind the name of its scheme. */
+const MAX_TEXT = KEY_LENGTH + 'Bearer '.length;
 /** Bytes of a secret's hash that identify the secret. */
 const SECRET_ID_BYTES = 8;
 
@@ -54,8 +55,10 @@ export class Keyring {
   #dataVersion: number;
   #keysVersion: number;
   readonly #lastUsed = new Map<string, number>();
-  /** The last valid text of each key by the id of the key, so bounded by the number of keys. */
-  readonly #verified = new Map<string, VerifiedText>();
+  /** Keys that were used since the last refresh. Reading the clock for each request would take longer. */
+  readonly #usedNow = new Set<string>();
+  /** Texts that were a valid key since the last reload. */
+  readonly #verified = new VerifiedTexts<VerifiedKey>();
 
   /** `buckets` are those of all fronts; null with one front. */
   constructor(store: AuthStore, clock: Clock, buckets: SharedBuckets | null = null) {
@@ -73,28 +76,34 @@ export class Keyring {
 
   /** Returns null for a text that is not a valid key now. */
   match(text: string, ip: string): KeyMatch | null {
-    if (text.length === KEY_LENGTH) {
-      // One hash compares a text that was right before. It is made for each text, so that the time does not reveal which
-      // ids are in use.
-      const id = idOf(text);
-      const digest = sha256OfText(text, scratch);
-      const verified = this.#verified.get(id);
-      if (timingSafeEqual(digest, verified?.digest ?? DUMMY_HASH) && verified) {
-        const known = this.#matchVerified(verified, ip);
-        if (known) return known;
-      }
-      const match = this.#match(text, ip);
-      if (match) this.#verified.set(id, { digest: sha256OfText(text), principal: match.principal });
-      return match;
-    }
-    return this.#match(text, ip);
+    const known = this.matchVerified(text, ip);
+    if (known) return known;
+    const match = this.#match(text, ip);
+    if (match) this.remember(text, match.principal);
+    return match;
   }
 
-  /** Returns the match of a secret that was verified before; null if it is no longer valid. */
-  #matchVerified({ principal }: VerifiedText, ip: string): KeyMatch | null {
-    const match = this.current(principal.id, principal.secretId, ip);
-    if (match) this.#use(principal, unixSeconds(this.#clock));
-    return match;
+  /** Returns the match of a text that was remembered; null if it was not, or if its key is no longer valid. */
+  matchVerified(text: string, ip: string): KeyMatch | null {
+    if (text.length > MAX_TEXT) return null;
+    const verified = this.#verified.find(text);
+    if (verified === null) return null;
+    const { key, secret, match } = verified;
+    if (!isPresent(key, secret, this.#clock)) return null;
+    this.#usedNow.add(match.principal.id);
+    return key.subnets === null ? match : matchOf(key, match.principal, ip);
+  }
+
+  /** Remembers a text that contains a valid key until the next reload, such as a whole Authorization header. */
+  remember(text: string, principal: Principal): void {
+    const key = this.#keys.get(principal.id);
+    const secret = key && secretOf(key, principal.secretId);
+    if (!key || !secret || text.length > MAX_TEXT) return;
+    this.#verified.add(text, {
+      key,
+      secret,
+      match: { principal: secret.principal, bucket: key.bucket, ipRefused: false },
+    });
   }
 
   #match(text: string, ip: string): KeyMatch | null {
@@ -117,12 +126,15 @@ export class Keyring {
       for (const secret of key.secrets)
         if (timingSafeEqual(given, secret.hash) && isValid(secret, now)) valid = secret.principal;
     if (!key || !valid || !isLive(key, now)) return null;
-    this.#use(valid, now);
+    this.#usedNow.add(valid.id);
     return matchOf(key, valid, ip);
   }
 
-  #use({ id }: Principal, now: number): void {
-    this.#lastUsed.set(id, now - (now % 60));
+  /** Sets the time of last use, to the minute, of the keys that were used since the last call. */
+  #setLastUsed(): void {
+    const now = unixSeconds(this.#clock);
+    for (const id of this.#usedNow) this.#lastUsed.set(id, now - (now % 60));
+    this.#usedNow.clear();
   }
 
   #isRefreshed(): boolean {
@@ -140,11 +152,17 @@ export class Keyring {
    */
   current(id: string, secretId: string | null, ip: string): KeyMatch | null {
     const key = this.#keys.get(id);
-    const secret = key?.secrets.find(({ principal }) => principal.secretId === secretId);
+    const secret = key && secretOf(key, secretId);
     if (!key || !secret) return null;
-    // Reading the clock takes longer than the rest, and most keys have no end.
-    const now = key.expiresAt === null && secret.validUntil === null ? 0 : unixSeconds(this.#clock);
-    return isLive(key, now) && isValid(secret, now) ? matchOf(key, secret.principal, ip) : null;
+    return isPresent(key, secret, this.#clock) ? matchOf(key, secret.principal, ip) : null;
+  }
+
+  /** Whether a caller that was authenticated earlier has the same rights now, and may use its key from this address. */
+  isUnchanged(principal: Principal, ip: string): boolean {
+    const key = this.#keys.get(principal.id);
+    if (key === undefined || (key.subnets !== null && !isAllowed(key.subnets, ip))) return false;
+    for (const secret of key.secrets) if (secret.principal === principal) return isPresent(key, secret, this.#clock);
+    return false;
   }
 
   /** Returns the rights of a valid key, whichever of its secrets is used; null otherwise. */
@@ -160,8 +178,9 @@ export class Keyring {
     return this.#keys.get(id)?.revoked === false;
   }
 
-  /** Reloads the keys when another process has changed them. Returns whether it has. */
+  /** Reloads the keys when another process has changed them. Returns whether it has. Call it every second. */
   refresh(): boolean {
+    this.#setLastUsed();
     const version = this.#store.dataVersion();
     if (version === this.#dataVersion) return false;
     this.#dataVersion = version;
@@ -184,6 +203,7 @@ export class Keyring {
 
   /** Writes the times of last use, to the minute. */
   flushLastUsed(): void {
+    this.#setLastUsed();
     if (this.#lastUsed.size === 0) return;
     this.#store.touch(this.#lastUsed);
     this.#lastUsed.clear();
@@ -227,7 +247,23 @@ export class Keyring {
 }
 
 function matchOf({ bucket, subnets }: LoadedKey, principal: Principal, ip: string): KeyMatch {
-  return { principal, bucket, ipRefused: subnets !== null && !subnets.some((subnet) => inSubnet(ip, subnet)) };
+  return { principal, bucket, ipRefused: subnets !== null && !isAllowed(subnets, ip) };
+}
+
+function isAllowed(subnets: readonly IpSubnet[], ip: string): boolean {
+  return subnets.some((subnet) => inSubnet(ip, subnet));
+}
+
+function secretOf({ secrets }: LoadedKey, secretId: string | null): LoadedSecret | null {
+  for (const secret of secrets) if (secret.principal.secretId === secretId) return secret;
+  return null;
+}
+
+/** Whether a key and one of its secrets are valid now. */
+function isPresent(key: LoadedKey, secret: LoadedSecret, clock: Clock): boolean {
+  // Reading the clock takes longer than the rest, and most keys have no end.
+  const now = key.expiresAt === null && secret.validUntil === null ? 0 : unixSeconds(clock);
+  return isLive(key, now) && isValid(secret, now);
 }
 
 function isLive({ revoked, expiresAt }: LoadedKey, now: number): boolean {

@@ -115,6 +115,12 @@ export class ReadService {
     return this.#snapshot(frontBudget(), read);
   }
 
+  /** Whether a reply that was made of a state of the chain, and of the mempool if it read that, is still the same. */
+  isPresent({ state, mempoolSeq }: Pick<ReadEnv, 'state' | 'mempoolSeq'>): boolean {
+    const { reads, mempool } = this.#ctx;
+    return reads().state() === state && (mempoolSeq === null || mempool.mirror.seq === mempoolSeq);
+  }
+
   /** Returns the reply of an endpoint, made on the main thread or in a worker. */
   respond<I>(endpoint: ReadEndpoint<I>, input: I, request: Request): MaybePromise<Response | PlainReply> {
     const make = (env: ReadEnv) => replyOf(env, endpoint.run(env, input));

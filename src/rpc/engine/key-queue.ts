@@ -40,6 +40,11 @@ export class KeyQueue {
     return waiting ? waiting.then(() => this.#runInSlot(id, work)) : this.#runInSlot(id, work);
   }
 
+  /** Whether a request of the key would begin at once. Fronts that share the counts find that out by counting it. */
+  hasFreeSlot(id: string): boolean {
+    return this.#shared === null && (this.#callers.get(id)?.running ?? 0) < this.#maxRunning;
+  }
+
   #runInSlot<T>(id: string, work: (turn: QueueSlot) => MaybePromise<T>): MaybePromise<T> {
     let result: MaybePromise<T>;
     try {

@@ -89,6 +89,11 @@ interface MethodText {
   readonly long?: boolean;
   /** Calls of a batch that follow each other may overlap: the node thread carries them out in their order. */
   readonly overlaps?: boolean;
+  /**
+   * The result depends on the arguments, the tip and the mempool alone, and the method runs on `reads` with the scope
+   * `read`. Its short replies are kept until one of these changes.
+   */
+  readonly isKept?: boolean;
   /** For tests and debugging; the OpenRPC document omits it by default. */
   readonly hidden?: boolean;
 }

@@ -1,5 +1,6 @@
 import { RPC_TYPE } from '../../http/errors.ts';
 import { PlainReply, type ReplyKind } from '../../http/plain-reply.ts';
+import type { ChainState } from '../../storage/chain-reads.ts';
 import { RPC_ERROR } from '../../util/rpc-error-codes.ts';
 import { isObject, member, NumberText, type RpcValue } from './json.ts';
 import { type JsonPieces, replyBody, type SendLong } from './reply-body.ts';
@@ -13,6 +14,25 @@ export interface RpcCall {
   readonly method: string;
   readonly params: RpcValue;
   readonly invalid: RpcError | null;
+  /** Where the reply to the call may be kept. */
+  readonly prepared?: PreparedCall | null;
+}
+
+/** A call that was parsed before, of a method whose replies may be kept. */
+export interface PreparedCall {
+  /** The first call with this text, apart from its id. */
+  readonly call: RpcCall;
+  kept: KeptReply | null;
+}
+
+/** The reply to a call without its id, and the state that it belongs to. */
+export interface KeptReply {
+  readonly state: ChainState;
+  /** Number of the newest event of the mempool; null if the reply does not read the mempool. */
+  readonly mempoolSeq: number | null;
+  /** The text before the id, and behind it. */
+  readonly head: string;
+  readonly tail: string;
 }
 
 /** A call of version 2.0 without id gets no reply. */
@@ -79,7 +99,7 @@ export function rpcReply(status: number, pieces: JsonPieces, send: SendLong | nu
   return new Response(body, { status, headers: { 'content-type': RPC_TYPE } });
 }
 
-const RPC_KIND: ReplyKind = { type: RPC_TYPE, cacheControl: null };
+export const RPC_KIND: ReplyKind = { type: RPC_TYPE, cacheControl: null };
 
 /** Returns the reply to a batch. `replies` holds those of all calls except notifications. */
 export function batchReply(

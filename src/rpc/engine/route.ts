@@ -3,7 +3,7 @@ import type { Call } from '../../http/call.ts';
 import { ApiError, fail } from '../../http/errors.ts';
 import { mediaType } from '../../http/media-type.ts';
 import { ownerOf } from '../../http/owner.ts';
-import { asResponse, type PlainReply } from '../../http/plain-reply.ts';
+import { asResponse, PlainReply } from '../../http/plain-reply.ts';
 import { describeRoute } from '../../http/route-description.ts';
 import { slicePauses } from '../../http/slice-pauses.ts';
 import { excessOf, mayExceed } from '../../http/value-count.ts';
@@ -14,11 +14,13 @@ import { type RpcCaller, RpcDispatcher } from './dispatcher.ts';
 import { isObject, NumberTooLong, parseJson, type RpcValue } from './json.ts';
 import { KeyQueue, type QueueSlot } from './key-queue.ts';
 import { hasSecrets, type RpcMethods } from './method.ts';
+import { PreparedCalls } from './prepared-calls.ts';
 import {
   batchReply,
   errorReply,
   errorStatus,
   isNotification,
+  RPC_KIND,
   type RpcCall,
   readCall,
   resultReply,
@@ -67,65 +69,99 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
       dispatcher.run(probe, { call: null, wallet: null, request: NEVER, queueSlot: UNQUEUED }),
     );
 
-  /** Throws ApiError for the whole request if the caller may not make one of its calls. */
-  const checkCalls = (calls: readonly RpcCall[], call: Call, wallet: string | null): void => {
+  const prepared = new PreparedCalls(methods);
+
+  /** Throws ApiError for the whole request if the caller may not make this call. */
+  const checkCall = ({ method }: RpcCall, call: Call, wallet: string | null): void => {
     const { rpcWhitelist } = call.principal;
-    for (const { method } of calls) {
-      if (rpcWhitelist && !rpcWhitelist.has(method.toLowerCase()))
-        fail('insufficient_scope', `the whitelist of the caller does not contain the method ${method}`);
-      const known = methods.get(method);
-      if (known) requireScope(ctx, { method: known, scope: known.scope, args: [], call, wallet });
-    }
+    if (rpcWhitelist && !rpcWhitelist.has(method.toLowerCase()))
+      fail('insufficient_scope', `the whitelist of the caller does not contain the method ${method}`);
+    const known = methods.get(method);
+    if (known) requireScope(ctx, { method: known, scope: known.scope, args: [], call, wallet });
   };
 
-  const answer = async (request: Request, wallet: string | null): Promise<Response | PlainReply> => {
+  const answer = (request: Request, wallet: string | null): Promise<Response | PlainReply> => {
+    const call = ctx.call(request);
+    checkContentType(request);
+    const target = { wallet, request };
+    return request.bytes().then((bytes) => {
+      if (mayExceed(bytes)) return handleLong(bytes, call, target);
+      try {
+        const reply = handleBytes(bytes, call, target);
+        return reply instanceof Promise ? reply.catch(refused) : reply;
+      } catch (error) {
+        return refused(error);
+      }
+    });
+  };
+
+  const handleLong = async (bytes: Uint8Array, call: Call, target: RequestTarget): Promise<Response | PlainReply> => {
     try {
-      const call = ctx.call(request);
-      checkContentType(request);
-      const bytes = await request.bytes();
       // One request with a million small values would block the main thread for all callers.
-      const excess = mayExceed(bytes) ? await excessOf(bytes) : null;
+      const excess = await excessOf(bytes);
       if (excess) throw new RpcError(RPC_ERROR.invalidRequest, `the request holds more than ${excess}`);
-      const reply = handleBytes(bytes, call, { wallet, request });
-      return reply instanceof Promise ? await reply : reply;
+      return await handleBytes(bytes, call, target);
     } catch (error) {
-      if (error instanceof RpcError) return rpcReply(400, [errorReply(UNKNOWN, error)]);
-      throw error;
+      return refused(error);
     }
   };
 
   const handleBytes = (bytes: Uint8Array, call: Call, target: RequestTarget): MaybePromise<Response | PlainReply> => {
     const secrets = extractSecrets(bytes, secretMethods);
-    if (secrets === null) return handleBody(parseBody(decoder.decode(bytes)), readCall, call, target);
+    if (secrets === null) return handleText(decoder.decode(bytes), call, target);
     const read = (value: RpcValue) => withTexts(methods, readCall(value));
     const handled = async () => handleBody(secrets.restore(parseBody(secrets.text)), read, call, target);
     return handled().finally(() => secrets.wipe());
+  };
+
+  const handleText = (text: string, call: Call, target: RequestTarget): MaybePromise<Response | PlainReply> => {
+    const found = prepared.find(text);
+    if (!found) {
+      const body = parseBody(text);
+      const read = Array.isArray(body) ? readCall : (value: RpcValue) => prepared.prepare(text, value);
+      return handleBody(body, read, call, target);
+    }
+    const { before, id } = found;
+    const { rpcWhitelist } = call.principal;
+    if (rpcWhitelist) checkCall(before.call, call, target.wallet);
+    else {
+      // Such calls are not recorded in the audit log.
+      call.require(KEPT_SCOPE);
+      ctx.checkKey(call, KEPT_SCOPE);
+    }
+    const kept = queue.hasFreeSlot(call.principal.id) ? dispatcher.keptReply(before) : null;
+    if (kept) return new PlainReply(RPC_KIND, kept.head + id + kept.tail);
+    const only = { ...before.call, id, prepared: before };
+    return queue.run(call.principal.id, (slot) => single(dispatcher, only, targetOf(call, target, slot)));
   };
 
   const handleBody = (
     body: RpcValue,
     read: (value: RpcValue) => RpcCall,
     call: Call,
-    { wallet, request }: RequestTarget,
+    target: RequestTarget,
   ): MaybePromise<Response | PlainReply> => {
     const { id } = call.principal;
+    if (!Array.isArray(body)) {
+      const only = read(body);
+      checkCall(only, call, target.wallet);
+      return queue.run(id, (slot) => single(dispatcher, only, targetOf(call, target, slot)));
+    }
+    if (body.length > limits.rpcMaxBatch)
+      throw new RpcError(RPC_ERROR.invalidRequest, `more than ${limits.rpcMaxBatch} calls`);
+    const calls = (body as RpcValue[]).map(read);
+    for (const each of calls) checkCall(each, call, target.wallet);
+    call.charge(Math.max(0, calls.length - 1));
+    return queue.run(id, (slot) => batch(dispatcher, calls, targetOf(call, target, slot)));
+  };
+
+  const targetOf = (call: Call, { wallet, request }: RequestTarget, queueSlot: QueueSlot): ReplyTarget => {
     const send: SendLong = (pieces, length) => {
       const to = { owner: ownerOf(call), signal: request.signal };
       ctx.replies.admit(to.owner);
       return ctx.replies.stream(pieces, length, to);
     };
-    const target = (queueSlot: QueueSlot): ReplyTarget => ({ call, wallet, request, queueSlot, send });
-    if (!Array.isArray(body)) {
-      const only = read(body);
-      checkCalls([only], call, wallet);
-      return queue.run(id, (queueSlot) => single(dispatcher, only, target(queueSlot)));
-    }
-    if (body.length > limits.rpcMaxBatch)
-      throw new RpcError(RPC_ERROR.invalidRequest, `more than ${limits.rpcMaxBatch} calls`);
-    const calls = (body as RpcValue[]).map(read);
-    checkCalls(calls, call, wallet);
-    call.charge(Math.max(0, calls.length - 1));
-    return queue.run(id, (queueSlot) => batch(dispatcher, calls, target(queueSlot)));
+    return { call, wallet, request, queueSlot, send };
   };
 
   const bounds = { bodyLimit: limits.rpcBodyBytes, unlimitedTime: true };
@@ -147,6 +183,15 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
       detail: detail('rpc-wallet', 'JSON-RPC of one wallet'),
     });
 };
+
+/** Returns the reply to a whole request that is refused with an error of JSON-RPC. Throws any other error. */
+function refused(error: unknown): Response | PlainReply {
+  if (error instanceof RpcError) return rpcReply(400, [errorReply(UNKNOWN, error)]);
+  throw error;
+}
+
+/** The scope of all methods whose replies are kept. */
+const KEPT_SCOPE = 'read';
 
 /** Form of the reply to a request that cannot be parsed. Older clients understand version 2.0 as well. */
 const UNKNOWN = { version: '2.0', id: 'null' } as const;

@@ -59,15 +59,20 @@ export function extractSecrets(body: Uint8Array, methods: SecretMethods): Extrac
 
 /** The letter w, which the usual names have, and most requests of other methods do not. */
 const SMALL_W = 0x77;
+/** A word that all of the usual names contain. */
+const USUAL_WORD = 'wallet';
 
 /** The names of the methods with secrets. */
 export class SecretMethods {
   readonly #names: readonly string[];
+  /** Whether every name has the letter, and the word. */
   readonly #haveW: boolean;
+  readonly #haveWord: boolean;
 
   constructor(names: readonly string[]) {
     this.#names = names;
     this.#haveW = names.every((name) => name.includes('w'));
+    this.#haveWord = names.every((name) => name.includes(USUAL_WORD));
   }
 
   /** Returns false, after a short search, for most texts that name none of the methods. */
@@ -77,6 +82,7 @@ export class SecretMethods {
 
   /** Whether a text names one of the methods. */
   areIn(text: Buffer): boolean {
+    if (this.#haveWord && !text.includes(USUAL_WORD)) return false;
     return this.#names.some((name) => text.includes(name));
   }
 }

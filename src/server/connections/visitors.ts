@@ -12,36 +12,51 @@ export interface Visitor {
   at: number;
 }
 
-/** The connections that have sent a request, by the address and port of the client. */
+/** The connections that have sent a request. */
 export class Visitors {
-  readonly #byPeer = new Map<string, Visitor>();
+  /** By the address and the port of the client, since a text of both takes longer to make than to find. */
+  readonly #byAddress = new Map<string, Map<number, Visitor>>();
+  #size = 0;
 
   get size(): number {
-    return this.#byPeer.size;
+    return this.#size;
   }
 
   /** Records the beginning of a request at a time of `performance.now`. */
   began(address: string, port: number, now: number): Visitor {
-    const peer = peerName(addressName(address), port);
-    let visitor = this.#byPeer.get(peer);
-    if (!visitor) this.#byPeer.set(peer, (visitor = { keyed: false, running: 0, at: 0 }));
+    const name = addressName(address);
+    let byPort = this.#byAddress.get(name);
+    if (byPort === undefined) this.#byAddress.set(name, (byPort = new Map()));
+    let visitor = byPort.get(port);
+    if (visitor === undefined) {
+      byPort.set(port, (visitor = { keyed: false, running: 0, at: 0 }));
+      this.#size++;
+    }
     visitor.running++;
     visitor.at = acrossThreadsMs(now);
     return visitor;
   }
 
+  /** Returns the connection of a `peerName`, or null. */
   get(peer: string): Visitor | null {
-    return this.#byPeer.get(peer) ?? null;
+    const end = peer.lastIndexOf(' ');
+    return this.#byAddress.get(peer.slice(0, end))?.get(Number(peer.slice(end + 1))) ?? null;
   }
 
   /** Returns all connections, for another front. */
   entries(): (Visitor & { readonly peer: string })[] {
-    return [...this.#byPeer].map(([peer, visitor]) => ({ peer, ...visitor }));
+    return [...this.#byAddress].flatMap(([address, byPort]) =>
+      [...byPort].map(([port, visitor]) => ({ peer: peerName(address, port), ...visitor })),
+    );
   }
 
   /** Removes the connections that are not in `peers`, except those with a request after `since`. */
   removeClosed(peers: ReadonlySet<string>, since: number): void {
-    for (const [peer, { at }] of this.#byPeer) if (at < since && !peers.has(peer)) this.#byPeer.delete(peer);
+    for (const [address, byPort] of this.#byAddress) {
+      for (const [port, { at }] of byPort)
+        if (at < since && !peers.has(peerName(address, port)) && byPort.delete(port)) this.#size--;
+      if (byPort.size === 0) this.#byAddress.delete(address);
+    }
   }
 }
 

@@ -17,7 +17,7 @@ type Reply = Pick<RecordedReply, 'status' | 'headers'> & { readonly body: Uint8A
 
 const NULL_BODY: readonly number[] = [204, 304];
 
-/** Returns a handler that replies with prepared bytes: the minimum cost of a server on this machine. */
+/** Returns the replies by row. A server that only parses bodies and sends these has the minimum cost on this machine. */
 function replyTable(recorded: readonly RecordedReply[]): ReadonlyMap<string, Reply> {
   return new Map(
     recorded.map(({ row, status, headers, body }) => [
@@ -40,7 +40,10 @@ function serveBun(recorded: readonly RecordedReply[]): number {
       const path = url.slice(url.indexOf('/', 8)).split('?', 1)[0]!;
       if (path === '/ws') return server.upgrade(request) ? undefined : new Response(null, { status: 426 });
       if (!paths.has(path)) return new Response('not found', { status: 404 });
-      if (request.method === 'POST') await request.text();
+      if (request.method === 'POST') {
+        const text = await request.text();
+        if (text !== '') JSON.parse(text);
+      }
       return toResponse(replies.get(request.headers.get('x-row')!)!);
     },
     websocket: { message() {} },
@@ -57,7 +60,7 @@ function serveElysia(recorded: readonly RecordedReply[]): number {
     done.add(`${method} ${pattern}`);
     const answer = ({ request }: { request: Request }) => toResponse(replies.get(request.headers.get('x-row')!)!);
     if (method === 'GET') app.get(pattern, answer);
-    else app.post(pattern, ({ request, body: _body }) => answer({ request }), { parse: 'text' });
+    else app.post(pattern, ({ request, body: _body }) => answer({ request }));
   }
   app.compile();
   return app.listen({ hostname: '127.0.0.1', port: 0 }).server!.port!;

@@ -99,6 +99,7 @@ const getblockcount = rpcMethod({
   params: [],
   result: int('height'),
   scope: 'read',
+  isKept: true,
   run: ({ tip }) => tip.height,
 });
 
@@ -109,6 +110,7 @@ const getbestblockhash = rpcMethod({
   params: [],
   result: hashStr(),
   scope: 'read',
+  isKept: true,
   run: ({ tip }) => hashToHex(tip.hash),
 });
 
@@ -120,6 +122,7 @@ const getblockhash = rpcMethod({
   result: hashStr('block hash'),
   examples: [example([0]), example({ height: 0 })],
   scope: 'read',
+  isKept: true,
   run({ reads, tip }, height) {
     if (height < 0 || height > tip.height)
       return rpcFail('invalidParameter', 'Block height out of range', 'block_not_found', { tipHeight: tip.height });
@@ -138,6 +141,7 @@ const getblockheader = rpcMethod({
   result: anyOf(header, hexStr('verbose is false')),
   examples: [example([EXAMPLE.blockHash]), example([EXAMPLE.blockHash, false])],
   scope: 'read',
+  isKept: true,
   run(env, blockHash, verbose) {
     const block = findBlock(env, blockHash);
     return verbose ? coreHeader(env, block) : block.header.toHex();

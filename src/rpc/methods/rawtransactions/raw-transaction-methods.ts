@@ -48,6 +48,7 @@ const getrawtransaction = rpcMethod({
   ),
   examples: [example([EXAMPLE.txid]), example([EXAMPLE.txid, 2]), example([EXAMPLE.txid, 1, EXAMPLE.blockHash])],
   scope: 'read',
+  isKept: true,
   run(env, txid, level, blockHash) {
     const key = blockHash === null && level >= 1 ? `rpc ${level >= 2} ${txid.toHex()}` : null;
     const known = key && knownText(env, key, txid);
