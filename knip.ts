@@ -13,7 +13,7 @@ const config: KnipConfig = {
     'test/fixtures/**/*.ts',
     // Programs that tests start.
     'test/lib/{engine-workers,ledger-consumer}.ts',
-    'test/chain/index-builder.ts',
+    'test/chain/{index,coin-stats}-builder.ts',
     'test/chain/set-loader.ts',
     'test/node/verify/close-verify-pool.ts',
     'test/storage/hold-lock.ts',

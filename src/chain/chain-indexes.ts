@@ -1,14 +1,15 @@
 import type { Database } from 'bun:sqlite';
-import type { IndexJob, IndexJobResult, PositionRows, StoredBlock } from '../indexes/index-job.ts';
+import type { IndexJob, IndexJobResult, PositionRows } from '../indexes/index-job.ts';
 import { addAddressRows, IndexRows } from '../indexes/index-rows.ts';
+import type { StoredBlock } from '../indexes/job-block-reader.ts';
 import { txPosition } from '../primitives/coin.ts';
 import {
-  enabledIndexes,
-  INDEX_NAMES,
+  enabledTxIndexes,
   type IndexName,
   IndexStore,
   type IndexSwitches,
   IndexWriter,
+  type TxIndexName,
 } from '../storage/index-store.ts';
 import type { RunBatch } from '../storage/runs/run-batch.ts';
 import { HISTORY, SCRIPT_COINS, SPENDERS, TX_INDEX } from '../storage/runs/run-family.ts';
@@ -19,10 +20,9 @@ import { TxWriter } from '../storage/tx-store.ts';
 import { type ChainEntry, forkPoint } from './chain-entry.ts';
 import type { SealedChange } from './connect-block.ts';
 import type { CommittedBlocks } from './filter-index.ts';
+import { JOB_BLOCKS, nextEntries, staleEntries, storedBlock } from './job-blocks.ts';
 
-/** Limits of one job of the background build, which bound its memory and the time of its transaction. */
-const JOB_BYTES = 24 * 1024 * 1024;
-const JOB_BLOCKS = 4000;
+const ALL_TX_INDEXES = enabledTxIndexes({ tx: true, address: true, spender: true });
 
 /** Families of the runs of an index. */
 const FAMILIES = {
@@ -33,8 +33,8 @@ const FAMILIES = {
 } as const;
 
 /** How far an index has come. */
-export interface IndexProgress {
-  readonly name: IndexName;
+export interface IndexProgress<N extends IndexName = IndexName> {
+  readonly name: N;
   /** Height of the last block whose rows it has; -1 without any. */
   readonly height: number;
   /** Whether it covers the committed tip. */
@@ -51,7 +51,7 @@ export interface PlannedJob {
 }
 
 interface EnabledIndex {
-  readonly name: IndexName;
+  readonly name: TxIndexName;
   covered: ChainEntry | null;
 }
 
@@ -66,7 +66,7 @@ export interface ChainIndexesOptions {
 }
 
 /**
- * The indexes that can be switched on and off. An index grows in the order of the chain. While it covers the committed tip
+ * The indexes of transactions, which can be switched on and off. An index grows in the order of the chain. While it covers the committed tip
  * it is live: the rows of a new block are part of its commit. Otherwise jobs build its rows from block and undo files,
  * until it covers the tip: `nextJob` plans one, and `finishJob` commits its result. A job first removes the rows of blocks
  * that left the active chain. The block that an index covers is stored in the same transaction as its rows, and rows of
@@ -97,7 +97,7 @@ export class ChainIndexes {
     this.#writer = new IndexWriter(db);
     this.#txWriter = new TxWriter(db);
     this.#scriptKeys = new ScriptKeys(options.scriptSalt);
-    this.#enabled = enabledIndexes(options.switches).map((name) => ({ name, covered: null }));
+    this.#enabled = enabledTxIndexes(options.switches).map((name) => ({ name, covered: null }));
   }
 
   /** Reads how far the indexes have come. Must be called first. `tip` is null before the first commit. */
@@ -111,7 +111,7 @@ export class ChainIndexes {
   }
 
   /** Whether the rows of the next block of an index are part of the commit of that block. */
-  isLive(name: IndexName): boolean {
+  isLive(name: TxIndexName): boolean {
     return this.#live().some((index) => index.name === name);
   }
 
@@ -123,7 +123,7 @@ export class ChainIndexes {
   }
 
   /** Progress of the indexes that are switched on. */
-  progress(): IndexProgress[] {
+  progress(): IndexProgress<TxIndexName>[] {
     return this.#enabled.map(({ name, covered }) => ({
       name,
       height: covered?.height ?? -1,
@@ -212,7 +212,7 @@ export class ChainIndexes {
     const lagging = this.#lagging();
     if (tip === null || lagging.length === 0) return null;
     const stale = lagging.find(({ covered }) => covered !== null && tip.ancestor(covered.height) !== covered);
-    if (stale !== undefined) return this.#plan(stale.covered, this.#staleBlocks(stale.covered!, tip, limit), true);
+    if (stale !== undefined) return this.#plan(stale.covered, staleEntries(stale.covered!, tip, limit), true);
     const heightOf = ({ covered }: EnabledIndex) => covered?.height ?? -1;
     const from = lagging.reduce((low, index) => (heightOf(index) < heightOf(low) ? index : low)).covered;
     // The job ends where the next index that is further ahead can join it.
@@ -221,7 +221,7 @@ export class ChainIndexes {
     const validated = this.#limit();
     const most = validated === null ? tip.height : forkPoint(validated, tip).height;
     const to = tip.ancestor(Math.min(most, ...next))!;
-    const blocks = to.height <= (from?.height ?? -1) ? [] : this.#nextBlocks(from, to, limit);
+    const blocks = to.height <= (from?.height ?? -1) ? [] : nextEntries(from, to, limit);
     return blocks.length === 0 ? null : this.#plan(from, blocks, false);
   }
 
@@ -256,7 +256,7 @@ export class ChainIndexes {
 
   #removeDisabled(): void {
     const enabled = new Set(this.#enabled.map(({ name }) => name));
-    const names = INDEX_NAMES.filter((name) => !enabled.has(name) && this.#store.covered(name) !== null);
+    const names = ALL_TX_INDEXES.filter((name) => !enabled.has(name) && this.#store.covered(name) !== null);
     if (names.length === 0) return;
     this.#runs.dropFamilies(
       names.flatMap((name) => FAMILIES[name]),
@@ -286,42 +286,13 @@ export class ChainIndexes {
         chainDir: this.#options.dir,
         indexes,
         removed,
-        blocks: entries.map((entry) => this.#stored(entry)),
+        blocks: entries.map((entry) => storedBlock(entry, this.#options.segwitHeight)),
         scriptSalt: this.#options.scriptSalt,
         runIds: new Map(families.map(({ code }) => [code, this.#runs.reserveId()])),
       },
       from,
       to: removed ? last.parent : last,
     };
-  }
-
-  /** Returns the blocks from `covered` down to the active chain, the highest first. */
-  #staleBlocks(covered: ChainEntry, tip: ChainEntry, limit: number): ChainEntry[] {
-    const fork = forkPoint(covered, tip);
-    const entries: ChainEntry[] = [];
-    let bytes = 0;
-    for (let at = covered; at !== fork && entries.length < limit && bytes < JOB_BYTES; at = at.parent!) {
-      entries.push(at);
-      bytes += at.body.size;
-    }
-    return entries;
-  }
-
-  /** Returns the blocks behind `from` up to `to` that are stored with their undo data, the lowest first. */
-  #nextBlocks(from: ChainEntry | null, to: ChainEntry, limit: number): ChainEntry[] {
-    const entries: ChainEntry[] = [];
-    let bytes = 0;
-    for (let height = (from?.height ?? -1) + 1; height <= to.height; height++) {
-      const entry = to.ancestor(height)!;
-      if (!entry.hasBody || !entry.hasUndo || entries.length >= limit || bytes >= JOB_BYTES) break;
-      entries.push(entry);
-      bytes += entry.body.size;
-    }
-    return entries;
-  }
-
-  #stored({ hash, height, body, undo }: ChainEntry): StoredBlock {
-    return { hash, height, body, undo, segwit: height >= this.#options.segwitHeight };
   }
 
   #insertPositions(blocks: readonly StoredBlock[], { counts, txids, offsets, undoOffsets }: PositionRows): void {

@@ -40,6 +40,7 @@ import type { Log } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import { ChainIndexes } from './chain-indexes.ts';
+import { CoinStatsIndex } from './coin-stats-index.ts';
 import { CommitRows } from './commit-rows.ts';
 import type { SealedChange } from './connect-block.ts';
 import { FilterIndex } from './filter-index.ts';
@@ -96,6 +97,7 @@ export class ChainStore {
   /** Null if the filter index is switched off. */
   readonly filters: FilterIndex | null;
   readonly indexes: ChainIndexes;
+  readonly coinStats: CoinStatsIndex;
   /** Runs of commits. */
   readonly rows: CommitRows;
   /** Size limit of block and undo files, bytes. */
@@ -159,6 +161,13 @@ export class ChainStore {
       scriptSalt: new MetaStore(this.#db).scriptSalt(),
       segwitHeight: consensus.segwitHeight,
     });
+    this.coinStats = new CoinStatsIndex(this.#db, {
+      dir,
+      enabled: options.indexes.coinStats,
+      removeDisabled: options.removeDisabledIndexes ?? false,
+      segwitHeight: consensus.segwitHeight,
+      halvingInterval: consensus.subsidyHalvingInterval,
+    });
     this.rows = new CommitRows({
       dir,
       runs: this.runs,
@@ -176,6 +185,7 @@ export class ChainStore {
   open(tip: ChainEntry | null, findEntry: (hash: Uint8Array) => ChainEntry | null): void {
     this.filters?.open(tip);
     this.indexes.open(tip, findEntry);
+    this.coinStats.open(tip, findEntry);
     // The last run may have ended before merges that were due.
     this.merges.schedule();
   }
@@ -263,6 +273,7 @@ export class ChainStore {
       this.#lastSeq = this.#eventWriter.last;
       this.filters?.onCommitted(batch.chain.tip);
       this.indexes.onCommitted(batch.chain.tip);
+      this.coinStats.moveTip(batch.chain.tip);
     } catch (error) {
       if (this.#db.inTransaction) this.#db.run('ROLLBACK');
       this.runs.discardStaged();

@@ -127,6 +127,7 @@ export class LoadedUtxoSet {
     tree.assumeComplete(entry);
     active.moveTo(entry);
     store.indexes.moveTip(entry);
+    store.coinStats.moveTip(entry);
     store.filters?.moveTip(entry);
     this.#begin(entry, before, false);
     sync.update(entry);
@@ -176,6 +177,7 @@ export class LoadedUtxoSet {
     this.#background = new BackgroundChain(deps, base, at, validated);
     const limit = () => this.#background?.tip ?? null;
     store.indexes.setLimit(limit);
+    store.coinStats.setLimit(limit);
     store.filters?.setLimit(limit);
   }
 

@@ -29,7 +29,11 @@ export interface PruneOptions {
  * Throws OperatorError where the storage has been pruned and may not be used so: pruning is off, or an index needs blocks
  * that have been pruned.
  */
-export function checkPruning({ removal, filters, indexes }: ChainStore, dir: string, enabled: boolean): void {
+export function checkPruning(
+  { removal, filters, indexes, coinStats }: ChainStore,
+  dir: string,
+  enabled: boolean,
+): void {
   const { pruneHeight } = removal;
   if (pruneHeight === null) return;
   const again = `${downloadAgainAdvice(dir)}; this downloads the whole chain again`;
@@ -41,6 +45,7 @@ export function checkPruning({ removal, filters, indexes }: ChainStore, dir: str
   const behind: { name: string; height: number }[] = indexes
     .progress()
     .filter(({ name, live }) => !live && name !== 'positions');
+  behind.push(...coinStats.progress().filter(({ live }) => !live));
   if (filters !== null && !filters.live) behind.push({ name: 'filter', height: filters.height });
   for (const { name, height } of behind)
     if (height + 1 < pruneHeight)
@@ -86,9 +91,10 @@ export class Pruner {
   constructor(options: PruneOptions, deps: PrunerDeps) {
     this.options = options;
     this.#deps = deps;
-    const { filters, indexes } = deps.store;
+    const { filters, indexes, coinStats } = deps.store;
     if (filters) this.addLock('index.filter', () => filters.height);
     this.addLock('indexes', () => indexes.neededFrom);
+    this.addLock('index.coinStats', () => coinStats.neededFrom);
   }
 
   /** Lowest height from which on all records of the active chain are stored; null if nothing has been pruned. */

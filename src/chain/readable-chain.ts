@@ -10,6 +10,7 @@ import type { ChainEntry } from './chain-entry.ts';
 import type { ChainIndexes } from './chain-indexes.ts';
 import type { ChainParts } from './chain-parts.ts';
 import type { ChainWarnings } from './chain-warnings.ts';
+import type { CoinStatsIndex } from './coin-stats-index.ts';
 import type { FilterIndex } from './filter-index.ts';
 import { type ChainTip, chainTips } from './header-tree.ts';
 import type { Pruner } from './pruner.ts';
@@ -116,9 +117,13 @@ export class ReadableChain {
     return this.#parts.store.filters;
   }
 
-  /** The indexes that can be switched on and off. */
+  /** The indexes of transactions. */
   get indexes(): ChainIndexes {
     return this.#parts.store.indexes;
+  }
+
+  get coinStats(): CoinStatsIndex {
+    return this.#parts.store.coinStats;
   }
 
   /** Returns an unspent output of the chain, or null. Call it only within `whenSettled` or an observer of commits. */

@@ -190,9 +190,10 @@ export const SETTINGS = {
   'index.tx': boolean({ fallback: true, help: 'find transactions by txid' }),
   'index.address': boolean({ fallback: true, help: 'find balances and histories by address' }),
   'index.spender': boolean({ fallback: false, help: 'find the transaction that spent an output' }),
+  'index.coinStats': boolean({ fallback: false, help: 'keep statistics of the UTXO set at every block' }),
   'index.removeDisabled': boolean({
     fallback: false,
-    help: 'remove the rows of index.tx, index.address and index.spender at the start where they are off',
+    help: 'remove the rows of index.tx, index.address, index.spender and index.coinStats at the start where they are off',
   }),
   'index.filter': boolean({ fallback: false, help: 'keep the filter of every block (BIP-158)' }),
   'cache.enabled': boolean({ fallback: true, help: 'keep recent blocks, transactions and answers in memory' }),

@@ -29,6 +29,18 @@ export function repeatedCoinbaseHeight(hash: BlockHash, height: number): number 
   return repeat !== undefined && repeat.hash === hashToHex(hash) ? repeat.earlier : null;
 }
 
+/** The two blocks of the main chain whose coinbase is repeated, by height: their outputs are lost. */
+const REPEATED = new Map([
+  [91_722, '00000000000271a2dc26e7667f8419f2e15416dc6955e5a6c6cdf3f2574dd08e'],
+  [91_812, '00000000000af0aed4792b1acee3d966af36cf5def14935db8de83d6f9306f2f'],
+]);
+
+/** Whether a later coinbase overwrites the outputs of the coinbase of a block (Core's IsBIP30Unspendable). */
+export function isBip30Unspendable(hash: BlockHash, height: number): boolean {
+  const repeated = REPEATED.get(height);
+  return repeated !== undefined && repeated === hashToHex(hash);
+}
+
 /**
  * Whether a child of `parent` must be checked for outputs that overwrite unspent ones (`bad-txns-BIP30`,
  * CVE-2012-1909). After BIP-34 on the known chain coinbases commit to their height, so none repeats and the look-ups

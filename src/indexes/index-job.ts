@@ -1,33 +1,19 @@
 import { join } from 'node:path';
-import { isBlockMutated } from '../consensus/check-block-context.ts';
-import { parseBlock } from '../primitives/block.ts';
-import { type BlockHash, hashToHex } from '../primitives/hash.ts';
 import { readTxUndo } from '../primitives/undo.ts';
-import { type FilePosition, RecordReader } from '../storage/block-files.ts';
-import type { IndexName } from '../storage/index-store.ts';
+import type { TxIndexName } from '../storage/index-store.ts';
 import { IMAGE_LIMIT } from '../storage/runs/merge-runs.ts';
 import { type BuiltRun, buildRun } from '../storage/runs/run-builder.ts';
 import type { RunFamily } from '../storage/runs/run-family.ts';
 import { runFileName, runFolder } from '../storage/runs/run-manifest.ts';
 import { ScriptKeys } from '../storage/script-store.ts';
-import { openUndo } from '../storage/undo-record.ts';
-import { ByteReader, ByteWriter, DecodeError, equalBytes } from '../util/bytes.ts';
+import { ByteReader, ByteWriter } from '../util/bytes.ts';
 import { IndexRows } from './index-rows.ts';
-
-/** A stored block with its undo data. */
-export interface StoredBlock {
-  readonly hash: BlockHash;
-  readonly height: number;
-  readonly body: FilePosition;
-  readonly undo: FilePosition;
-  /** Whether segwit was active, on which the check of the witness commitment depends. */
-  readonly segwit: boolean;
-}
+import { readStoredBlocks, type StoredBlock } from './job-block-reader.ts';
 
 /** Blocks whose rows are added to indexes or removed from them. All of it can be sent to a worker. */
 export interface IndexJob {
   readonly chainDir: string;
-  readonly indexes: readonly IndexName[];
+  readonly indexes: readonly TxIndexName[];
   /** Whether the rows are removed; the highest block comes first then, and the lowest otherwise. */
   readonly removed: boolean;
   readonly blocks: readonly StoredBlock[];
@@ -67,25 +53,11 @@ export interface IndexJobResult {
 export function runIndexJob(job: IndexJob, onProgress: () => void = () => {}): IndexJobResult {
   const { chainDir, removed, blocks } = job;
   const indexes = new Set(job.indexes);
-  const folder = join(chainDir, 'blocks');
-  const bodies = new RecordReader(folder, 'blk');
-  const undos = new RecordReader(folder, 'rev');
   const rows = new IndexRows();
   const positions = indexes.has('positions') && !removed ? new PositionRowsWriter() : null;
-  try {
-    for (const stored of blocks) {
-      onProgress();
-      const { hash, height } = stored;
-      const block = parseBlock(bodies.read(stored.body));
-      if (!equalBytes(block.hash, hash) || isBlockMutated(block, stored.segwit))
-        throw new DecodeError(`block ${hashToHex(hash)} is damaged in blk file ${stored.body.file}`);
-      const undo = openUndo(hash, undos.read(stored.undo));
-      rows.addBlock(block, undo, { height, indexes, removed });
-      positions?.addBlock(block.txs, block.txids, undo);
-    }
-  } finally {
-    bodies.close();
-    undos.close();
+  for (const { stored, block, undo } of readStoredBlocks(chainDir, blocks, onProgress)) {
+    rows.addBlock(block, undo, { height: stored.height, indexes, removed });
+    positions?.addBlock(block.txs, block.txids, undo);
   }
   const runs: NamedRun[] = [];
   for (const batch of rows.batches(new ScriptKeys(job.scriptSalt))) {

@@ -127,7 +127,7 @@ export function readSourcesOf(config: Config, params: NetworkParams): ReadSource
     feeFallback: config.fees.fallback,
     filterIndex: index.filter,
     prune: pruneSettingsOf(config),
-    indexes: { tx: index.tx, address: index.address, spender: index.spender },
+    indexes: { tx: index.tx, address: index.address, spender: index.spender, coinStats: index.coinStats },
     listing: {
       name: listing.name ?? 'Bitcoin',
       symbol: listing.symbol ?? 'BTC',

@@ -1,4 +1,6 @@
 import type { Chain } from '../chain/chain.ts';
+import type { IndexProgress } from '../chain/chain-indexes.ts';
+import type { CoinStatsJob, CoinStatsResult } from '../indexes/coin-stats-job.ts';
 import type { IndexJob, IndexJobResult } from '../indexes/index-job.ts';
 import { sleep } from '../util/abort.ts';
 import type { Clock } from '../util/clock.ts';
@@ -20,9 +22,16 @@ export interface IndexProblem {
   readonly problem: string;
 }
 
-export interface IndexBuildDeps {
-  /** Carries out one job at a time, on another thread in a node. */
-  readonly runJob: (job: IndexJob) => Promise<IndexJobResult>;
+/** Indexes that a build completes. */
+interface BuildTarget {
+  progress(): readonly IndexProgress[];
+  /** Carries out the next job on other threads. Resolves to false if there is none before the next commit. */
+  runNext(): Promise<boolean>;
+  /** Whether the build goes on with each commit after all rows are made. */
+  readonly follows: boolean;
+}
+
+export interface BuildDeps {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly log: Log;
@@ -33,21 +42,70 @@ export interface IndexBuildDeps {
   readonly retryMs?: number;
 }
 
+export interface IndexBuildDeps extends BuildDeps {
+  /** Carries out one job at a time, on another thread in a node. */
+  readonly runJob: (job: IndexJob) => Promise<IndexJobResult>;
+}
+
+export interface CoinStatsBuildDeps extends BuildDeps {
+  /** Carries out one job at a time, on other threads in a node. */
+  readonly runJob: (job: CoinStatsJob) => Promise<CoinStatsResult>;
+  /** Called when the index covers the tip. */
+  readonly onBuilt?: () => void;
+}
+
+/** Builds the missing rows of the chain's indexes until all of them are live or the signal aborts, as `build` does. */
+export function buildIndexes(chain: Chain, deps: IndexBuildDeps): Promise<void> {
+  const { indexes } = chain;
+  const target: BuildTarget = {
+    progress: () => indexes.progress(),
+    follows: false,
+    async runNext() {
+      const planned = indexes.nextJob();
+      if (planned === null) return false;
+      const result = await deps.runJob(planned.job);
+      if (isEnded(chain, deps.signal)) return true;
+      indexes.finishJob(planned, result);
+      await chain.mergesCaughtUp();
+      return true;
+    },
+  };
+  return build(chain, target, deps);
+}
+
+/** Computes the statistics of the UTXO set at each block until the signal aborts, as `build` does. */
+export async function followCoinStats(chain: Chain, deps: CoinStatsBuildDeps): Promise<void> {
+  const { coinStats } = chain;
+  if (!coinStats.enabled) return;
+  const target: BuildTarget = {
+    progress: () => coinStats.progress(),
+    follows: true,
+    async runNext() {
+      const planned = coinStats.nextJob();
+      if (planned === null) return false;
+      const result = await deps.runJob(planned.job);
+      if (!isEnded(chain, deps.signal)) coinStats.finishJob(planned, result);
+      if (coinStats.progress().every(({ live }) => live)) deps.onBuilt?.();
+      return true;
+    },
+  };
+  const onProblem = (problem: IndexProblem | null) => {
+    coinStats.setFailed(problem !== null);
+    deps.onProblem(problem);
+  };
+  await build(chain, target, { ...deps, onProblem });
+}
+
 /**
- * Builds the missing rows of the chain's indexes until all of them are live or the signal aborts. Where the next block is
- * not stored yet, it waits for further commits. An error is logged and reported: the indexes stay at their height, and the
- * node keeps running. The build is tried again a minute after a failure of the disk, and otherwise by the next start.
+ * Builds the missing rows of indexes. Where the next block is not stored yet, it waits for further commits. An error is
+ * logged and reported: the indexes stay at their height, and the node keeps running. The build is tried again a minute
+ * after a failure of the disk, and otherwise by the next start.
  */
-export async function buildIndexes(chain: Chain, deps: IndexBuildDeps): Promise<void> {
+async function build(chain: Chain, target: BuildTarget, deps: BuildDeps): Promise<void> {
   const { signal, log, dir, onProblem, retryMs = RETRY_MS } = deps;
-  const names = () =>
-    chain.indexes
-      .progress()
-      .filter(({ live }) => !live)
-      .map(({ name }) => name);
   for (;;) {
     try {
-      await buildAll(chain, deps);
+      await buildAll(chain, target, deps);
       return;
     } catch (error) {
       if (signal.aborted) return;
@@ -57,8 +115,10 @@ export async function buildIndexes(chain: Chain, deps: IndexBuildDeps): Promise<
         ? 'the build is tried again every minute'
         : 'stop the node and run obverse verify, which names the damage; obverse reindex --indexes builds the indexes again, obverse reindex everything';
       const message = error instanceof Error ? error.message : String(error);
-      log.error('building indexes stopped', { indexes: names(), heights: heightsOf(chain), error, advice });
-      onProblem({ indexes: names(), problem: `${isDisk ? known.message : message}; ${advice}` });
+      const heights = heightsOf(target);
+      const indexes = Object.keys(heights);
+      log.error('building indexes stopped', { indexes, heights, error, advice });
+      onProblem({ indexes, problem: `${isDisk ? known.message : message}; ${advice}` });
       if (!isDisk) return;
     }
     await sleep(retryMs, signal).catch(() => {});
@@ -67,38 +127,37 @@ export async function buildIndexes(chain: Chain, deps: IndexBuildDeps): Promise<
   }
 }
 
-async function buildAll(chain: Chain, { runJob, signal, clock, log }: IndexBuildDeps): Promise<void> {
-  const { indexes } = chain;
-  const isBuilt = () => indexes.progress().every(({ live }) => live);
-  if (isBuilt()) return;
-  log.info('building indexes in the background', { ...heightsOf(chain), of: chain.tip.height });
+async function buildAll(chain: Chain, target: BuildTarget, { signal, clock, log }: BuildDeps): Promise<void> {
+  const isBuilt = () => target.progress().every(({ live }) => live);
+  // The build of an index that follows the chain is only reported until it has caught up.
+  let isReported = !isBuilt();
+  if (!isReported && !target.follows) return;
+  if (isReported) log.info('building indexes in the background', { ...heightsOf(target), of: chain.tip.height });
   let loggedAt = clock.monotonicMs();
-  while (!signal.aborted && chain.stopped === null) {
+  while (!isEnded(chain, signal)) {
     if (isBuilt()) {
-      log.info('indexes are built', { height: chain.tip.height });
-      return;
-    }
-    const planned = indexes.nextJob();
-    if (planned === null) {
+      if (isReported) log.info('indexes are built', { height: chain.tip.height });
+      if (!target.follows) return;
+      isReported = false;
       await nextCommit(chain, signal);
       continue;
     }
-    const result = await runJob(planned.job);
-    if (isEnded(chain, signal)) return;
-    indexes.finishJob(planned, result);
-    await chain.mergesCaughtUp();
-    if (clock.monotonicMs() - loggedAt >= LOG_INTERVAL_MS) {
+    if (!(await target.runNext())) {
+      await nextCommit(chain, signal);
+      continue;
+    }
+    if (isReported && clock.monotonicMs() - loggedAt >= LOG_INTERVAL_MS) {
       loggedAt = clock.monotonicMs();
-      log.info('building indexes', { ...heightsOf(chain), of: chain.tip.height });
+      log.info('building indexes', { ...heightsOf(target), of: chain.tip.height });
     }
     await pause(chain.connecting ? PAUSE_IN_SYNC_MS : PAUSE_MS);
   }
 }
 
 /** Returns the heights of the indexes that are behind the tip. */
-function heightsOf({ indexes }: Chain): Record<string, number> {
+function heightsOf(target: BuildTarget): Record<string, number> {
   return Object.fromEntries(
-    indexes
+    target
       .progress()
       .filter(({ live }) => !live)
       .map(({ name, height }) => [name, height]),

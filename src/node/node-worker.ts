@@ -85,8 +85,9 @@ function fail(error: unknown): void {
 
 /** Runs the work that follows the opening: imports block files, loads the saved mempool, starts the sandbox. */
 async function work(opened: Node, { files, log }: { files: readonly string[]; log: ReturnType<typeof stderrLog> }) {
-  void opened.buildFilters();
-  void opened.buildIndexes();
+  void opened.indexBuilds.buildFilters();
+  void opened.indexBuilds.buildIndexes();
+  void opened.indexBuilds.followCoinStats();
   if (files.length > 0) {
     const progress = openProgressLog(log);
     const result = await opened.import(files, { signal: abort.signal, progress });

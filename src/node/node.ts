@@ -4,8 +4,6 @@ import type { StoredGenesis } from '../chain/chain-options.ts';
 import { BACKGROUND_CACHE_SHARE } from '../chain/loaded-utxo-set.ts';
 import type { Config } from '../config/settings.ts';
 import { signatureEngine, signatureLibrary } from '../crypto/secp256k1.ts';
-import type { IndexJob } from '../indexes/index-job.ts';
-import { indexThread } from '../indexes/index-thread.ts';
 import type { EntryColumns } from '../mempool/entry-columns.ts';
 import { MempoolService } from '../mempool/service.ts';
 import type { UpdateProgress } from '../mempool/update-progress.ts';
@@ -37,11 +35,10 @@ import { networkCalls } from './calls/network-calls.ts';
 import { utxoSetCalls } from './calls/utxo-set-calls.ts';
 import { walletCalls } from './calls/wallet-calls.ts';
 import { paramsOfConfig } from './config-params.ts';
-import { buildFilters } from './filter-build.ts';
 import { GarbageCollector } from './garbage.ts';
 import { importFiles } from './import-files.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
-import { buildIndexes, type IndexProblem } from './index-build.ts';
+import { IndexBuilds } from './index-builds.ts';
 import { openNodeStorage } from './node-storage.ts';
 import { PeerNetwork } from './peer-network.ts';
 import { blockFileOptionsOf } from './prune-settings.ts';
@@ -83,7 +80,6 @@ export class Node {
   readonly #pool: VerifyPool;
   readonly #merges = mergeThread();
   readonly #builds = buildThread();
-  readonly #indexJobs = indexThread();
   readonly #database: Database;
   /** Null where the configuration disables the peer network. */
   readonly #network: PeerNetwork | null;
@@ -97,9 +93,8 @@ export class Node {
   readonly #updates: Observers<[update: NodeUpdate]>;
   readonly #peerChanges: Observers<[change: PeerChange]>;
   #workerFailure: Error | null = null;
-  #buildingIndexes = false;
-  #indexProblem: IndexProblem | null = null;
-  #buildingFilters = false;
+  /** The background builds of indexes. */
+  readonly indexBuilds: IndexBuilds;
 
   /** Opens the chain; the directory must be locked. Throws OperatorError where it cannot be used. */
   constructor(config: Config, { log, clock = systemClock, room, progress, columns, reindex, isStopping }: NodeDeps) {
@@ -200,11 +195,19 @@ export class Node {
     this.chain.onCommit(() => {
       if (this.chain.initialSync) garbage.collectIfGrown();
     });
+    this.indexBuilds = new IndexBuilds({
+      chain: this.chain,
+      config,
+      signal: this.#ending.signal,
+      clock,
+      log,
+      onIndexesBuilt: () => this.#wallets?.manager.openWaiting(),
+    });
     this.#walletCalls = walletCalls(this.#wallets?.manager ?? null);
     this.#calls = {
       echo: () => null,
       ...chainCalls(
-        { chain: this.chain, consensus: this.params.consensus },
+        { chain: this.chain, consensus: this.params.consensus, signal: this.#ending.signal },
         {
           database: DATABASE_CACHE_MIB * MEBIBYTE,
           table: config.storage.coinsCache * MEBIBYTE,
@@ -216,8 +219,8 @@ export class Node {
         isMempoolEmpty: () => this.mempool.mempool.totals().count === 0,
         loadedWallets: () => this.#wallets?.manager.states.length ?? 0,
         onActivated: () => {
-          void this.buildFilters();
-          void this.buildIndexes();
+          void this.indexBuilds.buildFilters();
+          void this.indexBuilds.buildIndexes();
         },
       }),
       ...mempoolCalls(this.mempool, config.networkDir, { log, signal: this.#ending.signal }),
@@ -267,7 +270,7 @@ export class Node {
       connectingBlock: chain.connecting,
       stopped: (chain.stopped ?? this.#workerFailure)?.message ?? null,
       background: backgroundStatus(chain, this.params, unixSeconds(this.#clock)),
-      indexProblem: this.#indexProblem,
+      indexProblem: this.indexBuilds.problem,
       preparing: this.#seeding && tip.height < SEED_BLOCKS ? 'the sandbox mines its first blocks' : null,
       peers: this.#network?.counts() ?? { inbound: 0, outbound: 0 },
       sync: this.#network?.sync() ?? syncState(chain, null, unixSeconds(this.#clock)),
@@ -285,8 +288,8 @@ export class Node {
   }
 
   #indexWarnings(): string[] {
-    if (this.#indexProblem === null) return [];
-    const { indexes, problem } = this.#indexProblem;
+    if (this.indexBuilds.problem === null) return [];
+    const { indexes, problem } = this.indexBuilds.problem;
     return [`The build of the indexes ${indexes.join(', ')} has stopped: ${problem}`];
   }
 
@@ -325,33 +328,6 @@ export class Node {
    */
   onPeerChange(listener: (change: PeerChange) => void): () => void {
     return this.#peerChanges.subscribe(listener);
-  }
-
-  /** Builds the missing block filters in the background. Resolves when none is missing, or the node stops. */
-  async buildFilters(): Promise<void> {
-    if (this.#buildingFilters) return;
-    this.#buildingFilters = true;
-    await buildFilters(this.chain, { signal: this.#ending.signal, clock: this.#clock, log: this.#log });
-    this.#buildingFilters = false;
-  }
-
-  /** Builds the missing rows of indexes in the background. Resolves when none is missing, or the node stops. */
-  async buildIndexes(): Promise<void> {
-    if (this.#buildingIndexes) return;
-    this.#buildingIndexes = true;
-    this.#indexProblem = null;
-    const runJob = (job: IndexJob) => this.#indexJobs.runJob(job);
-    await buildIndexes(this.chain, {
-      runJob,
-      signal: this.#ending.signal,
-      clock: this.#clock,
-      log: this.#log,
-      dir: this.#config.chainDir,
-      onProblem: (problem) => void (this.#indexProblem = problem),
-    });
-    this.#indexJobs.close();
-    this.#buildingIndexes = false;
-    if (!this.#ending.signal.aborted) this.#wallets?.manager.openWaiting();
   }
 
   /** Restores the saved mempool, and wallet transactions that are missing in it. */
@@ -407,7 +383,7 @@ export class Node {
   /** Validates and commits accepted blocks, saves the mempool, and closes the storage. */
   async close(): Promise<void> {
     this.#ending.abort(new Error('the node stops'));
-    this.#indexJobs.close();
+    this.indexBuilds.close();
     await this.#network?.stop();
     try {
       await this.chain.close();

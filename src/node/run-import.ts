@@ -28,6 +28,8 @@ export async function runImport(
     const wallet = { ...config.wallet, enabled: false };
     const node = new Node({ ...config, wallet }, { log: stderrLog(config.log) });
     try {
+      // Blocks are pruned when their statistics are made. The next start continues them.
+      void node.indexBuilds.followCoinStats();
       return await node.import(files, options);
     } finally {
       await node.close();

@@ -29,6 +29,8 @@ export interface ChainCalls {
   /** Returns null when the block was accepted, else the reject reason as in BIP-22. */
   submitBlock: { args: [raw: Uint8Array]; result: string | null };
   chainTips: { args: []; result: readonly ChainTipView[] };
+  /** Resolves when the index of coin statistics has reached the present tip, unless that takes longer than a moment. */
+  coinStatsCaughtUp: { args: []; result: null };
   /** Bytes of the two coin caches: the pages of the database, and the table in front of it. */
   coinCaches: { args: []; result: { readonly database: number; readonly table: number; readonly background: number } };
   /** Switches debug lines in the log of the node thread on or off. */

@@ -22,12 +22,13 @@ const TITLES: Readonly<Record<keyof IndexSwitches, string>> = {
   tx: 'transaction index',
   address: 'address index',
   spender: 'spender index',
+  coinStats: 'index of coin statistics',
 };
 
-/** Returns the state of an index, which needs that of the positions as well. */
+/** Returns the state of an index. Those of transactions need that of the positions as well. */
 export function indexState(env: IndexEnv, name: keyof IndexSwitches): IndexState {
   const { state, settings } = env;
-  const parts: readonly IndexName[] = [name, 'positions'];
+  const parts: readonly IndexName[] = name === 'coinStats' ? [name] : [name, 'positions'];
   return {
     enabled: settings.indexes[name],
     // Read by few callers alone.
@@ -40,7 +41,7 @@ export function indexState(env: IndexEnv, name: keyof IndexSwitches): IndexState
 
 /** Whether an index is switched on and covers the chain. */
 export function isIndexReady({ settings, state }: IndexEnv, name: keyof IndexSwitches): boolean {
-  return settings.indexes[name] && state.live.has(name) && state.live.has('positions');
+  return settings.indexes[name] && state.live.has(name) && (name === 'coinStats' || state.live.has('positions'));
 }
 
 /** Throws `feature_disabled` if an index is switched off, and `index_not_ready` while it does not cover the chain. */

@@ -1,4 +1,4 @@
-import { encodeSetElement, setHasher, type UtxoHashType } from '../storage/utxo-hash.ts';
+import { bogoSize, encodeSetElement, setHasher, type UtxoHashType } from '../storage/utxo-hash.ts';
 import { ByteWriter, equalBytes } from '../util/bytes.ts';
 import type { ReadEnv } from './read-env.ts';
 
@@ -6,7 +6,6 @@ export interface UtxoStats {
   readonly txouts: number;
   /** Number of transactions with unspent outputs. */
   readonly transactions: number;
-  /** Core's storage-independent measure of the set's size: 50 bytes and the script for each output. */
   readonly bogosize: number;
   readonly diskSize: number;
   readonly totalAmount: bigint;
@@ -14,7 +13,6 @@ export interface UtxoStats {
   readonly hash: Uint8Array | null;
 }
 
-const BOGO_OVERHEAD = 32 + 4 + 4 + 8 + 2;
 /** Size of key, position and value of a stored coin. */
 const ROW_OVERHEAD = 36 + 8 + 8;
 const CHECK_EVERY = 1024;
@@ -38,7 +36,7 @@ export function utxoStats({ reads, tip, expectWork }: ReadEnv, type: UtxoHashTyp
       transactions++;
       lastTxid = coin.outpoint.txid.slice();
     }
-    bogosize += BOGO_OVERHEAD + coin.output.scriptPubKey.length;
+    bogosize += bogoSize(coin.output.scriptPubKey.length);
     diskSize += ROW_OVERHEAD + coin.output.scriptPubKey.length;
     totalAmount += coin.output.value;
     if (hasher) {

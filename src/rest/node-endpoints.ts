@@ -110,7 +110,13 @@ function chainInfo(env: ReadEnv) {
     time,
     medianTime: medianTime(reads, tip, true),
     pruneHeight: settings.prune && (reads.pruneHeight() ?? 0),
-    indexes: { tx: index('tx'), address: index('address'), spender: index('spender'), filter },
+    indexes: {
+      tx: index('tx'),
+      address: index('address'),
+      spender: index('spender'),
+      coinStats: index('coinStats'),
+      filter,
+    },
   };
 }
 

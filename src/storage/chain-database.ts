@@ -1,7 +1,14 @@
 import type { Database } from 'bun:sqlite';
 import { dirname } from 'node:path';
 import { syncAgainAdvice } from './chain-folder.ts';
-import { EVENT_RANGES_SCHEMA, FILTER_SCHEMA, SCHEMA, SCHEMA_VERSION, UPGRADE_TO_INDEXES } from './chain-schema.ts';
+import {
+  COIN_STATS_SCHEMA,
+  EVENT_RANGES_SCHEMA,
+  FILTER_SCHEMA,
+  SCHEMA,
+  SCHEMA_VERSION,
+  UPGRADE_TO_INDEXES,
+} from './chain-schema.ts';
 import type { ConversionOptions } from './conversion-progress.ts';
 import { convertToRuns } from './convert-to-runs.ts';
 import { type ChainDatabaseIdentity, cacheSize, openDatabase, opened } from './database.ts';
@@ -30,7 +37,7 @@ export function openWriter(
     pragmas: [cacheSize(cacheMiB), 'wal_autocheckpoint = 20000', 'temp_store = MEMORY'],
   };
   return opened(openDatabase(path, kind, identity), (db) => {
-    db.run(EVENT_RANGES_SCHEMA + FILTER_SCHEMA + LOADED_SET_SCHEMA);
+    db.run(EVENT_RANGES_SCHEMA + FILTER_SCHEMA + COIN_STATS_SCHEMA + LOADED_SET_SCHEMA);
     createScriptSalt(db);
   });
 }

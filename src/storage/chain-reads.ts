@@ -6,6 +6,7 @@ import { hashToHex } from '../primitives/hash.ts';
 import { readTxUndo } from '../primitives/undo.ts';
 import { ByteReader } from '../util/bytes.ts';
 import { RecordReader } from './block-files.ts';
+import { CoinStatsStore } from './coin-stats-store.ts';
 import { CoinStore } from './coin-store.ts';
 import { openReadOnly } from './database.ts';
 import { EventStore } from './event-store.ts';
@@ -79,6 +80,7 @@ export class ChainReads {
   readonly filters: FilterStore;
   readonly indexes: IndexStore;
   readonly spenders: SpenderStore;
+  readonly coinStats: CoinStatsStore;
   readonly #db: Database;
   readonly #runs: ReaderRuns;
   readonly #blocks: RecordReader;
@@ -113,6 +115,7 @@ export class ChainReads {
     this.filters = new FilterStore(this.#db, dir);
     this.indexes = new IndexStore(this.#db);
     this.spenders = new SpenderStore(this.#runs);
+    this.coinStats = new CoinStatsStore(this.#db);
     this.#blocks = new RecordReader(join(dir, 'blocks'), 'blk');
     this.#undo = new RecordReader(join(dir, 'blocks'), 'rev');
     this.#begin = this.#db.prepare<null, []>('BEGIN');

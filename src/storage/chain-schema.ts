@@ -24,6 +24,16 @@ CREATE TABLE IF NOT EXISTS event_ranges (first INTEGER PRIMARY KEY, tag TEXT NOT
 `;
 
 /**
+ * Statistics of the UTXO set at each block that `index.coinStats` has covered, as `encodeCoinStats` makes them, and the
+ * value of the MuHash at the last one, by which the next one is computed. A row belongs to a block, not to a height, and
+ * stays when the block is disconnected. Older databases lack the tables, so they are created when they are opened.
+ */
+export const COIN_STATS_SCHEMA = `
+CREATE TABLE IF NOT EXISTS coin_stats (header_id INTEGER PRIMARY KEY, stats BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS coin_stats_value (id INTEGER PRIMARY KEY CHECK (id = 1), muhash BLOB NOT NULL);
+`;
+
+/**
  * The last block whose rows each index has; it has the rows of all blocks from the genesis block up to this one. An
  * index that is not listed has no rows. `name` is that of `IndexName`.
  */
@@ -81,7 +91,7 @@ CREATE TABLE chain (
 CREATE TABLE txs (position INTEGER PRIMARY KEY, txid BLOB NOT NULL, offset INTEGER NOT NULL, undo_offset INTEGER NOT NULL);
 
 CREATE TABLE events (seq INTEGER PRIMARY KEY, type TEXT NOT NULL, data TEXT NOT NULL);
-${EVENT_RANGES_SCHEMA}${FILTER_SCHEMA}${INDEXES_SCHEMA}${RUN_SCHEMA}`;
+${EVENT_RANGES_SCHEMA}${FILTER_SCHEMA}${COIN_STATS_SCHEMA}${INDEXES_SCHEMA}${RUN_SCHEMA}`;
 
 /** Bits of headers.status. */
 export const HeaderStatus = {

@@ -17,6 +17,8 @@ export function dropIndexes(db: Database): void {
           db.run('DELETE FROM runs WHERE family = ?', [code]);
         db.run('DELETE FROM indexes');
         db.run('DELETE FROM txs');
+        db.run('DELETE FROM coin_stats');
+        db.run('DELETE FROM coin_stats_value');
         writer.setVersion(version + 1);
       })
       .immediate(),

@@ -6,21 +6,31 @@ import type { BlockHash } from '../primitives/hash.ts';
  * - positions: the table `txs`, by which the others find the bytes of a transaction and its txid;
  * - tx: positions by txid;
  * - address: history and coins of scripts;
- * - spender: positions of the transactions that spend outputs.
+ * - spender: positions of the transactions that spend outputs;
+ * - coinStats: statistics of the UTXO set at each block.
  */
 export type IndexName = (typeof INDEX_NAMES)[number];
-export const INDEX_NAMES = ['positions', 'tx', 'address', 'spender'] as const;
+export const INDEX_NAMES = ['positions', 'tx', 'address', 'spender', 'coinStats'] as const;
+
+/** The indexes that have rows for each transaction. They become part of the commits of the chain. */
+export type TxIndexName = Exclude<IndexName, 'coinStats'>;
 
 /** The indexes that an operator switches on and off. The positions are kept while any of them is on. */
 export interface IndexSwitches {
   readonly tx: boolean;
   readonly address: boolean;
   readonly spender: boolean;
+  readonly coinStats: boolean;
 }
 
 /** Returns the indexes that are kept, in the order in which they are named. */
-export function enabledIndexes({ tx, address, spender }: IndexSwitches): IndexName[] {
-  const names: IndexName[] = [];
+export function enabledIndexes(switches: IndexSwitches): IndexName[] {
+  return switches.coinStats ? [...enabledTxIndexes(switches), 'coinStats'] : enabledTxIndexes(switches);
+}
+
+/** As `enabledIndexes`, without those that have no rows for transactions. */
+export function enabledTxIndexes({ tx, address, spender }: Omit<IndexSwitches, 'coinStats'>): TxIndexName[] {
+  const names: TxIndexName[] = [];
   if (tx || address || spender) names.push('positions');
   if (tx) names.push('tx');
   if (address) names.push('address');

@@ -11,8 +11,20 @@ export type UtxoHashType = 'hash_serialized_3' | 'muhash' | 'none';
 /** Encodes a coin as an element of the hashes of the set. */
 export function encodeSetElement(w: ByteWriter, coin: PlacedCoin): void {
   encodeOutpoint(w, coin.outpoint);
-  w.u32(((coinHeight(coin) << 1) | (isCoinbaseCoin(coin) ? 1 : 0)) >>> 0);
+  w.u32(setElementCode(coinHeight(coin), isCoinbaseCoin(coin)));
   encodeOutput(w, coin.output);
+}
+
+/** Returns the number in an element that has the height of a coin and whether it is one of a coinbase. */
+export function setElementCode(height: number, isCoinbase: boolean): number {
+  return ((height << 1) | (isCoinbase ? 1 : 0)) >>> 0;
+}
+
+const BOGO_OVERHEAD = 32 + 4 + 4 + 8 + 2;
+
+/** Returns Core's measure of the size of an output that does not depend on the storage. */
+export function bogoSize(scriptLength: number): number {
+  return BOGO_OVERHEAD + scriptLength;
 }
 
 export interface SetHasher {

@@ -10,6 +10,7 @@ const THREAD_KINDS = [
   'audit',
   'merge',
   'index',
+  'coinstats',
   'build',
   'front',
 ] as const;

@@ -34,7 +34,7 @@ const chain = new Chain(
     params: { ...regtest, consensus },
     coinsCacheBytes: COINS_CACHE_BYTES,
     databaseCacheMiB: 64,
-    indexes: { tx: true, address: true, spender: true },
+    indexes: { tx: true, address: true, spender: true, coinStats: false },
   },
   {
     verifier: {

@@ -1,5 +1,6 @@
 import { hash256 } from '../../src/crypto/hash-functions.ts';
 import { publicKeyOf, xOnlyOf } from '../../src/crypto/keys.ts';
+import { MuHash3072 } from '../../src/crypto/muhash.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { signSchnorr } from '../../src/crypto/sign-schnorr.ts';
 import { parseBlock } from '../../src/primitives/block.ts';
@@ -29,10 +30,13 @@ export function benchPrimitives(): void {
   const header = crypto.getRandomValues(new Uint8Array(80));
   const out = new Uint8Array(32);
   const leaves = crypto.getRandomValues(new Uint8Array(2000 * 32));
+  const set = new MuHash3072();
   const rows: [string, string][] = [
     [`ECDSA verifications/s (${engine})`, grouped(ecdsa)],
     [`Schnorr verifications/s (${engine})`, grouped(schnorr)],
     ['double SHA-256 of 80 bytes/s', grouped(rate(() => hash256(header, out)))],
+    ['elements of a MuHash3072/s', grouped(rate(() => set.insert(header)))],
+    ['inversion of a MuHash3072, ms', grouped(1000 / rate(() => set.digest()), 2)],
     ['merkle root of 2,000, ms', grouped(1000 / rate(() => merkleRoot(leaves)), 3)],
   ];
   if (hasVectors) {

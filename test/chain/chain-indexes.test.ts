@@ -145,7 +145,7 @@ describe('a build that fails', () => {
   test('stops at damage, and names the indexes and the remedy', async () => {
     await using node = new TestNode({ indexes: NO_INDEXES });
     await node.take(blocksOf(chain));
-    await node.restart({ indexes: { tx: true, address: false, spender: false } });
+    await node.restart({ indexes: { ...NO_INDEXES, tx: true } });
     const problems: (IndexProblem | null)[] = [];
     await buildIndexes(node.chain, {
       ...deps(node),

@@ -146,7 +146,7 @@ describe('pruning on request', () => {
 });
 
 test('an index that was switched off while blocks were pruned cannot be switched on again', async () => {
-  const tx = { tx: true, address: false, spender: false };
+  const tx = { tx: true, address: false, spender: false, coinStats: false };
   await using node = new TestNode({ prune: MANUAL, fileLimit: FILE_LIMIT, indexes: tx });
   await node.take(chain.blocks.slice(1));
   await node.chain.pruneUpTo(TIP);

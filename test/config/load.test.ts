@@ -79,7 +79,14 @@ describe('defaults', () => {
       max: 500,
       passphraseFile: null,
     });
-    expect(config.index).toEqual({ tx: true, address: true, spender: false, removeDisabled: false, filter: false });
+    expect(config.index).toEqual({
+      tx: true,
+      address: true,
+      spender: false,
+      coinStats: false,
+      removeDisabled: false,
+      filter: false,
+    });
     expect(config.rpcauth).toEqual([]);
     expect(config.rpcscopes).toEqual(['read', 'broadcast', 'wallet']);
     expect(config.listing.confirmations).toEqual({ deposit: 3, depositLarge: 6, withdrawal: 1 });

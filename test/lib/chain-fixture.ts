@@ -66,10 +66,10 @@ export function lateVerifier(turns: () => number, verifier: ScriptVerifier = inl
   };
 }
 
-export const ALL_INDEXES: IndexSwitches = { tx: true, address: true, spender: true };
+export const ALL_INDEXES: IndexSwitches = { tx: true, address: true, spender: true, coinStats: false };
 /** The indexes that are on unless the configuration changes that. */
-export const DEFAULT_INDEXES: IndexSwitches = { tx: true, address: true, spender: false };
-export const NO_INDEXES: IndexSwitches = { tx: false, address: false, spender: false };
+export const DEFAULT_INDEXES: IndexSwitches = { ...ALL_INDEXES, spender: false };
+export const NO_INDEXES: IndexSwitches = { tx: false, address: false, spender: false, coinStats: false };
 
 export interface NodeOptions {
   readonly params?: NetworkParams;

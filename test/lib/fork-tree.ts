@@ -265,7 +265,7 @@ export async function feedRandomTree(options: {
     // Not at the end: what it forgets would not come again.
     if (next === 0 && i < blocks - 1) {
       running = null;
-      switches = { tx: jobDice(3) > 0, address: jobDice(3) > 0, spender: jobDice(3) > 0 };
+      switches = { tx: jobDice(3) > 0, address: jobDice(3) > 0, spender: jobDice(3) > 0, coinStats: false };
       await node.restart({ filters: filterDice(3) > 0, indexes: switches });
       restarted = true;
       // Blocks that were still being validated are forgotten, and come again; among equals the active chain is the

@@ -191,7 +191,7 @@ describe('without indexes', () => {
   test('the state of the indexes is shown', async () => {
     const { indexes } = await off.json<{ indexes: object }>('/api/info');
     const none = { enabled: false, height: null, synced: false };
-    expect(indexes).toEqual({ tx: none, address: none, spender: none, filter: none });
+    expect(indexes).toEqual({ tx: none, address: none, spender: none, coinStats: none, filter: none });
     expect(await off.rpc<object>('getindexinfo')).toEqual({});
     expect(await on.rpc<object>('getindexinfo')).toEqual({
       txindex: { synced: true, best_block_height: 105 },

@@ -72,8 +72,6 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   'getnetworkinfo.tx_send_rate: not here': 'relay has no such limit',
   'getnetworkinfo.inv_buckets: not here': 'relay has no such limit',
   'getpeerinfo[].mapped_as: not here': 'no map of networks',
-  'gettxoutsetinfo.total_unspendable_amount: not here': 'no index of these statistics',
-  'gettxoutsetinfo.block_info: not here': 'no index of these statistics',
   'getwalletinfo.warnings: ours alone': 'what an operator should know of the wallet',
 };
 

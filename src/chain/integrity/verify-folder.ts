@@ -19,6 +19,7 @@ import { OperatorError } from '../../util/operator-error.ts';
 import type { ChainEntry } from '../chain-entry.ts';
 import { HeaderTree } from '../header-tree.ts';
 import { checkBlocks, visitBlocks } from './check-blocks.ts';
+import { checkCoinStats } from './check-coin-stats.ts';
 import { checkCoinTotals, type ExpectedCoins } from './check-coin-totals.ts';
 import { checkEvents } from './check-events.ts';
 import { type CheckedHeaders, checkHeaders } from './check-headers.ts';
@@ -164,6 +165,8 @@ class FolderCheck {
     this.pruneHeight = pruned > 0 ? pruned : null;
     const runsCheck = checkRuns(db, this.#chainDir, this.#full, this.#findings, onRead);
     yield* this.#run('table runs', runsCheck, undefined);
+    const statsCheck = checkCoinStats(db, this.#database, headers.active, this.#params, this.#findings);
+    yield* this.#run('table coin_stats', statsCheck, undefined);
     const intact = this.#findings.total === 0;
     if (intact) this.#findings.attempt(this.#database, 'table meta, row scriptSalt', () => this.#checkSalt(headers));
     const runs = new ReaderRuns(db, this.#chainDir);
@@ -257,6 +260,12 @@ class FolderCheck {
       const covered = store.covered(name);
       // The positions are compared with each block.
       if (name === 'positions' || covered === null || indexes!.has(name)) continue;
+      if (name === 'coinStats') {
+        limits.push(
+          'the index coinStats was compared with the totals of the chain: its hashes were not computed again',
+        );
+        continue;
+      }
       limits.push(
         `the index ${name} ends at height ${covered.height}, not at ${tip?.height ?? -1}: it was not compared with the blocks`,
       );

@@ -23,7 +23,11 @@ const PRUNED: Refusal = { refused: 'misc', message: 'Block not available (pruned
 
 /** Returns the calls of the RPC interface that change the chain. */
 export function chainCalls(
-  { chain, consensus }: { readonly chain: Chain; readonly consensus: ConsensusParams },
+  {
+    chain,
+    consensus,
+    signal,
+  }: { readonly chain: Chain; readonly consensus: ConsensusParams; readonly signal: AbortSignal },
   coinCaches: { readonly database: number; readonly table: number; readonly background: number },
 ): CallTable<ChainCalls> {
   const onBlock = async (hash: Uint8Array, act: (entry: ChainEntry) => Promise<unknown>) => {
@@ -50,6 +54,10 @@ export function chainCalls(
         branchLength,
         status,
       })),
+    async coinStatsCaughtUp() {
+      await chain.coinStats.caughtUp(signal);
+      return null;
+    },
     coinCaches: () => coinCaches,
     logDebug(kept) {
       keepDebugLines(kept);

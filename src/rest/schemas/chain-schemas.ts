@@ -37,7 +37,7 @@ export const INFO = named('Info', {
   mempoolCount: count(),
   pruned: t.Boolean(),
   pruneHeight: nullable(height()),
-  indexes: t.Object({ tx: INDEX, address: INDEX, spender: INDEX, filter: INDEX }),
+  indexes: t.Object({ tx: INDEX, address: INDEX, spender: INDEX, coinStats: INDEX, filter: INDEX }),
   protocolVersion: count(),
   uptime: count('seconds'),
   warnings: t.Array(t.String()),

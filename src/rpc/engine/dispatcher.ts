@@ -206,6 +206,7 @@ export class RpcDispatcher {
       caller.onResult?.(value);
       return resultPieces(value);
     }
+    if (method.ready) await method.ready(main, args);
     if (method.runsOn === 'wallet') await walletSynced(main);
     const wallet = method.runsOn === 'wallet' ? walletOf(main) : null;
     const inside = <T>(env: ReadEnv, work: (env: ReadEnv) => T): T =>

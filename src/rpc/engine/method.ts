@@ -120,6 +120,8 @@ export interface RpcMethod extends MethodText {
   spends?(env: ReadEnv, args: readonly unknown[]): readonly Outpoint[];
   /** Scripts in the arguments. Mempool transactions that touch them are needed. */
   scripts?(env: ReadEnv, args: readonly unknown[]): readonly Uint8Array[];
+  /** Resolves when a call can be run that reads what the node makes a moment after a commit. */
+  ready?(env: MainThreadEnv, args: readonly unknown[]): Promise<void>;
   /** Runs the call with validated arguments. The result is serialized as it is. */
   invoke(env: ReadEnv | WalletEnv | MainThreadEnv, args: readonly unknown[]): unknown;
 }
@@ -135,15 +137,17 @@ export function rpcMethod<const P extends readonly Param<unknown>[]>(
     mempoolPart?(env: ReadEnv, ...args: Values<P>): Iterable<number>;
     spends?(env: ReadEnv, ...args: Values<P>): readonly Outpoint[];
     scripts?(env: ReadEnv, ...args: Values<P>): readonly Uint8Array[];
+    ready?(env: MainThreadEnv, ...args: Values<P>): Promise<void>;
   },
 ): RpcMethod {
-  const { run, mempoolPart, spends, scripts, ...rest } = definition;
+  const { run, mempoolPart, spends, scripts, ready, ...rest } = definition;
   return {
     ...rest,
     runsOn: 'reads',
     ...(mempoolPart && { mempoolPart: (env, args) => mempoolPart(env, ...(args as Values<P>)) }),
     ...(spends && { spends: (env, args) => spends(env, ...(args as Values<P>)) }),
     ...(scripts && { scripts: (env, args) => scripts(env, ...(args as Values<P>)) }),
+    ...(ready && { ready: (env, args) => ready(env, ...(args as Values<P>)) }),
     invoke: (env, args) => run(env as ReadEnv, ...(args as Values<P>)),
   };
 }

@@ -221,7 +221,8 @@ const getblockstats = rpcMethod({
   },
 });
 
-function blockAtHeight({ reads, tip }: ReadEnv, height: number): HeaderRecord {
+/** Returns a block of the active chain. Throws RpcError with Core's texts. */
+export function blockAtHeight({ reads, tip }: ReadEnv, height: number): HeaderRecord {
   if (height < 0) return rpcFail('invalidParameter', `Target block height ${height} is negative`);
   if (height > tip.height)
     return rpcFail('invalidParameter', `Target block height ${height} after current tip ${tip.height}`);

@@ -1,7 +1,10 @@
 import { coins } from '../../../http/core-number.ts';
 import { coinHeight, isCoinbaseCoin } from '../../../primitives/coin.ts';
-import { hashToHex, type Txid } from '../../../primitives/hash.ts';
+import { type BlockHash, hashToHex, type Txid } from '../../../primitives/hash.ts';
+import type { ReadEnv } from '../../../queries/read-env.ts';
+import type { ReadSettings } from '../../../queries/read-settings.ts';
 import { utxoStats } from '../../../queries/utxo-stats.ts';
+import type { HeaderRecord } from '../../../storage/header-store.ts';
 import type { UtxoHashType } from '../../../storage/utxo-hash.ts';
 import { coreScript } from '../../../views/core/core-script.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
@@ -10,6 +13,7 @@ import { flagParam, hashOrHeight, hashParam, integerParam, optional, textParam }
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, bool, coinAmount, hashStr, int, maybe, nil, noted, obj } from '../../engine/schema.ts';
 import { outputScript } from '../schemas.ts';
+import { blockAtHeight, findBlock } from './blockchain-methods.ts';
 
 const gettxout = rpcMethod({
   name: 'gettxout',
@@ -66,37 +70,74 @@ const HASH_TYPES: readonly string[] = ['hash_serialized_3', 'muhash', 'none'] sa
 const gettxoutsetinfo = rpcMethod({
   name: 'gettxoutsetinfo',
   category: 'blockchain',
-  help: 'Returns statistics of the set of unspent outputs at the tip. It scans the whole set, which takes minutes on the main network.',
+  help: 'Returns statistics of the set of unspent outputs. With index.coinStats they are available for each block, unless hash_type is hash_serialized_3. Without it they are those of the tip, and the call scans the whole set, which takes minutes on the main network.',
   params: [
     optional(
       textParam('hash_type', { note: 'Commitment to compute: hash_serialized_3, muhash, or none, which is fastest.' }),
       'hash_serialized_3',
     ),
     optional(
-      hashOrHeight('hash_or_height', {
-        note: 'Block to describe. Every value but null is rejected, since there is no coinstatsindex.',
-      }),
+      hashOrHeight('hash_or_height', { note: 'Block to describe, which needs index.coinStats; the tip by default.' }),
       null,
     ),
-    optional(flagParam('use_index', { note: 'Has no effect, since there is no coinstatsindex.' }), true),
+    optional(flagParam('use_index', { note: 'Whether index.coinStats is used where it is on.' }), true),
   ],
   result: obj({
-    height: int('height of the tip'),
-    bestblock: hashStr('hash of the tip'),
+    height: int('height of the block'),
+    bestblock: hashStr('hash of the block'),
     txouts: int('number of unspent outputs'),
     bogosize: int('size of the set in bytes, by a measure that does not depend on the database'),
     hash_serialized_3: maybe(hashStr('if hash_type is hash_serialized_3')),
     muhash: maybe(hashStr('if hash_type is muhash')),
     total_amount: coinAmount('value of all unspent outputs'),
-    transactions: int('number of transactions with unspent outputs'),
-    disk_size: int('estimated bytes on disk'),
+    transactions: maybe(int('number of transactions with unspent outputs; not with index.coinStats')),
+    disk_size: maybe(int('estimated bytes on disk; not with index.coinStats')),
+    total_unspendable_amount: maybe(
+      coinAmount('value that no output holds any more; only with index.coinStats, as the members below'),
+    ),
+    block_info: maybe(
+      noted(
+        obj({
+          prevout_spent: coinAmount('value of the outputs that the block spent'),
+          coinbase: coinAmount('value of the spendable outputs of its coinbase'),
+          new_outputs_ex_coinbase: coinAmount('value of the spendable outputs of its other transactions'),
+          unspendable: coinAmount('value that became unspendable with it'),
+          unspendables: noted(
+            obj({
+              genesis_block: coinAmount('subsidy of the genesis block'),
+              bip30: coinAmount('subsidy of a coinbase that a later one overwrites'),
+              scripts: coinAmount('value of outputs that no script can spend'),
+              unclaimed_rewards: coinAmount('subsidy and fees that the coinbase did not claim'),
+            }),
+            'the parts of unspendable',
+          ),
+        }),
+        'amounts of the block',
+      ),
+    ),
   }),
-  examples: [example([]), example(['none']), example({ hash_type: 'muhash' })],
+  examples: [
+    example([]),
+    example(['none']),
+    example(['none', 100]),
+    example(['muhash', EXAMPLE.blockHash]),
+    example({ hash_type: 'muhash', use_index: false }),
+  ],
   scope: 'read',
   long: true,
-  run(env, hashType, target) {
+  async ready(main, hashType, target, useIndex) {
+    if (!usesIndex(main.settings, hashType, useIndex)) return;
+    const isMissing = (env: ReadEnv) => {
+      const block = target === null ? env.tip : findTarget(env, target);
+      return env.reads.coinStats.get(block.id) === null;
+    };
+    // The index covers a new block a moment after its commit.
+    if (await main.read(isMissing)) await main.ctx.node().call('coinStatsCaughtUp');
+  },
+  run(env, hashType, target, useIndex) {
     if (!HASH_TYPES.includes(hashType)) return rpcFail('invalidParameter', `'${hashType}' is not a valid hash_type`);
-    if (target !== null) return rpcFail('invalidParameter', 'Querying specific block heights requires coinstatsindex');
+    if (target !== null) checkHistoric(env, hashType, useIndex);
+    if (usesIndex(env.settings, hashType, useIndex)) return indexedStats(env, hashType, target);
     const stats = utxoStats(env, hashType as UtxoHashType);
     return {
       height: env.tip.height,
@@ -110,5 +151,61 @@ const gettxoutsetinfo = rpcMethod({
     };
   },
 });
+
+/** Whether a call reads the index. As in Core, it has no hash_serialized_3. */
+function usesIndex({ indexes }: ReadSettings, hashType: string, useIndex: boolean): boolean {
+  return indexes.coinStats && useIndex && (hashType === 'muhash' || hashType === 'none');
+}
+
+/** Throws RpcError if the statistics of a given block are not available. */
+function checkHistoric({ settings }: ReadEnv, hashType: string, useIndex: boolean): void {
+  if (!settings.indexes.coinStats)
+    rpcFail('invalidParameter', 'Querying specific block heights requires coinstatsindex');
+  if (hashType === 'hash_serialized_3')
+    rpcFail('invalidParameter', 'hash_serialized_3 hash type cannot be queried for a specific block');
+  if (!useIndex) rpcFail('invalidParameter', 'Cannot set use_index to false when querying for a specific block');
+}
+
+function findTarget(env: ReadEnv, target: number | BlockHash): HeaderRecord {
+  return typeof target === 'number' ? blockAtHeight(env, target) : findBlock(env, target);
+}
+
+function indexedStats(env: ReadEnv, hashType: string, target: number | BlockHash | null) {
+  const { reads, tip } = env;
+  const { id, height, hash } = target === null ? tip : findTarget(env, target);
+  const stats = reads.coinStats.get(id);
+  if (stats === null) {
+    const covered = Math.max(0, reads.indexes.covered('coinStats')?.height ?? 0);
+    if (target !== null && height > covered)
+      return rpcFail(
+        'internal',
+        `Unable to get data because coinstatsindex is still syncing. Current height: ${covered}`,
+        'index_not_ready',
+      );
+    return rpcFail('internal', 'Unable to read UTXO set');
+  }
+  const { genesis, bip30, scripts, unclaimed } = stats;
+  return {
+    height,
+    bestblock: hashToHex(hash),
+    txouts: stats.txouts,
+    bogosize: stats.bogosize,
+    ...(hashType === 'muhash' && { muhash: hashToHex(stats.muhash) }),
+    total_amount: coins(stats.totalAmount),
+    total_unspendable_amount: coins(stats.totalUnspendable),
+    block_info: {
+      prevout_spent: coins(stats.prevoutSpent),
+      coinbase: coins(stats.coinbase),
+      new_outputs_ex_coinbase: coins(stats.newOutputs),
+      unspendable: coins(genesis + bip30 + scripts + unclaimed),
+      unspendables: {
+        genesis_block: coins(genesis),
+        bip30: coins(bip30),
+        scripts: coins(scripts),
+        unclaimed_rewards: coins(unclaimed),
+      },
+    },
+  };
+}
 
 export const utxoMethods: readonly RpcMethod[] = [gettxout, gettxoutsetinfo];

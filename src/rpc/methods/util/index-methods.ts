@@ -56,11 +56,14 @@ const getindexinfo = rpcMethod({
       synced: state.synced,
       best_block_height: Math.max(0, state.height),
     });
-    const [tx, spender] = [indexState(env, 'tx'), indexState(env, 'spender')];
+    const tx = indexState(env, 'tx');
+    const coinStats = indexState(env, 'coinStats');
+    const spender = indexState(env, 'spender');
     const all = {
       ...(tx.enabled && { txindex: shown(tx) }),
-      ...(filters && { 'basic block filter index': shown(filters) }),
+      ...(coinStats.enabled && { coinstatsindex: shown(coinStats) }),
       ...(spender.enabled && { txospenderindex: shown(spender) }),
+      ...(filters && { 'basic block filter index': shown(filters) }),
     };
     return name === '' ? all : Object.fromEntries(Object.entries(all).filter(([index]) => index === name));
   },

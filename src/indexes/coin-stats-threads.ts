@@ -1,0 +1,39 @@
+import { JobThread } from '../util/job-thread.ts';
+import { startWorker } from '../util/worker.ts';
+import {
+  type CoinStatsJob,
+  type CoinStatsResult,
+  type CoinStatsTask,
+  type CoinStatsTaskResult,
+  runCoinStatsJob,
+} from './coin-stats-job.ts';
+
+/** Threads that compute the statistics of the UTXO set. They start with the first job; a job of one block needs one alone. */
+export class CoinStatsThreads {
+  readonly #threads: readonly JobThread<CoinStatsTask, CoinStatsTaskResult>[];
+
+  constructor(count: number) {
+    this.#threads = Array.from(
+      { length: count },
+      () =>
+        new JobThread('coin stats', () => startWorker(new URL('./coin-stats-worker.ts', import.meta.url), 'coinstats')),
+    );
+  }
+
+  /** Rejects if the job fails or the threads are closed. No other job may be running. */
+  runJob(job: CoinStatsJob): Promise<CoinStatsResult> {
+    return runCoinStatsJob(
+      job,
+      this.#threads.map((thread) => (task) => thread.runJob(task)),
+    );
+  }
+
+  /** Ends the threads that follow the chain does not need. */
+  closeFurther(): void {
+    for (const thread of this.#threads.slice(1)) thread.close();
+  }
+
+  close(): void {
+    for (const thread of this.#threads) thread.close();
+  }
+}
