@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mixedDirectory } from '../lib/chain-directory.ts';
 import { proofFault } from '../lib/merkle-proof.ts';
 import type { AddressTx, Balance, BlockBody, Info, Page, Proof, TxBody, Utxo } from '../lib/node-client.ts';
-import { cleanUpAfterTests, type NodeProcess, startNode } from '../lib/node-process.ts';
+import { cleanUpAfterTests, type NodeProcess, poll, startNode } from '../lib/node-process.ts';
+import { rpcError } from '../lib/peer-node.ts';
 import { hasVectors, readVectorJson } from '../lib/vectors.ts';
 
 cleanUpAfterTests();
@@ -127,7 +128,8 @@ describe.skipIf(!hasVectors)('the mixed regtest chain matches Bitcoin Core', () 
   let node: NodeProcess;
 
   beforeAll(async () => {
-    node = await startNode({ datadir: await mixedDirectory() });
+    // The statistics of the coins are computed behind the chain that the directory has.
+    node = await startNode({ datadir: await mixedDirectory(), args: ['--index.coinStats'] });
   }, 120_000);
   afterAll(async () => {
     await node?.stop();
@@ -300,11 +302,54 @@ describe.skipIf(!hasVectors)('the mixed regtest chain matches Bitcoin Core', () 
   test('in the set of coins, by both hashes', async () => {
     const { disk_size: _, ...set } = expected.txoutset.hash_serialized_3;
     expect(await node.api.rpc<object>('gettxoutsetinfo')).toMatchObject(set);
-    expect(await node.api.rpc<object>('gettxoutsetinfo', ['muhash'])).toMatchObject({
+    expect(await node.api.rpc<object>('gettxoutsetinfo', ['muhash', null, false])).toMatchObject({
       bestblock: tip.hash,
       muhash: expected.txoutset.muhash,
       txouts: set.txouts as number,
     });
+  });
+
+  test('in the statistics of the coins at an earlier block', async () => {
+    const { api } = node;
+    await poll('the statistics', async () => {
+      const { coinstatsindex } = await api.rpc<{ coinstatsindex: { synced: boolean } }>('getindexinfo');
+      return coinstatsindex.synced;
+    });
+    // The reply of Bitcoin Core with -coinstatsindex.
+    const at150 = {
+      height: 150,
+      bestblock: '03da214cef4e2b82f64abbb85acc8b1c5023aca7d0c329b28fdcd12d8a2c29ab',
+      txouts: 22435,
+      bogosize: 1713099,
+      muhash: 'faf4c0f1bbd3c124e3bb6365858c7c5a48d78a5243565059613a553ccde9d965',
+      total_amount: 7474.893058,
+      total_unspendable_amount: 50.106942,
+      block_info: {
+        prevout_spent: 76.73766539,
+        coinbase: 25,
+        new_outputs_ex_coinbase: 76.73551339,
+        unspendable: 0.002152,
+        unspendables: { genesis_block: 0, bip30: 0, scripts: 0, unclaimed_rewards: 0.002152 },
+      },
+    };
+    expect(await api.rpc<object>('gettxoutsetinfo', ['muhash', 150])).toEqual(at150);
+    expect(await api.rpc<object>('gettxoutsetinfo', ['muhash', at150.bestblock])).toEqual(at150);
+    const { muhash: _, ...withoutHash } = at150;
+    expect(await api.rpc<object>('gettxoutsetinfo', ['none', 150])).toEqual(withoutHash);
+    expect(await api.rpc<object>('gettxoutsetinfo', ['muhash'])).toMatchObject({
+      bestblock: tip.hash,
+      muhash: expected.txoutset.muhash,
+    });
+    const failed = (...params: unknown[]) => rpcError(node, 'gettxoutsetinfo', params);
+    expect(await failed('hash_serialized_3', 5)).toEqual([
+      -8,
+      'hash_serialized_3 hash type cannot be queried for a specific block',
+    ]);
+    expect(await failed('none', 5, false)).toEqual([
+      -8,
+      'Cannot set use_index to false when querying for a specific block',
+    ]);
+    expect(await failed('muhash', 1000)).toEqual([-8, 'Target block height 1000 after current tip 160']);
   });
 
   test('supply', async () => {
