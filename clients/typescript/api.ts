@@ -831,6 +831,7 @@ export interface components {
         tx: components["schemas"]["IndexState"];
         address: components["schemas"]["IndexState"];
         spender: components["schemas"]["IndexState"];
+        coinStats: components["schemas"]["IndexState"];
         filter: components["schemas"]["IndexState"];
       };
       protocolVersion: number;

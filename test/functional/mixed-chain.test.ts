@@ -341,15 +341,18 @@ describe.skipIf(!hasVectors)('the mixed regtest chain matches Bitcoin Core', () 
       muhash: expected.txoutset.muhash,
     });
     const failed = (...params: unknown[]) => rpcError(node, 'gettxoutsetinfo', params);
-    expect(await failed('hash_serialized_3', 5)).toEqual([
-      -8,
-      'hash_serialized_3 hash type cannot be queried for a specific block',
-    ]);
-    expect(await failed('none', 5, false)).toEqual([
-      -8,
-      'Cannot set use_index to false when querying for a specific block',
-    ]);
-    expect(await failed('muhash', 1000)).toEqual([-8, 'Target block height 1000 after current tip 160']);
+    expect(await failed('hash_serialized_3', 5)).toEqual({
+      code: -8,
+      message: 'hash_serialized_3 hash type cannot be queried for a specific block',
+    });
+    expect(await failed('none', 5, false)).toEqual({
+      code: -8,
+      message: 'Cannot set use_index to false when querying for a specific block',
+    });
+    expect(await failed('muhash', 1000)).toEqual({
+      code: -8,
+      message: 'Target block height 1000 after current tip 160',
+    });
   });
 
   test('supply', async () => {

@@ -380,6 +380,7 @@ class InfoIndexes(TypedDict):
     tx: IndexState
     address: IndexState
     spender: IndexState
+    coinStats: IndexState
     filter: IndexState
 
 class Info(TypedDict):
