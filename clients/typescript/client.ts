@@ -30,7 +30,7 @@ const LONGEST_PAUSE_MS = 15_000;
 const LIST_RESTARTS = 10;
 
 /** Codes of refusals that change nothing and end by themselves. */
-const RETRYABLE_CODES: ReadonlySet<string> = new Set([
+export const RETRYABLE_CODES: ReadonlySet<string> = new Set([
   'rate_limited',
   'too_many_connections',
   'internal_error',
@@ -43,10 +43,21 @@ const RETRYABLE_CODES: ReadonlySet<string> = new Set([
 ]);
 /** Statuses of proxies, whose replies have no code. */
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
-/** Refusals before the call was carried out, so that any call may be repeated after them. */
-const REFUSED_STATUSES: ReadonlySet<number> = new Set([425, 429, 503]);
-/** Errors of JSON-RPC with the same property: the node is starting, in the initial download, or has no free slot. */
-const REFUSED_RPC: ReadonlySet<number> = new Set([-28, -10, -37]);
+/**
+ * Refusals before a call is carried out, so that any call may be repeated after them. A node that stops can answer
+ * `shutting_down` to a call that it has carried out, and `overloaded` to one that takes too long.
+ */
+const REFUSED_CODES: ReadonlySet<string> = new Set([
+  'rate_limited',
+  'too_many_connections',
+  'audit_unavailable',
+  'warming_up',
+  'syncing',
+  'index_not_ready',
+]);
+const REFUSED_STATUSES: ReadonlySet<number> = new Set([425, 429]);
+/** Errors of JSON-RPC that are retryable: the node starts or stops, is in the initial download, or has no free slot. */
+const RETRYABLE_RPC: ReadonlySet<number> = new Set([-28, -10, -37]);
 /** Each repetition of these would make or change something again. */
 const NOT_REPEATABLE: ReadonlySet<string> = new Set([
   'createWebhook',
@@ -233,8 +244,8 @@ function noReply(cause: unknown): ObverseError {
   });
 }
 
-function wasRefused({ status, rpcCode }: ObverseError): boolean {
-  return (status !== null && REFUSED_STATUSES.has(status)) || (rpcCode !== null && REFUSED_RPC.has(rpcCode));
+function wasRefused({ status, code }: ObverseError): boolean {
+  return REFUSED_CODES.has(code) || (status !== null && REFUSED_STATUSES.has(status));
 }
 
 /** The node says of a rejected transaction whether the same bytes may be accepted later. */
@@ -258,7 +269,7 @@ function errorOfRpc(reply: Response, error: NonNullable<RpcReply<unknown>['error
   const code = data?.code ?? 'rpc_error';
   return new ObverseError(`${method}: ${rpcCode}: ${message}`, {
     ...{ code, rpcCode, status: reply.status, details: data?.details ?? null, requestId: data?.requestId ?? null },
-    retryable: REFUSED_RPC.has(rpcCode) || isRetryable(code, data?.details ?? null),
+    retryable: RETRYABLE_RPC.has(rpcCode) || isRetryable(code, data?.details ?? null),
     retryAfterMs: retryAfterOf(reply),
   });
 }

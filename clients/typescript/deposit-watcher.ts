@@ -23,7 +23,7 @@ export type DepositChange =
   | { readonly type: 'unconfirmed' | 'confirmed'; readonly deposit: Deposit }
   /** Its block has left the active chain; the transaction may return, or a conflicting one may be confirmed. */
   | { readonly type: 'reverted'; readonly txid: string; readonly address: string }
-  /** It has left the mempool: replaced, in conflict with a block, expired or evicted. Without an address: to all of them. */
+  /** It has left the mempool, or a reorg has not brought it back. Without an address: the deposits to all addresses. */
   | { readonly type: 'removed'; readonly txid: string; readonly address: string | null }
   /** The deposits of a transaction to an address have reached the confirmations that the store asks for, or lost them. */
   | { readonly type: 'final' | 'not-final'; readonly txid: string; readonly address: string };
@@ -62,7 +62,7 @@ export interface WatchOptions {
   readonly onReconcile?: (reason: string) => void;
 }
 
-const TYPES = ['newBlock', 'addressTransaction', 'confirmation'] as const;
+const TYPES = ['newBlock', 'addressTransaction', 'confirmation', 'reorg'] as const;
 const WATCHES_AT_ONCE = 1000;
 const STATUSES_AT_ONCE = 1000;
 const ADDRESS_PAGE = 500;
@@ -138,6 +138,10 @@ async function* appliedBatches(
 export function changesOf(events: readonly LogEvent[], confirmations: number): DepositChange[] {
   return events.flatMap((event): DepositChange[] => {
     if (event.type === 'addressTransaction') return transactionChanges(event.data);
+    if (event.type === 'reorg')
+      return event.data.txs
+        .filter(({ fate }) => fate === 'conflicted' || fate === 'dropped')
+        .map(({ txid }) => ({ type: 'removed', txid, address: null }));
     if (event.type !== 'confirmation') return [];
     const { txid, address, received, threshold, reverted } = event.data;
     if (address === null || threshold !== confirmations || !received) return [];

@@ -174,6 +174,8 @@ describe('the exchanges of clients/', () => {
       exchanges.map(async (exchange, i) => {
         await credits(exchange, late[i]!, [COIN, -COIN]);
         expect(exchange.moves(early[i]!)).toEqual([]);
+        const lost = () => exchange.rows('SELECT 1 FROM deposits WHERE txid IN (?, ?)', early[i]!, late[i]!);
+        await poll(`${exchange.name}: no pending deposit is left`, () => lost().length === 0);
       }),
     );
   });

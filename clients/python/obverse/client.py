@@ -37,10 +37,14 @@ RETRYABLE_CODES = frozenset(
 )
 # Statuses of proxies, whose replies have no code.
 RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
-# Refusals before the call was carried out, so that any call may be repeated after them.
-REFUSED_STATUSES = frozenset({425, 429, 503})
-# Errors of JSON-RPC with the same property: the node is starting, in the initial download, or has no free slot.
-REFUSED_RPC = frozenset({-28, -10, -37})
+# Refusals before a call is carried out, so that any call may be repeated after them. A node that stops can answer
+# shutting_down to a call that it has carried out, and overloaded to one that takes too long.
+REFUSED_CODES = frozenset(
+    {"rate_limited", "too_many_connections", "audit_unavailable", "warming_up", "syncing", "index_not_ready"}
+)
+REFUSED_STATUSES = frozenset({425, 429})
+# Errors of JSON-RPC that are retryable: the node starts or stops, is in the initial download, or has no free slot.
+RETRYABLE_RPC = frozenset({-28, -10, -37})
 # Each repetition of these would make or change something again.
 NOT_REPEATABLE = frozenset({"createWebhook", "replayWebhook", "replaceWebhookSecret", "testWebhook", "wsTicket"})
 
@@ -75,7 +79,7 @@ class ObverseError(Exception):
 
     def was_refused(self) -> bool:
         """Whether the call was certainly not carried out."""
-        return self.status in REFUSED_STATUSES or self.rpc_code in REFUSED_RPC
+        return self.code in REFUSED_CODES or self.status in REFUSED_STATUSES
 
 
 class ObverseClient:
@@ -258,7 +262,7 @@ def _error_of_rpc(status: int, headers: Any, error: dict[str, Any], method: str)
         rpc_code=error["code"],
         details=data.get("details"),
         request_id=data.get("requestId"),
-        retryable=error["code"] in REFUSED_RPC or _is_retryable(code, data.get("details")),
+        retryable=error["code"] in RETRYABLE_RPC or _is_retryable(code, data.get("details")),
         retry_after=_retry_after(headers),
     )
 

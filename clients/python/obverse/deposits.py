@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 from .client import ObverseClient, ObverseError, pause_before
 from .events import pages_of_events, socket_events
 
-TYPES = ("newBlock", "addressTransaction", "confirmation")
+TYPES = ("newBlock", "addressTransaction", "confirmation", "reorg")
 WATCHES_AT_ONCE = 1000
 STATUSES_AT_ONCE = 1000
 ADDRESS_PAGE = 500
@@ -45,7 +45,7 @@ class Change:
 
     ``unconfirmed`` and ``confirmed``: ``deposits`` are in the mempool, or in a block. ``reverted``: their block has left the
     active chain; the transaction may return, or a conflicting one may be confirmed. ``removed``: they have left the
-    mempool. ``final`` and ``not-final``: they have reached the confirmations that the store asks for, or lost them.
+    mempool, or a reorg has not brought them back. ``final`` and ``not-final``: they have reached the confirmations that the store asks for, or lost them.
     """
 
     type: Literal["unconfirmed", "confirmed", "reverted", "removed", "final", "not-final"]
@@ -150,6 +150,9 @@ def changes_of(events: Iterable[dict[str, Any]], confirmations: int) -> list[Cha
             else:
                 kind: Any = "confirmed" if phase == "confirmed" else "unconfirmed"
                 changes.append(Change(kind, data["txid"], data["address"], _deposits_of(data, data["address"])))
+        elif event["type"] == "reorg":
+            lost = (tx["txid"] for tx in data["txs"] if tx["fate"] in ("conflicted", "dropped"))
+            changes += [Change("removed", txid, None) for txid in lost]
         elif event["type"] == "confirmation" and data["threshold"] == confirmations:
             if data["address"] is not None and data["received"]:
                 changes.append(Change("not-final" if data["reverted"] else "final", data["txid"], data["address"]))
