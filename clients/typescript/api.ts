@@ -174,7 +174,7 @@ export interface paths {
   "/api/tx/{txid}/replacements": {
     /**
      * Replacements of a transaction within the last day
-     * @description All transactions that the newest replacement has replaced, directly or through others, newest first and at most 100. The history is in memory: it covers a day at most and ends with the process.
+     * @description All transactions that the newest replacement has replaced, directly or through others, newest first. `truncated` says that there are more than the 100 newest. The history is in memory: it covers a day at most and ends with the process.
      */
     get: operations["txReplacements"];
   };
@@ -205,7 +205,7 @@ export interface paths {
   "/api/mempool/blocks": {
     /**
      * The next blocks, as they would be mined from the mempool
-     * @description At most a second old. The WebSocket sends changes as `mempoolBlocks`.
+     * @description At most a second old, or the last ones for at most a minute while a block is validated. The WebSocket sends changes as `mempoolBlocks`.
      */
     get: operations["mempoolBlocks"];
   };
@@ -1398,6 +1398,8 @@ export interface components {
       newest: string;
       /** @description replaced transactions, newest first */
       items: components["schemas"]["Replacement"][];
+      /** @description whether more were replaced than the items */
+      truncated: boolean;
       tip: components["schemas"]["Tip"];
     };
     RpcCall: {
@@ -2537,7 +2539,7 @@ export interface operations {
   };
   /**
    * Replacements of a transaction within the last day
-   * @description All transactions that the newest replacement has replaced, directly or through others, newest first and at most 100. The history is in memory: it covers a day at most and ends with the process.
+   * @description All transactions that the newest replacement has replaced, directly or through others, newest first. `truncated` says that there are more than the 100 newest. The history is in memory: it covers a day at most and ends with the process.
    */
   txReplacements: {
     parameters: {
@@ -2648,7 +2650,7 @@ export interface operations {
   };
   /**
    * The next blocks, as they would be mined from the mempool
-   * @description At most a second old. The WebSocket sends changes as `mempoolBlocks`.
+   * @description At most a second old, or the last ones for at most a minute while a block is validated. The WebSocket sends changes as `mempoolBlocks`.
    */
   mempoolBlocks: {
     responses: {

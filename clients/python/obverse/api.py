@@ -828,6 +828,7 @@ class Replacements(TypedDict):
     replaces: list[str]
     newest: str
     items: list[Replacement]
+    truncated: bool
     tip: Tip
 
 class RpcCall(TypedDict):
