@@ -1,5 +1,6 @@
 import type { NetworkParams } from '../params/network-params.ts';
 import type { FilePosition } from '../storage/block-files.ts';
+import type { EventMark } from '../storage/event-mark.ts';
 import type { IndexSwitches } from '../storage/index-store.ts';
 import type { RunMerger } from '../storage/runs/background-merges.ts';
 import type { RunsBuilder } from '../storage/runs/build-runs.ts';
@@ -25,6 +26,8 @@ export interface ChainOptions {
   readonly removeDisabledIndexes?: boolean;
   /** Reserves event numbers outside the folder of the chain too. */
   readonly seqFloor?: SeqFloor;
+  /** Knows which event numbers were given. */
+  readonly eventMark?: EventMark;
   /** Prunes block and undo files; off by default, and during a reindex. */
   readonly prune?: PruneOptions | undefined;
   /** Size limit of block and undo files, bytes; Core's by default. */

@@ -53,7 +53,17 @@ export interface ChainParts {
  * dependencies. Throws OperatorError.
  */
 export function openChainParts(options: ChainOptions, deps: ChainDeps): ChainParts {
-  const { dir, params: network, coinsCacheBytes, databaseCacheMiB, filters, indexes, seqFloor, reindex } = options;
+  const {
+    dir,
+    params: network,
+    coinsCacheBytes,
+    databaseCacheMiB,
+    filters,
+    indexes,
+    seqFloor,
+    eventMark,
+    reindex,
+  } = options;
   // The files of a reindex hold blocks that it does not know yet.
   const prune = reindex ? undefined : options.prune;
   const { verifier, clock, log } = deps;
@@ -68,6 +78,7 @@ export function openChainParts(options: ChainOptions, deps: ChainDeps): ChainPar
     indexes,
     removeDisabledIndexes: options.removeDisabledIndexes,
     seqFloor,
+    eventMark,
     reindex: reindex !== undefined,
     fileLimit: options.fileLimit,
     clock,

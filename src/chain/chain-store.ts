@@ -21,6 +21,7 @@ import { syncAgainAdvice } from '../storage/chain-folder.ts';
 import { HeaderStatus } from '../storage/chain-schema.ts';
 import { CoinStore } from '../storage/coin-store.ts';
 import { closeDatabase } from '../storage/database.ts';
+import type { EventMark } from '../storage/event-mark.ts';
 import { EventWriter } from '../storage/event-store.ts';
 import { type ChainTotals, HeaderStore, HeaderWriter } from '../storage/header-store.ts';
 import type { IndexSwitches } from '../storage/index-store.ts';
@@ -74,6 +75,8 @@ export interface ChainStoreOptions {
   readonly removeDisabledIndexes?: boolean | undefined;
   /** Reserves event numbers outside the database too; null reserves them in the database alone. */
   readonly seqFloor?: SeqFloor | null | undefined;
+  /** Knows which numbers were given; without it every reserved one counts as given after a restart. */
+  readonly eventMark?: EventMark | undefined;
   /**
    * Opens the storage of an unfinished reindex: block files have blocks that the database does not know yet, and are not
    * truncated.
@@ -151,7 +154,7 @@ export class ChainStore {
       appendUndo: (connected) => this.#appendUndo(connected, () => true).map((position) => position!),
     });
     this.backgroundCoins = new CoinStore(this.runs, BACKGROUND_COINS);
-    this.#eventWriter = new EventWriter(this.#db, seqFloor);
+    this.#eventWriter = new EventWriter(this.#db, seqFloor, options.eventMark ?? null);
     this.#metaWriter = new MetaWriter(this.#db);
     this.#lastSeq = this.#eventWriter.last;
     this.indexes = new ChainIndexes(this.#db, this.runs, this, {

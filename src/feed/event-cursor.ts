@@ -64,10 +64,13 @@ export function parseCursor(text: string): ParsedCursor | null {
 /** The ranges of event numbers, as the writer has left them at its start. */
 export class EventRanges {
   readonly #ranges: readonly EventRange[];
+  readonly #highestIn: (first: number) => number | null;
 
-  constructor(ranges: readonly EventRange[]) {
+  /** `highestIn` returns the highest number that was given in the range with a first number; null if it is unknown. */
+  constructor(ranges: readonly EventRange[], highestIn: (first: number) => number | null) {
     if (ranges.length === 0) throw new Error('the event log has no ranges: no writer has opened it');
     this.#ranges = ranges;
+    this.#highestIn = highestIn;
   }
 
   /** The first number that the present writer may give. */
@@ -84,6 +87,30 @@ export class EventRanges {
   endOf(seq: number): number {
     const next = this.#ranges[this.#find(seq) + 1];
     return next ? next.first - 1 : Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * Returns the highest number from `seq` on up to which no number was given. It is `seq` itself where the next number was
+   * given or that is unknown.
+   */
+  unusedUpTo(seq: number): number {
+    let at = this.#find(seq);
+    let end = seq;
+    for (; at >= 0 && at + 1 < this.#ranges.length; at++) {
+      const highest = this.#highestIn(this.#ranges[at]!.first);
+      if (highest === null || end < highest) return end;
+      end = this.#ranges[at + 1]!.first - 1;
+    }
+    return end;
+  }
+
+  /** Whether a position of an earlier run is behind all numbers that this log knows: the log is a copy from before. */
+  isUnknown(seq: number): boolean {
+    const at = this.#find(seq);
+    const next = this.#ranges[at + 1];
+    const highest = at >= 0 && next ? this.#highestIn(this.#ranges[at]!.first) : null;
+    // Cursors of gaps name the end of a range.
+    return highest !== null && seq > highest && seq < next!.first - 1;
   }
 
   /** Whether a cursor is of this log at all, and whether its event is in the history that this log continues. */

@@ -1,5 +1,6 @@
-import type { EventStore } from '../storage/event-store.ts';
+import type { EndedEvents, EventStore } from '../storage/event-store.ts';
 import { completeUpTo, cursorText, type EventPosition, EventRanges, parseCursor, WHOLE } from './event-cursor.ts';
+import { MEMPOOL_TYPES } from './event-types.ts';
 
 /** Events that are not kept: numbers `fromSeq` to `toSeq`, of the mempool or of all kinds. */
 export interface Gap {
@@ -29,6 +30,11 @@ export const CURSOR_FAULTS: Readonly<Record<CursorFault, string>> = {
   ahead: 'the cursor is ahead of the event log',
 };
 
+/** Missing events of the mempool; clients from the number `floor` on know of them. */
+interface MissingEvents extends Pick<Gap, 'fromSeq' | 'toSeq'> {
+  readonly floor: number;
+}
+
 /** Rows compared to find out that no number between them is missing. */
 const MAX_COMPARED = 32;
 
@@ -36,21 +42,26 @@ const MAX_COMPARED = 32;
 export class EventHistory {
   readonly #events: EventStore;
   readonly #ranges: EventRanges;
-  #mempoolFloor: number;
+  #ended: EndedEvents;
 
   constructor(events: EventStore) {
     this.#events = events;
-    this.#ranges = new EventRanges(events.ranges());
-    this.#mempoolFloor = this.#ranges.first - 1;
+    this.#ranges = new EventRanges(events.ranges(), (first) => events.highestIn(first));
+    this.#ended = events.endedBefore(this.#ranges.first);
   }
 
-  /** Events of the mempool are gone up to this number. */
+  /** A client from this number on misses no event of the mempool. */
   get mempoolFloor(): number {
-    return this.#mempoolFloor;
+    return Math.max(this.#ended.last, this.#ended.undone?.floor ?? 0);
+  }
+
+  /** Highest number that earlier processes may have given. */
+  get reservedBefore(): number {
+    return this.#ranges.first - 1;
   }
 
   loseMempool(upTo: number): void {
-    this.#mempoolFloor = Math.max(this.#mempoolFloor, upTo);
+    if (upTo > this.#ended.last) this.#ended = { ...this.#ended, last: upTo, lastCause: upTo };
   }
 
   /** The cursor of an event of the log. */
@@ -69,31 +80,35 @@ export class EventHistory {
     if (!cursor) return 'malformed';
     const found = this.#ranges.check(cursor);
     if (found !== 'known') return found;
-    return cursor.seq > Math.max(latest, this.#mempoolFloor) ? 'ahead' : cursor;
+    return cursor.seq > Math.max(latest, this.reservedBefore) ? 'ahead' : cursor;
   }
 
-  /** Returns the gaps after a point: events of all kinds first, then events of the mempool. */
-  gapsBehind(point: ResumePoint, isHeld: (seq: number) => boolean): Gap[] {
+  /**
+   * Returns the gaps after a point: events of all kinds first, then events of the mempool, as far as they have the types
+   * or lead to them; null stands for all types.
+   */
+  gapsBehind(point: ResumePoint, types: ReadonlySet<string> | null, isHeld: (seq: number) => boolean): Gap[] {
     const { seq, within, chainSeq } = point;
     const { oldest, last } = this.#events.bounds();
     const isPartial = within !== WHOLE && isHeld(seq);
     // Messages derived from a missing event are missing as well.
-    let from = isPartial ? seq : completeUpTo(point);
+    let from = isPartial || this.#endedWhole(seq) ? seq : completeUpTo(point);
     const gaps: Gap[] = [];
     const add = (scope: Gap['scope'], fromSeq: number, toSeq: number, end: EventPosition) =>
       gaps.push({ scope, fromSeq, toSeq, lastChainSeq: last, cursor: this.cursorAt(end) });
     const lostFrom = chainSeq === null ? null : this.#lostFrom(chainSeq, oldest);
     if (lostFrom !== null || (oldest > 0 && from < oldest - 1)) {
       const toSeq =
-        lostFrom === null ? oldest - 1 : Math.min(this.#ranges.endOf(seq), Math.max(seq, this.#mempoolFloor));
+        lostFrom === null ? oldest - 1 : Math.min(this.#ranges.endOf(seq), Math.max(seq, this.reservedBefore));
       add('all', lostFrom ?? from + 1, toSeq, { seq: toSeq, within: WHOLE });
       from = toSeq;
     }
-    const floor = this.#mempoolFloor;
-    if (from < floor && !this.#areAllRows(from, floor)) {
+    const missing = this.#missingMempool(from, types);
+    if (missing) {
+      const { fromSeq, toSeq, floor } = missing;
       const [next] = this.#events.after(from, 1);
       const end = Math.min(floor, next ? next.seq - 1 : floor);
-      add('mempool', from + 1, floor, isPartial && from === seq ? point : { seq: end, within: WHOLE });
+      add('mempool', fromSeq, toSeq, isPartial && from === seq ? point : { seq: end, within: WHOLE });
     }
     return gaps;
   }
@@ -113,6 +128,26 @@ export class EventHistory {
     if (chainSeq === 0 || chainSeq < oldest) return null;
     const kept = this.#events.newestUpTo(chainSeq);
     return kept === chainSeq ? null : kept + 1;
+  }
+
+  /** Whether an event of an earlier process is gone, and no message was derived from it. */
+  #endedWhole(seq: number): boolean {
+    return seq > this.#ended.lastCause && seq <= this.reservedBefore;
+  }
+
+  /** Returns the events of the mempool that are missing behind a number; null without any. */
+  #missingMempool(from: number, types: ReadonlySet<string> | null): MissingEvents | null {
+    if (types && !MEMPOOL_TYPES.some((type) => types.has(type))) return null;
+    if (this.#ranges.isUnknown(from)) {
+      const floor = this.#ranges.endOf(from);
+      return { fromSeq: from + 1, toSeq: floor, floor };
+    }
+    const { lastCause, undone } = this.#ended;
+    const last = !types || types.has('mempoolUpdate') ? this.#ended.last : lastCause;
+    const isUndone = undone !== null && from < undone.floor;
+    const unused = this.#ranges.unusedUpTo(from);
+    if (unused >= last || this.#areAllRows(unused, last)) return isUndone ? undone : null;
+    return { fromSeq: unused + 1, toSeq: last, floor: isUndone ? Math.max(last, undone.floor) : last };
   }
 
   /** Whether all of a few numbers are of events of the chain. */

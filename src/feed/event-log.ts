@@ -146,14 +146,14 @@ export class EventLog {
     return { entries, scanned: at === kept.length ? this.#seq : at === first ? seq : kept.seqAt(at - 1) };
   }
 
-  /** Returns the gaps after a point: events of all kinds first, then events of the mempool. */
-  gapsBehind(point: ResumePoint): Gap[] {
-    return this.#history?.gapsBehind(point, (seq) => this.#holds(seq)) ?? [];
+  /** Returns the gaps after a point for a client that wants these types, all if null: events of all kinds come first. */
+  gapsBehind(point: ResumePoint, types: ReadonlySet<string> | null = null): Gap[] {
+    return this.#history?.gapsBehind(point, types, (seq) => this.#holds(seq)) ?? [];
   }
 
   /** Returns the gap of a client whose position is not in this log. The database must be attached. */
   gapUpToLatest(): Gap {
-    return this.#history!.gapUpTo(this.latest);
+    return this.#history!.gapUpTo(this.end.seq);
   }
 
   /** Returns the point that a cursor names. */
@@ -163,7 +163,7 @@ export class EventLog {
 
   /** Returns the point after the event with a number, or after all its messages; null if no event can have that number. */
   behind(seq: number, within: typeof ITSELF | typeof WHOLE): ResumePoint | null {
-    return seq <= Math.max(this.latest, this.#history?.mempoolFloor ?? 0) ? { seq, within, chainSeq: null } : null;
+    return seq <= Math.max(this.latest, this.#history?.reservedBefore ?? 0) ? { seq, within, chainSeq: null } : null;
   }
 
   /** Returns the cursor of a point. The database must be attached. */
@@ -171,9 +171,21 @@ export class EventLog {
     return this.#history!.cursorAt(position);
   }
 
-  /** The cursor after all events, read or not. */
+  /** The position after all events, read or not, also after those that ended with an earlier process. */
+  get end(): EventPosition {
+    return { seq: Math.max(this.latest, this.#history?.mempoolFloor ?? 0), within: WHOLE };
+  }
+
+  /** The cursor of `end`. The database must be attached. */
   get latestCursor(): string {
-    return this.cursorAt({ seq: this.latest, within: WHOLE });
+    return this.cursorAt(this.end);
+  }
+
+  /** Returns the number behind which the last of these gaps is not reported again. */
+  endOfGaps(gaps: readonly Gap[]): number {
+    const gap = gaps.at(-1);
+    if (!gap) return 0;
+    return gap.scope === 'mempool' ? Math.max(gap.toSeq, this.#history!.mempoolFloor) : gap.toSeq;
   }
 
   /** Number up to which mempool events of this process were evicted. A client below it misses some. */

@@ -13,6 +13,15 @@ export const REPLAYED_TYPES = [
   'transactionRemoved',
   'walletTransaction',
 ] as const;
+/** Types of events that come from the mempool, as a whole or in part. */
+export const MEMPOOL_TYPES: readonly string[] = [
+  'newTransaction',
+  'mempoolUpdate',
+  'transactionRemoved',
+  'addressTransaction',
+  'confirmation',
+  'walletTransaction',
+];
 /** The first five types. The last two of them report only items that the key watches. */
 const DEFAULT_TYPES: ReadonlySet<string> = new Set(REPLAYED_TYPES.slice(0, 5));
 

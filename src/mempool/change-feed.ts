@@ -44,7 +44,8 @@ export class ChangeFeed implements MempoolObserver {
     this.#mempool = mempool;
   }
 
-  added(slot: number, parsed: ParsedTransaction, { replaced, reaccepted, local }: Arrival): void {
+  /** Returns the number of the event. */
+  added(slot: number, parsed: ParsedTransaction, { replaced, reaccepted, local }: Arrival): number {
     const { entries } = this.#mempool!;
     const seq = this.#deps.nextSeq();
     entries.setSeq(slot, seq);
@@ -88,6 +89,7 @@ export class ChangeFeed implements MempoolObserver {
       unbroadcast: this.#mempool!.isUnbroadcast(slot),
       replaced,
     });
+    return seq;
   }
 
   removed(slot: number, reason: RemovalReason, { replacedBy, blockHash }: Departure): void {

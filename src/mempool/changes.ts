@@ -1,3 +1,4 @@
+import type { GivenNumbers } from '../storage/event-mark.ts';
 import type { FeeReport } from './fees/fee-estimator.ts';
 
 /** Position in an undo record of a coin that is unconfirmed. */
@@ -105,4 +106,17 @@ export function withoutBytes(changes: readonly SentChange[]): SentChange[] {
     const { raw: _raw, spent: _spent, kind: _kind, ...rest } = change;
     return { ...rest, kind: 'row' };
   });
+}
+
+/** Returns the numbers of these changes in addition to those of earlier ones. */
+export function withChanges(given: GivenNumbers, changes: readonly SentChange[]): GivenNumbers {
+  let { last, lastCause, highest } = given;
+  for (const change of changes) {
+    if (!('seq' in change)) continue;
+    highest = change.seq;
+    if ('silent' in change && change.silent) continue;
+    last = change.seq;
+    if (change.kind !== 'update') lastCause = change.seq;
+  }
+  return { ...given, last, lastCause, highest };
 }

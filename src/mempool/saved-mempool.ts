@@ -24,11 +24,25 @@ export class SavedMempool {
   /** Txids in hex of the entries to be written, and of those to be deleted. */
   readonly #changed = new Set<string>();
   readonly #removed = new Set<string>();
+  /** Txids of the entries that are not stored yet, with the numbers of their events, in the order of their arrival. */
+  readonly #unsaved = new Map<string, number>();
   /** Whether entries are being restored, which are already stored. */
   #loading = false;
 
   constructor(store: MempoolStore) {
     this.#store = store;
+  }
+
+  /** Records that an entry was added with the event of this number. */
+  recordArrival(txid: Uint8Array, seq: number): void {
+    if (!this.#loading) this.#unsaved.set(hashToHex(txid), seq);
+    this.recordChange(txid);
+  }
+
+  /** Number of the event of the oldest entry that is not stored; 0 if all are. */
+  get unsavedFrom(): number {
+    for (const seq of this.#unsaved.values()) return seq;
+    return 0;
   }
 
   /** Records that an entry was added or changed. */
@@ -41,6 +55,7 @@ export class SavedMempool {
   recordRemoval(txid: Uint8Array): void {
     const key = hashToHex(txid);
     this.#changed.delete(key);
+    this.#unsaved.delete(key);
     this.#removed.add(key);
   }
 
@@ -56,7 +71,10 @@ export class SavedMempool {
       const run = async <T>(work: () => T) => {
         const result = this.#store.atOnce(work);
         // Removed only after the write, since a failed slice must be written again.
-        for (const key of written.splice(0)) waiting.delete(key);
+        for (const key of written.splice(0)) {
+          waiting.delete(key);
+          if (waiting === this.#changed) this.#unsaved.delete(key);
+        }
         return result;
       };
       await processInSlices([...waiting].values(), { run, signal }, (key) => {
@@ -75,6 +93,7 @@ export class SavedMempool {
       this.#saveFeeDeltas(mempool);
     });
     this.#changed.clear();
+    this.#unsaved.clear();
     this.#removed.clear();
   }
 
@@ -125,10 +144,9 @@ export class SavedMempool {
     const oldest = unixSeconds(clock) - mempool.options.expirySeconds;
     await processInSlices(this.#savedTransactions(txids), { run, signal, firstMs: FIRST_MS }, (transaction) => {
       this.#loading = true;
-      const fate =
-        transaction.time < oldest
-          ? 'expired'
-          : restoreTransaction(transaction, poor, { mempool, acceptance, packages });
+      // An expired transaction is accepted too: it then leaves the mempool with an event.
+      const restored = restoreTransaction(transaction, poor, { mempool, acceptance, packages });
+      const fate = transaction.time < oldest ? 'expired' : restored;
       if (mempool.entries.find(transaction.txid) < 0) this.recordRemoval(transaction.txid);
       this.#loading = false;
       counts[fate]++;

@@ -51,6 +51,8 @@ export interface MempoolServiceDeps {
   readonly log: Log;
   /** Receives changes in order, except those caused by a block, which `committed()` returns. */
   emit(changes: readonly MempoolChange[]): void;
+  /** Called after transactions have been saved. */
+  onSaved?(): void;
   /**
    * Backpressure: resolves when the receivers of changes can take more; null if they can now. Everything that adds
    * transactions waits for it; while a receiver hangs, memory would grow with each.
@@ -225,6 +227,11 @@ export class MempoolService implements ChainFollower {
     return this.#feed.drainChanges({ afterBlock: !this.#deps.chain.initialSync });
   }
 
+  /** Number of the event of the oldest transaction that is not saved; 0 if all are. A kill removes these. */
+  get unsavedFrom(): number {
+    return this.#saved.unsavedFrom;
+  }
+
   /** Records transactions abandoned by a wallet, in sequence with the changes of the mempool. */
   addAbandoned(wallet: string, txids: readonly Uint8Array[]): void {
     for (const txid of txids) this.#feed.addEvent('walletAbandoned', { wallet, txid: hashToHex(txid) });
@@ -334,6 +341,7 @@ export class MempoolService implements ChainFollower {
     const saving = this.#saving.catch(() => {}).then(() => this.#saved.save(this.mempool, this.#ending.signal));
     this.#saving = saving;
     await saving;
+    this.#deps.onSaved?.();
     this.fees.save();
     return this.#deps.store.path;
   }
@@ -387,9 +395,9 @@ export class MempoolService implements ChainFollower {
     const entries = () => this.mempool.entries;
     return {
       added: (slot, parsed, arrival) => {
-        this.#saved.recordChange(parsed.txid);
+        const seq = this.#feed.added(slot, parsed, arrival);
+        this.#saved.recordArrival(parsed.txid, seq);
         if (this.#saved.pending >= SAVE_CHANGES && !this.#saveFailed) this.#saveInBackground();
-        this.#feed.added(slot, parsed, arrival);
         const countable = !arrival.reaccepted && !arrival.inPackage && this.mempool.parents(slot).length === 0;
         this.fees.addTransaction(slot, entries().fee(slot), entries().vsize(slot), entries().height(slot), countable);
       },

@@ -1,9 +1,11 @@
 import type { Database } from 'bun:sqlite';
+import { join } from 'node:path';
 import { Chain } from '../chain/chain.ts';
 import type { StoredGenesis } from '../chain/chain-options.ts';
 import { BACKGROUND_CACHE_SHARE } from '../chain/loaded-utxo-set.ts';
 import type { Config } from '../config/settings.ts';
 import { signatureEngine, signatureLibrary } from '../crypto/secp256k1.ts';
+import { withChanges } from '../mempool/changes.ts';
 import type { EntryColumns } from '../mempool/entry-columns.ts';
 import { MempoolService } from '../mempool/service.ts';
 import type { UpdateProgress } from '../mempool/update-progress.ts';
@@ -19,6 +21,7 @@ import { scenarioCalls } from '../sandbox/scenario-calls.ts';
 import { Scenarios } from '../sandbox/scenarios.ts';
 import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
 import { closeDatabase } from '../storage/database.ts';
+import { EventMark, NONE_GIVEN } from '../storage/event-mark.ts';
 import { FeeStore } from '../storage/fee-store.ts';
 import { MempoolStore } from '../storage/mempool-store.ts';
 import { buildThread } from '../storage/runs/build-thread.ts';
@@ -81,6 +84,8 @@ export class Node {
   readonly #merges = mergeThread();
   readonly #builds = buildThread();
   readonly #database: Database;
+  readonly #eventMark: EventMark;
+  #given = NONE_GIVEN;
   /** Null where the configuration disables the peer network. */
   readonly #network: PeerNetwork | null;
   readonly #sandbox: ScenarioChain | null;
@@ -115,6 +120,7 @@ export class Node {
       },
     });
     this.#database = openNodeStorage(config, this.params);
+    this.#eventMark = new EventMark(join(config.chainDir, 'events.mark'));
     const cacheSizes = { coinsCacheMiB: config.storage.coinsCache, databaseCacheMiB: DATABASE_CACHE_MIB };
     log.info('cache sizes', { ...cacheSizes, memoryMiB: Math.floor(process.constrainedMemory() / MEBIBYTE) });
     try {
@@ -130,6 +136,7 @@ export class Node {
           ...blockFileOptionsOf(config, this.params),
           removeDisabledIndexes: config.index.removeDisabled,
           seqFloor: new SeqFloor(this.#database),
+          eventMark: this.#eventMark,
           reindex,
         },
         {
@@ -160,8 +167,9 @@ export class Node {
       log,
       emit: (changes) => {
         this.#wallets?.manager.follower.onMempoolChanges(changes);
-        this.#updates.notify({ changes, commit: null });
+        this.#notifyUpdate({ changes, commit: null });
       },
+      onSaved: () => this.#markGiven(),
       ...(room && { backpressure: room }),
       ...(progress && { progress }),
       ...(columns && { columns }),
@@ -240,7 +248,7 @@ export class Node {
         // The wallets apply the changes before any observer is notified.
         this.#wallets?.manager.afterChainCommit(moved);
         this.#wallets?.manager.follower.onMempoolChanges(changes);
-        this.#updates.notify({ changes, commit });
+        this.#notifyUpdate({ changes, commit });
       },
     });
     try {
@@ -380,6 +388,17 @@ export class Node {
     });
   }
 
+  /** Notifies the observers of an update, after its numbers are marked as given. */
+  #notifyUpdate(update: NodeUpdate): void {
+    this.#given = withChanges(this.#given, update.changes);
+    this.#markGiven();
+    this.#updates.notify(update);
+  }
+
+  #markGiven(): void {
+    this.#eventMark.record({ ...this.#given, unsavedFrom: this.mempool.unsavedFrom });
+  }
+
   /** Validates and commits accepted blocks, saves the mempool, and closes the storage. */
   async close(): Promise<void> {
     this.#ending.abort(new Error('the node stops'));
@@ -392,6 +411,7 @@ export class Node {
       this.#builds.close();
       this.#wallets?.close();
       this.mempool.close();
+      this.#eventMark.end({ ...this.#given, unsavedFrom: this.mempool.unsavedFrom });
       closeDatabase(this.#database);
       await this.#pool.close();
     }

@@ -20,7 +20,7 @@ export function resumePoint(
   parameter: string,
 ): { readonly from: ResumePoint; readonly byCursor: boolean } {
   if (after === undefined || NUMBER.test(after)) {
-    const seq = after === undefined ? events.latest : SEQ.test(after) ? Number(after) : Number.POSITIVE_INFINITY;
+    const seq = after === undefined ? events.end.seq : SEQ.test(after) ? Number(after) : Number.POSITIVE_INFINITY;
     const from = events.behind(seq, WHOLE);
     return from ? { from, byCursor: false } : invalid(parameter, 'must be the cursor or the seq of an event');
   }

@@ -57,7 +57,7 @@ async function* streamParts(
 ): AsyncGenerator<string, void, void> {
   const { events } = ctx;
   const pageRequest = { ...filter, limit: PAGE, maxBytes: PAGE_BYTES, byCursor: true, signal: wait.signal };
-  let gaps = events.gapsBehind(from);
+  let gaps = events.gapsBehind(from, filter.types);
   let page: EventPage = { items: [], end: startBehind(from, gaps) };
   yield `retry: ${RETRY_MS}\n${idLine(ctx, page.end)}\n${gaps.map(gapFrame).join('')}`;
   try {
@@ -67,10 +67,10 @@ async function* streamParts(
       if (wait.signal.aborted) break;
       // Events that were evicted while the page was read are missing on it; the gap may name delivered ones as well.
       if (before.seq < events.lostTo && page.end.seq >= events.lostTo)
-        yield gapsBehindPosition(ctx, before).map(gapFrame).join('');
+        yield gapsBehindPosition(ctx, before, filter.types).map(gapFrame).join('');
       yield page.items.length > 0 ? page.items.map(eventFrame).join('') : `${idLine(ctx, page.end)}\n`;
       // Events that were evicted while the client read slowly are a gap.
-      gaps = page.end.seq < events.lostTo ? gapsBehindPosition(ctx, page.end) : [];
+      gaps = page.end.seq < events.lostTo ? gapsBehindPosition(ctx, page.end, filter.types) : [];
       if (gaps.length > 0) {
         page = { items: [], end: startBehind(pointOf(ctx, page.end)!, gaps) };
         yield gaps.map(gapFrame).join('');
@@ -84,9 +84,9 @@ async function* streamParts(
   if (wait.signal.reason instanceof ApiError) yield closedFrame(wait.signal.reason);
 }
 
-function gapsBehindPosition(ctx: RestContext, position: EventPosition): Gap[] {
+function gapsBehindPosition(ctx: RestContext, position: EventPosition, types: ReadonlySet<string>): Gap[] {
   const point = pointOf(ctx, position);
-  return point ? ctx.events.gapsBehind(point) : [];
+  return point ? ctx.events.gapsBehind(point, types) : [];
 }
 
 function pointOf({ events }: RestContext, position: EventPosition): ResumePoint | null {

@@ -51,7 +51,7 @@ async function eventsReply(ctx: RestContext, query: Query, request: Request): Pr
   const { from, waitMs, ...asked } = requestOf(query, ctx);
   const call = ctx.call(request);
   call.require(scopeOfTypes(asked.types));
-  const known = events.gapsBehind(from);
+  const known = events.gapsBehind(from, asked.types);
   await watchesLoaded(ctx);
   const { signal } = request;
   const pageRequest = {
@@ -65,7 +65,7 @@ async function eventsReply(ctx: RestContext, query: Query, request: Request): Pr
   if (page.items.length === 0 && known.length === 0 && waitMs > 0)
     page = await waitForPage(ctx, page, { ...pageRequest, request, waitMs });
   // Some events may have been dropped in the meantime.
-  const gaps = known.length > 0 ? known : events.gapsBehind(from);
+  const gaps = known.length > 0 ? known : events.gapsBehind(from, asked.types);
   const end = endOf(page, gaps, events);
   const body =
     `{"items":[${page.items.join(',')}],"lastSeq":${completeUpTo(end)},"lastCursor":"${events.cursorAt(end)}",` +
@@ -95,7 +95,7 @@ async function waitForPage(
  * log.
  */
 function endOf({ end }: EventPage, gaps: readonly Gap[], events: EventLog): EventPosition {
-  const missingTo = gaps.at(-1)?.toSeq ?? 0;
+  const missingTo = events.endOfGaps(gaps);
   return completeUpTo(end) >= events.seq && missingTo >= end.seq ? { seq: missingTo, within: WHOLE } : end;
 }
 

@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { randomInt } from 'node:crypto';
 import { durably } from './database.ts';
+import { type EventMark, type GivenNumbers, NONE_GIVEN } from './event-mark.ts';
 import { MetaStore, MetaWriter } from './meta-store.ts';
 import type { SeqFloor } from './seq-floor.ts';
 
@@ -20,12 +21,26 @@ export interface EventRange {
   readonly tag: string;
 }
 
+/** The events of the mempool that ended with earlier runs of the writer, by their numbers. */
+export interface EndedEvents extends Pick<GivenNumbers, 'last' | 'lastCause'> {
+  /** Events of transactions that a kill has removed from the mempool; null without any. */
+  readonly undone: UndoneEvents | null;
+}
+
+interface UndoneEvents {
+  readonly fromSeq: number;
+  readonly toSeq: number;
+  /** The last number of the run. Clients with a lower position do not know yet. */
+  readonly floor: number;
+}
+
 /** Read access to the event log. */
 export class EventStore {
   readonly #after;
   readonly #bounds;
   readonly #newestUpTo;
   readonly #ranges;
+  readonly #marks;
 
   constructor(db: Database) {
     this.#after = db.prepare<EventRecord, [number, number]>(
@@ -38,6 +53,7 @@ export class EventStore {
       'SELECT max(seq) AS seq FROM events WHERE seq <= ?',
     );
     this.#ranges = db.prepare<EventRange, []>('SELECT first, tag FROM event_ranges ORDER BY first');
+    this.#marks = db.prepare<{ value: string }, [string]>('SELECT value FROM meta WHERE key = ?');
   }
 
   after(seq: number, limit: number): EventRecord[] {
@@ -59,6 +75,32 @@ export class EventStore {
   ranges(): EventRange[] {
     return this.#ranges.all();
   }
+
+  /**
+   * Returns the events of the mempool that ended before the range that begins with `first`. Where that is unknown, all
+   * numbers before it count as events.
+   */
+  endedBefore(first: number): EndedEvents {
+    const known = this.#value<EndedEvents & { readonly first: number }>(ENDED_KEY);
+    return known?.first === first ? known : allBefore(first);
+  }
+
+  /** Returns the highest number that was given in the range that begins with `first`; null if it is unknown. */
+  highestIn(first: number): number | null {
+    return this.#value<number>(highestKey(first));
+  }
+
+  #value<T>(key: string): T | null {
+    const row = this.#marks.get(key);
+    return row && (JSON.parse(String(row.value)) as T);
+  }
+}
+
+const ENDED_KEY = 'endedEvents';
+const highestKey = (first: number): string => `highestSeq:${first}`;
+
+function allBefore(first: number): EndedEvents {
+  return { last: first - 1, lastCause: first - 1, undone: null };
 }
 
 /** Write access to the event log for its single writer. */
@@ -77,9 +119,10 @@ export class EventWriter {
 
   /**
    * Continues after all numbers that were ever reserved, so that none is issued twice even after a crash. `floor`
-   * stores them outside of this database, which may be removed and created again.
+   * stores them outside of this database, which may be removed and created again. `mark` knows which of the reserved
+   * numbers were given.
    */
-  constructor(db: Database, floor: SeqFloor | null = null) {
+  constructor(db: Database, floor: SeqFloor | null = null, mark: EventMark | null = null) {
     this.#db = db;
     this.#floor = floor;
     this.#add = db.prepare('INSERT INTO events (seq, type, data) VALUES (?, ?, ?)');
@@ -101,7 +144,7 @@ export class EventWriter {
       `DELETE FROM event_ranges WHERE first <
         (SELECT max(first) FROM event_ranges WHERE first < (SELECT min(seq) FROM events))`,
     );
-    this.#beginRange();
+    this.#beginRange(mark);
   }
 
   /** Number of events in the log. */
@@ -118,21 +161,33 @@ export class EventWriter {
    * Starts a range durably before its first number is issued: otherwise a power failure could leave the number without
    * its tag.
    */
-  #beginRange(): void {
-    const [oldest] = new EventStore(this.#db).ranges();
-    const log = oldest?.tag.slice(0, LOG_TAG_LENGTH) ?? randomTag(LOG_TAG_LENGTH);
+  #beginRange(mark: EventMark | null): void {
+    const store = new EventStore(this.#db);
+    const ranges = store.ranges();
+    const log = ranges[0]?.tag.slice(0, LOG_TAG_LENGTH) ?? randomTag(LOG_TAG_LENGTH);
     const put = this.#db.prepare<null, [number, string]>(
       'INSERT OR REPLACE INTO event_ranges (first, tag) VALUES (?, ?)',
     );
+    const putMeta = this.#db.prepare<null, [string, string]>('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)');
     const tag = () => log + randomTag(RUN_TAG_LENGTH);
+    const own = tag();
+    const first = this.#next;
+    const { ended, highest } = endedEvents(store, ranges, first, mark);
     durably(this.#db, () =>
       this.#db.transaction(() => {
         // Range of the events that were stored before ranges existed.
-        if (!oldest) put.run(0, tag());
-        put.run(this.#next, tag());
+        if (ranges.length === 0) put.run(0, tag());
+        if (highest !== null) putMeta.run(highestKey(ranges.at(-1)!.first), JSON.stringify(highest));
+        putMeta.run(ENDED_KEY, JSON.stringify({ first, ...ended }));
+        put.run(first, own);
+        this.#db.run(
+          "DELETE FROM meta WHERE key LIKE 'highestSeq:%' AND CAST(substr(key, 12) AS INTEGER) NOT IN (SELECT first FROM event_ranges)",
+        );
       })(),
     );
     put.finalize();
+    putMeta.finalize();
+    mark?.begin(own);
   }
 
   /** Reserves more numbers if the next one is not reserved yet. */
@@ -203,4 +258,30 @@ function keptRows(db: Database, last: number): number | null {
  */
 function countRows(db: Database): number {
   return db.query<{ rows: number }, []>('SELECT count(*) AS rows FROM events').get()!.rows;
+}
+
+/**
+ * Returns the events of the mempool that ended before the number `first`, and the highest number of the last run; null if
+ * it is unknown.
+ */
+function endedEvents(
+  store: EventStore,
+  ranges: readonly EventRange[],
+  first: number,
+  mark: EventMark | null,
+): { readonly ended: EndedEvents; readonly highest: number | null } {
+  const [before, last] = [ranges.at(-2), ranges.at(-1)];
+  if (!last || !mark) return { ended: allBefore(first), highest: null };
+  const earlier = store.endedBefore(last.first);
+  // A run that died before it began its mark has given no number.
+  const given = mark.read(last.tag) ?? (before && mark.read(before.tag) && NONE_GIVEN);
+  if (!given) return { ended: allBefore(first), highest: null };
+  const highest = Math.max(given.highest, given.last, store.bounds().last, last.first - 1);
+  const { last: toSeq, unsavedFrom: fromSeq } = given;
+  const ended = {
+    last: Math.max(toSeq, earlier.last),
+    lastCause: Math.max(given.lastCause, earlier.lastCause),
+    undone: fromSeq > 0 ? { fromSeq, toSeq, floor: first - 1 } : earlier.undone,
+  };
+  return { ended, highest };
 }

@@ -43,7 +43,8 @@ export async function nextWebhookBatch(
   const { events } = sources;
   const request = { ...filter, byCursor: true, maxBytes: BATCH_BYTES, signal: until };
   const point = pointAt(events, from);
-  const unreported = () => events.gapsBehind(point).filter(({ scope, toSeq }) => scope === 'all' || toSeq > gapTo);
+  const unreported = () =>
+    events.gapsBehind(point, filter.types).filter(({ scope, toSeq }) => scope === 'all' || toSeq > gapTo);
   let gaps = unreported();
   const page: EventPage =
     gaps.length > 0

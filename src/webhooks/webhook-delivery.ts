@@ -1,4 +1,4 @@
-import { type EventPosition, WHOLE } from '../feed/event-cursor.ts';
+import type { EventPosition } from '../feed/event-cursor.ts';
 import type { ResumePoint } from '../feed/event-history.ts';
 import type { EventSources } from '../feed/event-pages.ts';
 import { scopeOfTypes } from '../feed/event-types.ts';
@@ -118,7 +118,7 @@ export class WebhookDelivery {
     const { events } = this.#deps.sources;
     const found = events.locate(this.#cursor);
     this.#isLost = typeof found === 'string';
-    this.#position = typeof found === 'string' ? { seq: events.latest, within: WHOLE } : found;
+    this.#position = typeof found === 'string' ? events.end : found;
     this.#done = this.#run();
   }
 
@@ -165,7 +165,7 @@ export class WebhookDelivery {
     const { sources, clock } = this.#deps;
     const now = unixSeconds(clock);
     const at = (ms: number) => now + Math.round((ms - this.#now()) / 1000);
-    const seq = this.#position?.seq ?? sources.events.latest;
+    const seq = this.#position?.seq ?? sources.events.end.seq;
     const isPausing = this.#status === 'active' && this.#nextAttemptMs > this.#now();
     return {
       status: this.#status,
@@ -262,7 +262,7 @@ export class WebhookDelivery {
     const { seq, within } = this.#position!;
     this.#oldestTime = null;
     // The events of a failed attempt are gone, for example with their watch.
-    if (end.seq >= this.#deps.sources.events.latest) this.#forgetFailures();
+    if (end.seq >= this.#deps.sources.events.seq) this.#forgetFailures();
     if (end.seq === seq && end.within === within) return;
     this.#setPosition(end);
     await this.#save();

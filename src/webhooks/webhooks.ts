@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { base32nopad } from '@scure/base';
-import { WHOLE } from '../feed/event-cursor.ts';
 import type { ResumePoint } from '../feed/event-history.ts';
 import type { EventSources } from '../feed/event-pages.ts';
 import type { StoredWatches } from '../feed/stored-watches.ts';
@@ -114,7 +113,7 @@ export class Webhooks implements WebhookControl {
     const made = secret === null ? newWebhookSecret() : null;
     const record: WebhookRecord = {
       ...{ id: newId(), owner, url, types, wallets, label, maxEvents, status: 'active' },
-      position: events.cursorAt(from ?? { seq: events.latest, within: WHOLE }),
+      position: events.cursorAt(from ?? events.end),
       ...{ failingFor: null, lastError: null, deliveredAt: null, previousSecretUntil: null },
       createdAt: unixSeconds(clock),
     };

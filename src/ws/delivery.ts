@@ -1,6 +1,7 @@
 import { framesOf, isPlain } from '../feed/derived.ts';
 import { WHOLE } from '../feed/event-cursor.ts';
 import type { EventLog } from '../feed/event-log.ts';
+import { MEMPOOL_TYPES } from '../feed/event-types.ts';
 import type { Frame, FrameStep } from '../feed/frame.ts';
 import type { Matcher } from '../feed/matcher.ts';
 import { ApiError } from '../http/errors.ts';
@@ -26,15 +27,6 @@ export interface DeliveryOptions {
   readonly metrics: Pick<WsMetrics, 'wsMessage'>;
   readonly stopped: AbortSignal;
 }
-
-const FROM_MEMPOOL = [
-  'newTransaction',
-  'mempoolUpdate',
-  'transactionRemoved',
-  'addressTransaction',
-  'confirmation',
-  'walletTransaction',
-];
 
 /** Delivers the events that each connection lacks, in time slices and in rounds over all connections. */
 export class Delivery {
@@ -222,7 +214,7 @@ export class Delivery {
   /** Whether mempool events that the client wants were evicted before they were sent. Then the connection is closed. */
   #misses(connection: WsConnection): boolean {
     const { sentUpTo, gapReportedTo, events } = connection;
-    if (Math.max(sentUpTo, gapReportedTo) >= this.#events.lostTo || !FROM_MEMPOOL.some((type) => events.has(type)))
+    if (Math.max(sentUpTo, gapReportedTo) >= this.#events.lostTo || !MEMPOOL_TYPES.some((type) => events.has(type)))
       return false;
     closeBehind(connection, CloseCode.SLOW_CONSUMER, this.#events);
     return true;

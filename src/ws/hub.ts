@@ -239,7 +239,7 @@ export class Hub {
     const { kind, id } = socket.data.principal;
     const stored = kind === 'anonymous' ? NOTHING : watches.watchesOf(id);
     const registry = this.#registry;
-    const connection = new WsConnection(socket, this.#events.latest, this.#now(), { registry, stored });
+    const connection = new WsConnection(socket, this.#events.end.seq, this.#now(), { registry, stored });
     socket.data.connection = connection;
     this.#connections.add(connection);
     const { sharedCounts } = this.#deps;

@@ -67,9 +67,9 @@ export function filter({ onlyWatched = false, minFeeRate = 0 }: Data, connection
 
 /** Moves the connection to a point. The hub then sends everything behind it, and continues with new events. */
 function resumeBehind(point: ResumePoint, connection: WsConnection, log: EventLog): MessageOutcome {
-  const gaps = log.gapsBehind(point);
+  const gaps = log.gapsBehind(point, connection.events);
   const start = startBehind(point, gaps);
-  connection.resumeAt(start, gaps.at(-1)?.toSeq ?? 0);
+  connection.resumeAt(start, log.endOfGaps(gaps));
   return {
     reply: 'ack',
     data: { from: start.seq + 1, to: Math.max(log.latest, start.seq), gap: gaps[0] ?? null },

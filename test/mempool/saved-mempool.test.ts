@@ -70,6 +70,9 @@ test('a restored mempool lacks only what was mined, expired or replaced meanwhil
       true,
       true,
     ]);
+    // The expired transaction leaves with an event.
+    const expired = hashToHex(parsed(old).txid);
+    expect(pool.log.filter((entry) => entry.includes(expired))).toEqual([`+${expired}`, `-${expired} expiry`]);
     const { entries } = pool.mempool;
     expect(entries.modifiedFee(entries.find(parsed(free).txid))).toBe(700);
     expect(pool.mempool.isUnbroadcast(entries.find(parsed(local).txid))).toBe(true);

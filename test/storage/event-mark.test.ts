@@ -1,0 +1,145 @@
+import { Database } from 'bun:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SCHEMA } from '../../src/storage/chain-schema.ts';
+import { EventMark, NONE_GIVEN } from '../../src/storage/event-mark.ts';
+import { EventStore, EventWriter } from '../../src/storage/event-store.ts';
+
+const GIVEN = { last: 7, lastCause: 5, highest: 8, unsavedFrom: 0 };
+const ALL = { last: 10_000, lastCause: 10_000, undone: null };
+
+let dir = '';
+let path = '';
+let db: Database;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'event-mark-'));
+  path = join(dir, 'events.mark');
+  db = new Database(':memory:');
+  db.run(SCHEMA);
+});
+
+afterEach(() => {
+  db.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** Starts a writer, which gives these numbers, and ends it as `end` says: killed by default. */
+function run(given = NONE_GIVEN, end: 'well' | 'killed' = 'killed'): void {
+  using mark = new EventMark(path);
+  const writer = new EventWriter(db, null, mark);
+  for (let seq = writer.issueSeq(); seq % 10_000 < given.highest % 10_000; ) seq = writer.issueSeq();
+  if (end === 'well') mark.end(given);
+  else mark.record(given);
+}
+
+/** The events that ended before the present run, as a reader finds them. */
+function ended() {
+  const store = new EventStore(db);
+  const { last, lastCause, undone } = store.endedBefore(store.ranges().at(-1)!.first);
+  return { last, lastCause, undone };
+}
+
+/** The system starts anew: the id of the boot is another one. */
+function reboot(): void {
+  const bytes = readFileSync(path);
+  bytes[10]! ^= 1;
+  writeFileSync(path, bytes);
+}
+
+function copyMark(): void {
+  copyFileSync(path, `${path}.copy`);
+  renameSync(`${path}.copy`, path);
+}
+
+function changeTag(): void {
+  db.run("UPDATE event_ranges SET tag = 'abcdefgh' WHERE first > 0");
+}
+
+describe('the numbers that a run has given', () => {
+  test('are known after it was killed and after it has ended well', () => {
+    for (const end of ['killed', 'well'] as const) {
+      run(GIVEN, end);
+      run();
+      expect(ended()).toMatchObject({ last: 7, lastCause: 5, undone: null });
+      rmSync(path);
+      db.run('DELETE FROM event_ranges');
+      db.run('DELETE FROM meta');
+    }
+  });
+
+  test('are those of the events that ended last, over runs that have given none', () => {
+    run(GIVEN);
+    run();
+    run({ ...NONE_GIVEN, highest: 10_002 }, 'well');
+    run();
+    expect(ended()).toMatchObject({ last: 7, lastCause: 5 });
+    run({ ...GIVEN, last: 40_003, lastCause: 0, highest: 40_004 });
+    run();
+    expect(ended()).toMatchObject({ last: 40_003, lastCause: 5 });
+  });
+
+  test('are known where a start died before it wrote its file', () => {
+    run(GIVEN);
+    linkSync(path, `${path}.old`);
+    new EventWriter(db, null, new EventMark(path));
+    renameSync(`${path}.old`, path);
+    run();
+    expect(ended()).toMatchObject({ last: 7, lastCause: 5 });
+  });
+
+  test('name the transactions that a kill has removed, until later ones are', () => {
+    run({ ...GIVEN, unsavedFrom: 4 });
+    run();
+    const undone = { fromSeq: 4, toSeq: 7, floor: 10_000 };
+    expect(ended()).toMatchObject({ last: 7, undone });
+    run(undefined, 'well');
+    run();
+    expect(ended()).toMatchObject({ last: 7, undone });
+  });
+
+  test.each([
+    ['the system has started anew', reboot],
+    ['the file is missing', () => rmSync(path)],
+    ['the file is a copy', copyMark],
+    ['the file is cut short', () => writeFileSync(path, readFileSync(path).subarray(0, 60))],
+    ['the file is of another run', changeTag],
+  ])('are all reserved ones where %s', (_, happen) => {
+    run(GIVEN);
+    happen();
+    run();
+    const { last } = ended();
+    expect(last % 10_000).toBe(0);
+    expect(ended()).toEqual({ ...ALL, last, lastCause: last });
+  });
+
+  test('are valid at any boot and in a copy after a run that has ended well', () => {
+    run(GIVEN, 'well');
+    reboot();
+    copyMark();
+    run();
+    expect(ended()).toMatchObject({ last: 7, lastCause: 5 });
+  });
+
+  test('are in a file that only its owner can read, and no longer change after the end', () => {
+    using mark = new EventMark(path);
+    mark.begin('abcdefgh');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    mark.end(GIVEN);
+    mark.record({ ...GIVEN, last: 100 });
+    expect(new EventMark(path).read('abcdefgh')).toEqual(GIVEN);
+    expect(existsSync(`${path}.new`)).toBe(false);
+  });
+});
