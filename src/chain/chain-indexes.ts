@@ -3,6 +3,7 @@ import type { IndexJob, IndexJobResult, PositionRows } from '../indexes/index-jo
 import { addAddressRows, IndexRows } from '../indexes/index-rows.ts';
 import type { StoredBlock } from '../indexes/job-block-reader.ts';
 import { txPosition } from '../primitives/coin.ts';
+import { transact } from '../storage/database.ts';
 import {
   enabledTxIndexes,
   type IndexName,
@@ -235,21 +236,15 @@ export class ChainIndexes {
       this.#runs.discardStaged();
       return;
     }
-    try {
-      this.#db
-        .transaction(() => {
-          if (job.removed && job.indexes.includes('positions')) this.#txWriter.removeFrom(job.blocks.at(-1)!.height);
-          if (positions !== null) this.#insertPositions(job.blocks, positions);
-          this.#runs.insertStaged();
-          for (const { name } of built)
-            if (to === null) this.#writer.clearCovered(name);
-            else this.#writer.setCovered(name, to);
-        })
-        .immediate();
-    } catch (error) {
-      this.#runs.discardStaged();
-      throw error;
-    }
+    const write = () => {
+      if (job.removed && job.indexes.includes('positions')) this.#txWriter.removeFrom(job.blocks.at(-1)!.height);
+      if (positions !== null) this.#insertPositions(job.blocks, positions);
+      this.#runs.insertStaged();
+      for (const { name } of built)
+        if (to === null) this.#writer.clearCovered(name);
+        else this.#writer.setCovered(name, to);
+    };
+    transact(this.#db, write, (mayBeCommitted) => this.#runs.discardStaged({ mayBeCommitted }));
     this.#runs.onCommitted();
     for (const index of built) index.covered = to;
   }

@@ -261,6 +261,7 @@ export class ChainStore {
     const undoPositions = this.#appendUndo(connected, ({ hasUndo }) => !hasUndo);
     this.filters?.stageFilters(connected);
     this.rows.stageRuns(batch.chain);
+    let mayBeCommitted = false;
     this.#db.run('BEGIN IMMEDIATE');
     try {
       this.#writeHeaders(batch.tree);
@@ -271,6 +272,7 @@ export class ChainStore {
       this.filters?.insertStaged();
       for (const { seq, type, data } of batch.events) this.#eventWriter.insertEvent(seq, type, data);
       if (batch.events.length > 0) this.#eventWriter.prune(EVENTS_KEPT);
+      mayBeCommitted = true;
       this.#db.run('COMMIT');
       this.runs.onCommitted();
       this.#lastSeq = this.#eventWriter.last;
@@ -279,7 +281,7 @@ export class ChainStore {
       this.coinStats.moveTip(batch.chain.tip);
     } catch (error) {
       if (this.#db.inTransaction) this.#db.run('ROLLBACK');
-      this.runs.discardStaged();
+      this.runs.discardStaged({ mayBeCommitted });
       throw error;
     }
     this.merges.schedule();

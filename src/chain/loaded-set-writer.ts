@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import type { FilePosition } from '../storage/block-files.ts';
 import { HeaderStatus } from '../storage/chain-schema.ts';
-import { durably } from '../storage/database.ts';
+import { durably, transact } from '../storage/database.ts';
 import type { ChainTotals, HeaderWriter } from '../storage/header-store.ts';
 import { type LoadedSet, LoadedSetStore } from '../storage/loaded-set-store.ts';
 import type { BackgroundMerges } from '../storage/runs/background-merges.ts';
@@ -70,19 +70,15 @@ export class LoadedSetWriter {
     // Undo data of blocks that the active chain has connected lacks positions of transactions, so it is replaced.
     const undoPositions = appendUndo(connected);
     runs.stageBatches([coins]);
-    try {
-      db.transaction(() => {
-        connected.forEach(({ entry, effects, circulating, utxos, txs }, i) => {
-          headers.setUndo(entry.id, undoPositions[i]!, effects.fees);
-          headers.setTotals(entry.height, entry.id, { circulating, utxos, txs });
-        });
-        runs.insertStaged();
-        this.#stored.put({ base: base.hash, tip: tip.hash, validated, totals });
-      }).immediate();
-    } catch (error) {
-      runs.discardStaged();
-      throw error;
-    }
+    const write = () => {
+      connected.forEach(({ entry, effects, circulating, utxos, txs }, i) => {
+        headers.setUndo(entry.id, undoPositions[i]!, effects.fees);
+        headers.setTotals(entry.height, entry.id, { circulating, utxos, txs });
+      });
+      runs.insertStaged();
+      this.#stored.put({ base: base.hash, tip: tip.hash, validated, totals });
+    };
+    transact(db, write, (mayBeCommitted) => runs.discardStaged({ mayBeCommitted }));
     runs.onCommitted();
     connected.forEach(({ entry }, i) => {
       entry.undo = undoPositions[i]!;

@@ -163,6 +163,23 @@ export function durably(db: Database, work: () => void): void {
   }
 }
 
+/**
+ * Runs `write` in one transaction. Where that fails, calls `discard` before it throws: with true if the error came from
+ * the commit itself, which a later start may find written.
+ */
+export function transact(db: Database, write: () => void, discard: (mayBeCommitted: boolean) => void): void {
+  let isWritten = false;
+  try {
+    db.transaction(() => {
+      write();
+      isWritten = true;
+    }).immediate();
+  } catch (error) {
+    discard(isWritten);
+    throw error;
+  }
+}
+
 /** Returns the pragma for a page cache of this size. */
 export function cacheSize(mebibytes: number): string {
   return `cache_size = ${-Math.round(mebibytes * 1024)}`;

@@ -4,6 +4,8 @@ export interface Counts {
   add(name: string, most: number, by?: number): boolean;
   /** Subtracts what was added before. */
   subtract(name: string, by?: number): void;
+  /** Sets a count to a non-negative value, in one step. */
+  set(name: string, value: number): void;
   get(name: string): number;
 }
 
@@ -21,6 +23,11 @@ export class LocalCounts implements Counts {
   subtract(name: string, by = 1): void {
     const left = (this.#counts.get(name) ?? 0) - by;
     if (left > 0) this.#counts.set(name, left);
+    else this.#counts.delete(name);
+  }
+
+  set(name: string, value: number): void {
+    if (value > 0) this.#counts.set(name, value);
     else this.#counts.delete(name);
   }
 

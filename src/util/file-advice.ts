@@ -10,8 +10,8 @@ let libc: Libc | null | undefined;
  * library is not known.
  */
 export function adviseWillNeed(fd: number, offset: number, length: number): void {
-  libc ??= openLibc({
-    posix_fadvise: { args: ['i32', 'i64', 'i64', 'i32'], returns: 'i32' },
-  }) as Libc | null;
+  // A library that is not known is not searched again.
+  if (libc === undefined)
+    libc = openLibc({ posix_fadvise: { args: ['i32', 'i64', 'i64', 'i32'], returns: 'i32' } }) as Libc | null;
   libc?.posix_fadvise(fd, offset, length, POSIX_FADV_WILLNEED);
 }

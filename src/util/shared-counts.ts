@@ -33,6 +33,13 @@ export class SharedCounts implements Counts {
     this.#releaseRow(at);
   }
 
+  set(name: string, value: number): void {
+    const at = this.#table.acquire(name, false);
+    if (at < 0) return;
+    this.#table.values[at] = value;
+    this.#releaseRow(at);
+  }
+
   get(name: string): number {
     const at = this.#table.acquire(name, false);
     if (at < 0) return 0;

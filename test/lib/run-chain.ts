@@ -50,6 +50,11 @@ export class StoreOfRuns {
     yield 'opened';
   }
 
+  /** Runs statements on the connection of the writer. */
+  runSql(...statements: readonly string[]): void {
+    for (const sql of statements) this.#db.run(sql);
+  }
+
   /** Runs all merges that are due. Returns their number. */
   merge(run: (job: MergeJob) => BuiltRun = mergeRuns): number {
     let merges = 0;

@@ -25,6 +25,15 @@ describe.each(kinds)('%s', (_, make) => {
     expect(counts.add('a', 1)).toBe(true);
     expect(counts.get('b')).toBe(0);
   });
+
+  test('a count is set to a value, whatever it was', () => {
+    const counts = make();
+    for (const value of [5, 2, 0, 7]) {
+      counts.set('a', value);
+      expect(counts.get('a')).toBe(value);
+    }
+    expect([counts.add('a', 8), counts.add('a', 8)]).toEqual([true, false]);
+  });
 });
 
 test('threads count together', async () => {

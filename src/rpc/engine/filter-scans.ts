@@ -24,7 +24,7 @@ export class FilterScans {
   start(height: number): FilterScan | null {
     if (!this.#counts.add(RUNNING, 1)) return null;
     // Another front may have aborted the scan before just when it ended.
-    this.#set(ABORTED, 0);
+    this.#counts.set(ABORTED, 0);
     this.#own = { abort: new AbortController() };
     this.report(0, height);
     return this.#own;
@@ -32,8 +32,8 @@ export class FilterScans {
 
   /** Reports the progress of the scan of this front in percent, and ends it where another front has aborted it. */
   report(progress: number, height: number): void {
-    this.#set(PROGRESS, progress);
-    this.#set(HEIGHT, height);
+    this.#counts.set(PROGRESS, progress);
+    this.#counts.set(HEIGHT, height);
     if (this.#counts.get(ABORTED) > 0) this.#own?.abort.abort();
   }
 
@@ -54,12 +54,7 @@ export class FilterScans {
   /** Ends the scan of this front. */
   end(): void {
     this.#own = null;
-    for (const name of [PROGRESS, HEIGHT, ABORTED]) this.#set(name, 0);
+    for (const name of [PROGRESS, HEIGHT, ABORTED]) this.#counts.set(name, 0);
     this.#counts.subtract(RUNNING);
-  }
-
-  #set(name: string, value: number): void {
-    this.#counts.subtract(name, Number.MAX_SAFE_INTEGER);
-    if (value > 0) this.#counts.add(name, Number.MAX_SAFE_INTEGER, value);
   }
 }

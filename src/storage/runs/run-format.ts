@@ -1,4 +1,5 @@
 import { DecodeError } from '../../util/bytes.ts';
+import { OperatorError } from '../../util/operator-error.ts';
 import { pairFirst, pairSecond } from './pair-codec.ts';
 import type { RunFamily } from './run-family.ts';
 
@@ -173,14 +174,20 @@ export function encodeFooter(family: RunFamily, footer: Omit<RunFooter, 'format'
   return bytes;
 }
 
-/** Decodes the footer of a run of `size` bytes. Throws DecodeError if it is damaged or of another family. */
+/**
+ * Decodes the footer of a run of `size` bytes. Throws DecodeError if it is damaged or of another family, and OperatorError
+ * if a newer version has written it.
+ */
 export function decodeFooter(family: RunFamily, bytes: Uint8Array, size: number, name: string): RunFooter {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   if (view.getUint32(FOOTER_SIZE - 4, true) !== crc32(bytes.subarray(0, FOOTER_SIZE - 4)) || !hasMagic(bytes))
     throw damagedRun(name);
   const format = bytes[8]!;
-  if (format < 1 || format > FORMAT_VERSION)
-    throw new DecodeError(`run ${name} has format ${format}; this version reads up to ${FORMAT_VERSION}`);
+  if (format > FORMAT_VERSION)
+    throw new OperatorError(
+      `run ${name} has format ${format}, made by a newer version; this version reads up to ${FORMAT_VERSION}: run the newer one`,
+    );
+  if (format < 1) throw damagedRun(name);
   const filterSize = format < 3 && family.filterSize > 0 ? TXID_FILTER_SIZE : family.filterSize;
   if (bytes[9] !== (family.fileCode ?? family.code) || bytes[10] !== family.keySize || bytes[11] !== filterSize)
     throw new DecodeError(`run ${name} does not hold ${family.name}`);

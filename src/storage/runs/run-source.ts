@@ -2,6 +2,7 @@ import { closeSync, fdatasyncSync, fstatSync, fsyncSync, openSync, readSync, unl
 import { DecodeError } from '../../util/bytes.ts';
 import { readIfCached } from '../../util/cached-read.ts';
 import { withDescriptors } from '../../util/descriptors.ts';
+import { isInMemory } from '../../util/memory-file-system.ts';
 
 /** The bytes of a run. */
 export interface RunSource {
@@ -40,16 +41,23 @@ export class MemorySource implements RunSource {
   close(): void {}
 }
 
+/** Scratch space of `readIfCached` for files in memory. */
+let scratch = new Uint8Array(0);
+
 /** A run in a file of its own. */
 export class FileSource implements RunSource {
   readonly name: string;
   readonly size: number;
   readonly #fd: number;
+  /** Whether no read waits for a disk. */
+  readonly #isInMemory: boolean;
 
   constructor(path: string) {
     this.name = path;
     this.#fd = withDescriptors(() => openSync(path, 'r'));
-    this.size = fstatSync(this.#fd).size;
+    const { size, dev } = fstatSync(this.#fd);
+    this.size = size;
+    this.#isInMemory = isInMemory(dev, path);
   }
 
   read(at: number, length: number, buffer: Uint8Array): Uint8Array {
@@ -63,7 +71,9 @@ export class FileSource implements RunSource {
   }
 
   readIfCached(at: number, length: number): Uint8Array | null {
-    return readIfCached(this.#fd, at, length);
+    if (!this.#isInMemory) return readIfCached(this.#fd, at, length);
+    if (scratch.length < length) scratch = new Uint8Array(length);
+    return this.read(at, length, scratch);
   }
 
   close(): void {

@@ -7,7 +7,7 @@ import type { Clock } from '../../util/clock.ts';
 import { OperatorError } from '../../util/operator-error.ts';
 import { syncDirectory } from '../../util/sync-directory.ts';
 import { syncAgainAdvice } from '../chain-folder.ts';
-import { durably } from '../database.ts';
+import { durably, transact } from '../database.ts';
 import { DroppedFiles } from './dropped-files.ts';
 import { dueMerge } from './merge-policy.ts';
 import { IMAGE_LIMIT, type MergeJob, mergeRuns } from './merge-runs.ts';
@@ -203,9 +203,12 @@ export class RunStore implements RunLists {
     this.#dropped.removeDue();
   }
 
-  /** Removes the files of staged runs after a failed commit. */
-  discardStaged(): void {
-    for (const staged of this.#staged) this.#removeFile(staged);
+  /**
+   * Drops the staged runs after a failed commit, with their files. Those of a commit that may be written stay: the next
+   * start removes them if it does not list them.
+   */
+  discardStaged({ mayBeCommitted }: { readonly mayBeCommitted: boolean } = { mayBeCommitted: false }): void {
+    if (!mayBeCommitted) for (const staged of this.#staged) this.#removeFile(staged);
     this.#staged = [];
   }
 
@@ -248,21 +251,16 @@ export class RunStore implements RunLists {
     };
     // Opened before it is listed: after a listed merge, another one of the same sources would list their entries twice.
     const run = this.#openMerged(merged);
-    durably(this.#db, () => {
-      try {
-        this.#db
-          .transaction(() => {
-            for (const replaced of merged.replaces) this.#writer.removeRun(replaced);
-            this.#writer.insertRun(merged.record, image);
-            this.#writer.setVersion(this.#version + 1);
-          })
-          .immediate();
-      } catch (error) {
-        run.close();
-        this.#removeFile(merged);
-        throw error;
-      }
-    });
+    const write = () => {
+      for (const replaced of merged.replaces) this.#writer.removeRun(replaced);
+      this.#writer.insertRun(merged.record, image);
+      this.#writer.setVersion(this.#version + 1);
+    };
+    const discard = (mayBeCommitted: boolean) => {
+      run.close();
+      if (!mayBeCommitted) this.#removeFile(merged);
+    };
+    durably(this.#db, () => transact(this.#db, write, discard));
     this.#version++;
     this.#replaceRuns(merged, run);
   }

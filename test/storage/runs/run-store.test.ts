@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, jest, test } from 'bun:test';
-import { mkdtempSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -128,6 +128,42 @@ describe('a store of runs', () => {
     expect(liveState(runs.store)).toEqual(source.state());
     runs.close();
     const again = new StoreOfRuns(dir);
+    expect(liveState(again.store)).toEqual(source.state());
+    again.close();
+  });
+
+  // A commit that reports an error may be found written by the next start.
+  test('the file of a merge is removed after a failed write, and stays after a failed commit', () => {
+    const runs = new StoreOfRuns(dir);
+    const source = new ChangeSource(11);
+    const nextJob = () => {
+      for (;;) {
+        const job = runs.store.beginMerge();
+        if (job !== null) return job;
+        runs.commit(source.next(LARGE, true));
+      }
+    };
+    const nameOf = (job: MergeJob) => runFileName(job.id, job.family);
+    const written = nextJob();
+    const result = mergeRuns(written);
+    runs.runSql("CREATE TRIGGER fail AFTER INSERT ON runs BEGIN SELECT RAISE(ABORT, 'disk full'); END");
+    expect(() => runs.store.finishMerge(result)).toThrow('disk full');
+    expect(files()).not.toContain(nameOf(written));
+    runs.runSql('DROP TRIGGER fail', 'PRAGMA foreign_keys = ON');
+    runs.runSql('CREATE TABLE parents (id INTEGER PRIMARY KEY)');
+    runs.runSql('CREATE TABLE children (id INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)');
+    runs.runSql('CREATE TRIGGER fail AFTER INSERT ON runs BEGIN INSERT INTO children VALUES (1); END');
+    const committed = nextJob();
+    const second = mergeRuns(committed);
+    expect(() => runs.store.finishMerge(second)).toThrow('FOREIGN KEY');
+    expect(files()).toContain(nameOf(committed));
+    expect(liveState(runs.store)).toEqual(source.state());
+    runs.runSql('DROP TRIGGER fail');
+    expect(runs.merge()).toBeGreaterThan(0);
+    expect(liveState(runs.store)).toEqual(source.state());
+    runs.close();
+    const again = new StoreOfRuns(dir);
+    expect(files()).not.toContain(nameOf(committed));
     expect(liveState(again.store)).toEqual(source.state());
     again.close();
   });
@@ -305,6 +341,20 @@ describe('a start', () => {
       truncateSync(path, size);
       expect(() => new StoreOfRuns(dir)).toThrow(`run ${path} is damaged: ${advice()}`);
     }
+  });
+
+  test('with a file of a newer version names the way on, and does not advise to remove anything', () => {
+    const runs = new StoreOfRuns(dir);
+    runs.commit(new ChangeSource(9).next(LARGE, true));
+    runs.close();
+    const path = join(runFolder(dir), files()[0]!);
+    const bytes = new Uint8Array(readFileSync(path));
+    const footer = bytes.subarray(-128);
+    footer[8] = 4;
+    new DataView(footer.buffer, footer.byteOffset).setUint32(124, Bun.hash.crc32(footer.subarray(0, 124)), true);
+    writeFileSync(path, bytes);
+    const message = `run ${path} has format 4, made by a newer version; this version reads up to 3: run the newer one`;
+    expect(() => new StoreOfRuns(dir)).toThrow(expect.objectContaining({ name: 'OperatorError', message }));
   });
 
   test('with a file of another family ends with advice', () => {
