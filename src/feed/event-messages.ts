@@ -1,10 +1,12 @@
 import { type TSchema, t } from 'elysia';
 import {
+  BLOCK_REFERENCE,
   count,
   feeRate,
   hash,
   height,
   named,
+  namedWords,
   nullable,
   type ObjectSchema,
   type Properties,
@@ -24,10 +26,14 @@ const POSITION = {
 };
 const DERIVED = { ...POSITION, sub: count('order among the messages that are derived from one event') };
 const WATCH_ID = nullable(t.String({ description: 'the stored watch; null where only the connection watches it' }));
-/** Returns the member that the body of a REST reply is in. */
-const fullBody = (route: string) =>
-  t.Optional(t.Object({}, { additionalProperties: true, description: `the reply of ${route}, with the details full` }));
-const TIP_REFERENCE = t.Object({ height: height(), hash: hash() });
+/** Returns the member for the body of a REST reply, whose schema is one of REST and is named here. */
+const fullBody = (schema: 'Block' | 'Tx', route: string) =>
+  t.Optional(
+    t.Unsafe<object>({
+      $ref: `#/components/schemas/${schema}`,
+      description: `the reply of ${route}, with the details full`,
+    }),
+  );
 
 const BLOCK_DATA = named('NewBlockData', {
   ...POSITION,
@@ -53,7 +59,7 @@ const BLOCK_DATA = named('NewBlockData', {
   reorg: t.Boolean({ description: 'whether the block joined the chain in a reorganization' }),
   initialSync: t.Boolean(),
   headers: height('height of the best header'),
-  block: fullBody('GET /api/block/{hash}'),
+  block: fullBody('Block', 'GET /api/block/{hash}'),
 });
 
 const TRANSACTION_DATA = named('NewTransactionData', {
@@ -72,7 +78,7 @@ const TRANSACTION_DATA = named('NewTransactionData', {
   replaces: t.Array(hash(), { description: 'transactions that it replaced' }),
   reaccepted: t.Boolean({ description: 'returned to the mempool by a reorganization' }),
   local: t.Boolean({ description: 'submitted to this node' }),
-  tx: fullBody('GET /api/tx/{txid}'),
+  tx: fullBody('Tx', 'GET /api/tx/{txid}'),
 });
 
 const MEMPOOL_DATA = named('MempoolUpdateData', {
@@ -85,7 +91,7 @@ const MEMPOOL_DATA = named('MempoolUpdateData', {
   minFeeRate: feeRate('satoshis per virtual byte to enter now'),
   added: count('since the last update'),
   removed: count('since the last update'),
-  tip: nullable(TIP_REFERENCE),
+  tip: nullable(BLOCK_REFERENCE),
 });
 
 const DISCONNECTED_DATA = named('BlockDisconnectedData', {
@@ -95,25 +101,29 @@ const DISCONNECTED_DATA = named('BlockDisconnectedData', {
   previousHash: nullable(hash()),
   txids: t.Array(hash()),
   depth: count('1 for the old tip'),
-  block: fullBody('GET /api/block/{hash}'),
+  block: fullBody('Block', 'GET /api/block/{hash}'),
 });
 
 const REORG_DATA = named('ReorgData', {
   ...POSITION,
   forkHeight: height(),
   forkHash: hash('the last block of both branches'),
-  oldTip: TIP_REFERENCE,
-  newTip: TIP_REFERENCE,
+  oldTip: BLOCK_REFERENCE,
+  newTip: BLOCK_REFERENCE,
   disconnected: t.Array(hash(), { description: 'the highest block first' }),
   connected: t.Array(hash(), { description: 'the lowest block first' }),
   depth: count('number of disconnected blocks'),
   txs: t.Array(
     named('TxFate', {
       txid: hash(),
-      fate: words(['reconfirmed', 'mempool', 'conflicted', 'dropped']),
+      fate: namedWords(
+        'Fate',
+        ['reconfirmed', 'mempool', 'conflicted', 'dropped'],
+        'where a transaction of a disconnected block is now',
+      ),
       conflict: nullable(hash('the transaction of the new branch that spends the same output')),
       outputs: t.Optional(
-        t.Array(t.Object({ n: count(), value: sats(), address: nullable(t.String()) }), {
+        t.Array(named('ReorgOutput', { n: count(), value: sats(), address: nullable(t.String()) }), {
           description: 'missing in events that earlier versions stored',
         }),
       ),
@@ -125,15 +135,22 @@ const REORG_DATA = named('ReorgData', {
 const REMOVED_DATA = named('TransactionRemovedData', {
   ...POSITION,
   txid: hash(),
-  reason: words(['block', 'replaced', 'conflict', 'sizelimit', 'expiry', 'reorg']),
+  reason: namedWords(
+    'RemovalReason',
+    ['block', 'replaced', 'conflict', 'sizelimit', 'expiry', 'reorg'],
+    'why a transaction left the mempool',
+  ),
   replacedBy: nullable(hash()),
   blockHash: nullable(hash()),
 });
 
-const FLOW = {
-  outputs: t.Array(t.Object({ n: count(), value: sats() })),
-  inputs: t.Array(t.Object({ n: count(), txid: hash(), vout: count(), value: sats() })),
-};
+export const PAID_OUTPUT = named('PaidOutput', { n: count(), value: sats() }, 'an output that pays an address');
+export const SPENDING_INPUT = named(
+  'SpendingInput',
+  { n: count(), txid: hash(), vout: count(), value: sats() },
+  'an input that spends from an address; txid and vout name the spent output',
+);
+const FLOW = { outputs: t.Array(PAID_OUTPUT), inputs: t.Array(SPENDING_INPUT) };
 
 const ADDRESS_MEMBERS = {
   address: t.String({ description: 'an address, or script:<hex>' }),
@@ -142,7 +159,11 @@ const ADDRESS_MEMBERS = {
   received: sats('satoshis that the outputs pay to the address'),
   sent: sats('satoshis that the inputs spend from the address'),
   ...FLOW,
-  phase: words(['mempool', 'confirmed', 'reverted', 'removed']),
+  phase: namedWords(
+    'AddressTransactionPhase',
+    ['mempool', 'confirmed', 'reverted', 'removed'],
+    'the state that the transaction has reached',
+  ),
   watchId: WATCH_ID,
 };
 
@@ -183,7 +204,11 @@ const WALLET_DATA = named(
     ...DERIVED,
     wallet: t.String(),
     txid: hash(),
-    phase: words(['mempool', 'confirmed', 'reverted', 'conflicted', 'removed', 'abandoned']),
+    phase: namedWords(
+      'WalletTransactionPhase',
+      ['mempool', 'confirmed', 'reverted', 'conflicted', 'removed', 'abandoned'],
+      'the state that the transaction has reached',
+    ),
     reason: nullable(t.String()),
     replacedBy: nullable(hash()),
     amount: signedSats('change of the balance without the fee, satoshis'),
@@ -205,10 +230,14 @@ const WALLET_DATA = named(
     replaces_txid: t.Optional(hash()),
     replaced_by_txid: t.Optional(hash()),
     details: t.Array(
-      t.Object({
+      named('WalletTransactionDetail', {
         address: t.Optional(t.String()),
         parent_descs: t.Optional(t.Array(t.String())),
-        category: words(['send', 'receive', 'generate', 'immature', 'orphan']),
+        category: namedWords(
+          'WalletCategory',
+          ['send', 'receive', 'generate', 'immature', 'orphan'],
+          "Bitcoin Core's word",
+        ),
         amount: signedSats(),
         label: t.Optional(t.String()),
         vout: count(),
@@ -277,7 +306,7 @@ const PEER_DISCONNECTED_DATA = named('PeerDisconnectedData', {
 
 /** The last failed attempt of a webhook; null without one. */
 export const WEBHOOK_FAILURE = nullable(
-  t.Object({
+  named('WebhookFailure', {
     code: t.String(),
     message: t.String(),
     status: nullable(wholeNumberSchema({ description: 'status of the reply' })),

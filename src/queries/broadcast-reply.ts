@@ -182,7 +182,7 @@ export function packageReply(txs: readonly ParsedTransaction[], { rejection, res
         id,
         {
           txid,
-          status: 'not_judged',
+          status: 'not_validated',
           ...none,
           reason: rejection?.reason ?? null,
           class: null,

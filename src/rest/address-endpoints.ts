@@ -106,7 +106,7 @@ function balanceView(env: ReadEnv, { address, script }: ScriptInput) {
 
 /** Validation result of a text that may be an address. */
 export const validateEndpoint = readEndpoint({
-  name: 'validate',
+  name: 'validate-address',
   path: '/api/validate/:address',
   tag: 'addresses',
   summary: 'Whether an address is valid',

@@ -1,4 +1,4 @@
-import { HEX } from '../http/reply-schema.ts';
+import { HEX, TX_REJECTED } from '../http/reply-schema.ts';
 import { BYTES, json, plainText } from '../http/route-description.ts';
 import { checkNotSyncing } from '../queries/broadcast.ts';
 import { broadcastReply, packageReply, testReply } from '../queries/broadcast-reply.ts';
@@ -21,6 +21,7 @@ export const broadcastEndpoint = endpoint({
   bodyLimit: ({ limits }) => limits.txBodyBytes,
   response: json(BROADCAST),
   errors: ['tx_decode_failed', 'tx_rejected', 'syncing'],
+  otherResponses: { 422: { description: '', content: json(TX_REJECTED) } },
   serve:
     (ctx, service) =>
     async ({ request }) =>

@@ -11,7 +11,7 @@ const LAST_EVENT_ID = 'last-event-id';
 
 /** The log as server-sent events, for clients that keep an HTTP request open instead of a WebSocket. */
 export const streamEndpoint = endpoint({
-  name: 'stream',
+  name: 'stream-events',
   path: '/api/stream',
   tag: 'events',
   summary: 'Events as server-sent events',

@@ -4,7 +4,7 @@ import { TICKET } from './schemas/event-schemas.ts';
 
 /** A ticket lets a page open one WebSocket with the rights of the key, without seeing the key. */
 export const ticketEndpoint = endpoint({
-  name: 'ws-ticket',
+  name: 'create-ws-ticket',
   method: 'POST',
   path: '/api/ws-ticket',
   tag: 'events',

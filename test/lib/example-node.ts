@@ -32,9 +32,12 @@ export class ExampleNode implements AsyncDisposable {
     const peer = await TestPeer.join(address);
     await node.height(110);
     await node.until('payments', async () => (await node.api.rpc<string[]>('getrawmempool')).length > 2);
+    const mine = () => node.api.rpc<string[]>('generatetoaddress', [1, MINING_ADDRESS]);
+    // The first payments spend many of the mature coinbases. In a block they leave coins for the others.
+    const [hash] = await mine();
     const own = await node.api.rpc<string>('getnewaddress', ['deposits']);
     for (let coins = 0; coins < 4; coins++) await node.api.rpc('devpay', [own, 0.25]);
-    const [hash] = await node.api.rpc<string[]>('generatetoaddress', [1, MINING_ADDRESS]);
+    await mine();
     const { txids } = await node.api.json<{ txids: readonly string[] }>(`/api/block/${hash}`);
     const { txid: replaced } = await node.api.rpc<{ txid: string }>('devdoublespend', []);
     const unconfirmed = await node.api.rpc<string>('devpay', [OTHER_ADDRESS, 0.5]);

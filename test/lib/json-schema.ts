@@ -4,7 +4,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 const KNOWN = new Set([
   ...['type', 'pattern', 'items', 'minItems', 'maxItems', 'properties', 'additionalProperties', 'required', 'anyOf'],
   ...['oneOf', 'const', 'additionalItems', 'description', 'default', 'x-bitcoin-unit', 'enum', 'minimum', 'maximum'],
-  ...['maxLength', 'examples'],
+  ...['maxLength', 'examples', 'format'],
 ]);
 
 /** Returns the problems of a value, each with its path; none where it fits. */

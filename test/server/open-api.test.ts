@@ -87,15 +87,14 @@ describe('the OpenAPI document', async () => {
   });
 
   test('has the one form of errors, with its codes', () => {
-    const { Error: error } = api.document.components.schemas;
-    const codes = (error as { properties: { error: { properties: { code: { enum: string[] } } } } }).properties.error
-      .properties.code.enum;
+    const { enum: codes } = api.document.components.schemas.ErrorCode as { enum: string[] };
     expect(codes).toContain('tx_rejected');
     for (const route of api.routes)
       for (const [status, { description, content, ...response }] of Object.entries(api.operation(route).responses)) {
         if (Number(status) < 400 || !content || route.startsWith('POST /wallet') || route === 'POST /') continue;
         if (route === 'GET /readyz' && status === '503') continue;
-        expect(content['application/json']!.schema).toEqual({ $ref: '#/components/schemas/Error' });
+        const form = status === '422' ? 'TxRejectedError' : 'Error';
+        expect(content['application/json']!.schema).toEqual({ $ref: `#/components/schemas/${form}` });
         const own = response['x-error-codes']!;
         expect([route, status, own.length]).not.toContain(0);
         for (const code of own) {

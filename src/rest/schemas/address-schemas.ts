@@ -1,4 +1,5 @@
 import { t } from 'elysia';
+import { PAID_OUTPUT, SPENDING_INPUT } from '../../feed/event-messages.ts';
 import {
   count,
   HEX,
@@ -8,6 +9,7 @@ import {
   nullable,
   page,
   SCRIPT,
+  SCRIPT_TYPE,
   sats,
   signedSats,
   TIP,
@@ -42,7 +44,7 @@ export const BALANCE = named('Balance', { address: ADDRESS, ...BALANCE_FACTS });
 export const ADDRESS_FACTS = named('Address', {
   address: ADDRESS,
   isValid: t.Literal(true),
-  type: t.String({ description: "Bitcoin Core's name of the script type" }),
+  type: SCRIPT_TYPE,
   ...BALANCE_FACTS,
 });
 
@@ -60,12 +62,12 @@ const ADDRESS_TX = named(
     isCoinbase: t.Boolean(),
     signalsRbf: nullable(t.Boolean({ description: 'null where the block has been pruned' })),
     outputs: nullable(
-      t.Array(t.Object({ n: count(), value: sats() }), {
+      t.Array(PAID_OUTPUT, {
         description: 'outputs that pay the script; null where the block has been pruned',
       }),
     ),
     inputs: nullable(
-      t.Array(t.Object({ n: count(), txid: hash(), vout: count(), value: sats() }), {
+      t.Array(SPENDING_INPUT, {
         description: 'inputs that spend from the script; null where the block has been pruned',
       }),
     ),
@@ -76,7 +78,7 @@ const ADDRESS_TX = named(
 
 export const ADDRESS_TXS_PAGE = page('AddressTxsPage', ADDRESS_TX, {
   address: ADDRESS,
-  total: t.Object({ confirmed: count(), mempool: count() }),
+  total: named('TxTotal', { confirmed: count(), mempool: count() }, 'numbers of transactions'),
 });
 
 export const MEMPOOL_ADDRESS_PAGE = page('MempoolAddressPage', ADDRESS_TX, {
@@ -88,7 +90,7 @@ export const MEMPOOL_ADDRESS_PAGE = page('MempoolAddressPage', ADDRESS_TX, {
 });
 
 /** The body of a request about many addresses. */
-export const ADDRESSES = t.Object({
+export const ADDRESSES = named('AddressesRequest', {
   addresses: t.Array(t.String({ description: 'an address, or script:<hex>' }), { maxItems: 1000 }),
 });
 
@@ -112,7 +114,7 @@ const UTXO_FACTS = {
 };
 
 const UTXO = named('Utxo', UTXO_FACTS);
-const UTXO_TOTAL = t.Object({ count: count(), value: signedSats() });
+const UTXO_TOTAL = named('UtxoTotal', { count: count(), value: signedSats() }, 'the sum of all pages');
 
 export const UTXOS_PAGE = page('UtxosPage', UTXO, {
   address: ADDRESS,
@@ -125,7 +127,7 @@ export const ALL_UTXOS_PAGE = page('AllUtxosPage', named('AddressUtxo', { addres
 
 export const ADDRESS_CHECK = named('AddressCheck', {
   isValid: t.Boolean(),
-  type: nullable(t.String()),
+  type: nullable(SCRIPT_TYPE),
   witnessVersion: nullable(wholeNumberSchema({ minimum: 0, maximum: 16 })),
   script: nullable(SCRIPT),
   reason: nullable(t.String({ description: 'why the address is not valid' })),

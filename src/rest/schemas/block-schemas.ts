@@ -44,7 +44,7 @@ export const BLOCK = named(
     inputs: count(),
     outputs: count(),
     valueOut: sats('outputs without the coinbase, satoshis'),
-    coinbase: t.Object({
+    coinbase: named('BlockCoinbase', {
       txid: hash(),
       scriptHex: HEX,
       text: t.String({ description: 'printable ASCII characters of the script' }),

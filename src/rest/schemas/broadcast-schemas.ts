@@ -1,5 +1,16 @@
 import { t } from 'elysia';
-import { count, feeRate, HEX, hash, named, nullable, sats, wholeNumberSchema, words } from '../../http/reply-schema.ts';
+import {
+  count,
+  feeRate,
+  HEX,
+  hash,
+  named,
+  namedWords,
+  nullable,
+  REJECTION_CLASS,
+  sats,
+  wholeNumberSchema,
+} from '../../http/reply-schema.ts';
 
 export const TX_BODY = t.Object(
   {
@@ -15,7 +26,7 @@ export const TXS_LIST = named('TxsBody', { txs: t.Array(HEX, { minItems: 1, maxI
 export const BROADCAST = named('Broadcast', {
   txid: hash(),
   wtxid: hash(),
-  status: words(['accepted', 'already_in_mempool', 'already_confirmed']),
+  status: namedWords('BroadcastStatus', ['accepted', 'already_in_mempool', 'already_confirmed'], 'the outcome'),
   vsize: count('virtual bytes'),
   fee: nullable(sats()),
   feeRate: nullable(feeRate()),
@@ -25,7 +36,6 @@ export const BROADCAST = named('Broadcast', {
   relayedTo: count('peers'),
 });
 
-const CLASS = words(['consensus', 'script', 'policy', 'fee', 'missing-inputs', 'conflict', 'premature']);
 const REASON = nullable(t.String({ description: "Bitcoin Core's reject string" }));
 const DEBUG = nullable(t.String({ description: "Bitcoin Core's longer form" }));
 
@@ -38,20 +48,24 @@ export const TEST_RESULTS = t.Array(
     fee: nullable(sats()),
     feeRate: nullable(feeRate()),
     reason: REASON,
-    class: nullable(CLASS),
+    class: nullable(REJECTION_CLASS),
     debug: DEBUG,
   }),
 );
 
 const PACKAGE_MEMBER = named('PackageMember', {
   txid: hash(),
-  status: t.String({ description: 'accepted, already_in_mempool, rejected, or not validated' }),
+  status: namedWords(
+    'PackageMemberStatus',
+    ['accepted', 'already_in_mempool', 'rejected', 'not_validated'],
+    'the outcome; not_validated where the package was rejected before this transaction',
+  ),
   vsize: nullable(count()),
   fee: nullable(sats()),
   feeRate: nullable(feeRate()),
   effectiveFeeRate: nullable(feeRate('satoshis per virtual byte with the transactions it was validated with')),
   reason: REASON,
-  class: nullable(CLASS),
+  class: nullable(REJECTION_CLASS),
   retryable: nullable(t.Boolean({ description: 'the same bytes may be accepted later' })),
   debug: DEBUG,
 });

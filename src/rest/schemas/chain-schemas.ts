@@ -4,22 +4,26 @@ import {
   feeRate,
   hash,
   height,
+  longCount,
   named,
+  namedWords,
   nullable,
+  sats,
   TIP,
   time,
   wholeNumberSchema,
-  words,
 } from '../../http/reply-schema.ts';
 
 const INDEX = named('IndexState', { enabled: t.Boolean(), height: nullable(height()), synced: t.Boolean() });
 const HEX8 = t.String({ pattern: '^[0-9a-f]{8}$' });
 
+const NETWORK = namedWords('NetworkName', ['main', 'testnet4', 'signet', 'regtest'], 'the chain');
+
 export const INFO = named('Info', {
   service: t.String(),
   version: t.String(),
   userAgent: t.String({ description: 'BIP-14' }),
-  network: words(['main', 'testnet4', 'signet', 'regtest']),
+  network: NETWORK,
   height: height(),
   bestBlockHash: hash(),
   headers: height('height of the best header'),
@@ -37,7 +41,7 @@ export const INFO = named('Info', {
   mempoolCount: count(),
   pruned: t.Boolean(),
   pruneHeight: nullable(height()),
-  indexes: t.Object({ tx: INDEX, address: INDEX, spender: INDEX, coinStats: INDEX, filter: INDEX }),
+  indexes: named('Indexes', { tx: INDEX, address: INDEX, spender: INDEX, coinStats: INDEX, filter: INDEX }),
   protocolVersion: count(),
   uptime: count('seconds'),
   warnings: t.Array(t.String()),
@@ -49,7 +53,7 @@ const PEER = named('Peer', {
   network: t.String(),
   inbound: t.Boolean(),
   connectionType: t.String({ description: "Bitcoin Core's name" }),
-  transport: words(['detecting', 'v1', 'v2']),
+  transport: namedWords('PeerTransport', ['detecting', 'v1', 'v2'], 'v2 is BIP-324'),
   services: t.String({ pattern: '^[0-9a-f]{16}$' }),
   servicesNames: t.Array(t.String()),
   version: count(),
@@ -57,8 +61,8 @@ const PEER = named('Peer', {
   connectedAt: time(),
   lastSend: time(),
   lastRecv: time(),
-  bytesSent: count(),
-  bytesRecv: count(),
+  bytesSent: longCount('bytes'),
+  bytesRecv: longCount('bytes'),
   pingMs: nullable(t.Number()),
   minPingMs: nullable(t.Number()),
   timeOffset: wholeNumberSchema({ description: 'seconds' }),
@@ -77,19 +81,19 @@ const WORK = { bits: HEX8, target: hash('the target as a number of 256 bits'), d
 export const DIFFICULTY = named('Difficulty', {
   height: height(),
   ...WORK,
-  next: t.Object({
+  next: named('NextRetarget', {
     height: height('of the next retarget'),
     difficulty: t.Number(),
     change: t.Number({ description: '0.01 is one percent more' }),
     time: time(),
   }),
   blocksToRetarget: count(),
-  history: t.Array(t.Object({ height: height(), time: time(), difficulty: t.Number() })),
+  history: t.Array(named('PastRetarget', { height: height(), time: time(), difficulty: t.Number() })),
   tip: TIP,
 });
 
 /** A decimal number of coins. */
-const COINS = t.String({ pattern: '^[0-9]+\\.[0-9]{8}$' });
+const COINS = t.String({ pattern: '^[0-9]+\\.[0-9]{8}$', description: 'coins, with eight decimals' });
 const HEX32 = HEX8;
 const LINK = nullable(t.String());
 
@@ -100,13 +104,13 @@ export const LISTING = named(
     name: t.String(),
     symbol: t.String(),
     decimals: t.Literal(8),
-    unit: t.Object({ name: t.String(), baseName: t.String(), basePerCoin: wholeNumberSchema() }),
-    network: t.String(),
+    unit: named('CoinUnit', { name: t.String(), baseName: t.String(), basePerCoin: wholeNumberSchema() }),
+    network: NETWORK,
     isTestnet: t.Boolean(),
     genesisHash: hash(),
     genesisTime: time(),
     networkMagic: HEX8,
-    consensus: t.Object({
+    consensus: named('ListingConsensus', {
       type: t.String(),
       algorithm: t.String(),
       targetBlockTime: count('seconds'),
@@ -114,20 +118,20 @@ export const LISTING = named(
       maxBlockWeight: count(),
       coinbaseMaturity: count('blocks'),
     }),
-    supply: t.Object({
+    supply: named('ListingSupply', {
       max: COINS,
-      maxBase: count(),
+      maxBase: sats(),
       issued: COINS,
-      issuedBase: count(),
+      issuedBase: sats(),
       circulating: COINS,
-      circulatingBase: count(),
+      circulatingBase: sats(),
       unspendable: COINS,
-      unspendableBase: count(),
+      unspendableBase: sats(),
       height: height(),
       blockHash: hash(),
       time: time(),
     }),
-    emission: t.Object({
+    emission: named('ListingEmission', {
       initialSubsidy: COINS,
       currentSubsidy: COINS,
       halvingInterval: count(),
@@ -135,9 +139,9 @@ export const LISTING = named(
       blocksToHalving: count(),
       estimatedHalvingTime: time(),
     }),
-    addresses: t.Object({
+    addresses: named('ListingAddresses', {
       formats: t.Array(
-        t.Object({
+        named('AddressFormat', {
           type: t.String(),
           encoding: t.String(),
           version: t.Optional(count()),
@@ -148,23 +152,28 @@ export const LISTING = named(
       wifPrefix: count(),
       memoRequired: t.Boolean(),
     }),
-    hd: t.Object({ slip44: count(), bip32Public: HEX32, bip32Private: HEX32, purposes: t.Array(count()) }),
-    ports: t.Object({ p2p: count(), http: count() }),
-    fees: t.Object({
+    hd: named('HdPrefixes', { slip44: count(), bip32Public: HEX32, bip32Private: HEX32, purposes: t.Array(count()) }),
+    ports: named('DefaultPorts', { p2p: count(), http: count() }),
+    fees: named('ListingFees', {
       minRelayFeeRate: feeRate(),
       incrementalFeeRate: feeRate(),
       dustRelayFeeRate: feeRate(),
       unit: t.String(),
     }),
-    confirmations: t.Object({ deposit: count(), depositLarge: count(), withdrawal: count(), coinbase: count() }),
-    software: t.Object({
+    confirmations: named('AdvisedConfirmations', {
+      deposit: count(),
+      depositLarge: count(),
+      withdrawal: count(),
+      coinbase: count(),
+    }),
+    software: named('Software', {
       name: t.String(),
       version: t.String(),
       userAgent: t.String(),
       protocolVersion: count(),
       license: nullable(t.String()),
     }),
-    links: t.Object({
+    links: named('ListingLinks', {
       website: LINK,
       explorer: LINK,
       explorerTx: LINK,
@@ -175,7 +184,7 @@ export const LISTING = named(
     }),
     endpoints: t.Record(t.String(), t.String()),
     features: t.Record(t.String(), t.Boolean()),
-    status: t.Object({ height: height(), synced: t.Boolean(), tipTime: time() }),
+    status: named('ListingStatus', { height: height(), synced: t.Boolean(), tipTime: time() }),
   },
   'the listing record of the coin',
 );

@@ -1,34 +1,36 @@
 import { t } from 'elysia';
-import { count, named, nullable } from '../../http/reply-schema.ts';
+import { count, named, namedWords, nullable } from '../../http/reply-schema.ts';
+import { SCOPES } from '../../http/scopes.ts';
 
-const PAGE = t.Object({ default: count(), max: count() });
+const PAGE = named('PageLimits', { default: count(), max: count() });
 
 export const LIMITS = named(
   'Limits',
   {
-    key: t.Object({
-      kind: t.String({ description: 'key, static, cookie or rpcauth' }),
+    key: named('Caller', {
+      kind: namedWords('CallerKind', ['key', 'static', 'cookie', 'rpcauth'], 'the kind of its credentials'),
       id: t.String({ description: 'public id of the key' }),
-      scopes: t.Array(t.String()),
+      scopes: t.Array(namedWords('Scope', SCOPES, 'a right of a key')),
       wallets: nullable(t.Array(t.String(), { description: 'wallets that it may use; null for all' })),
       methods: nullable(t.Array(t.String(), { description: 'JSON-RPC methods that it may call; null for all' })),
     }),
     rate: nullable(
-      t.Object(
+      named(
+        'CallRate',
         {
           perSecond: t.Number(),
           burst: t.Number(),
           remaining: count('calls that are possible now'),
           resetAfter: count('seconds until all of the burst is available'),
         },
-        { description: 'null without a limit' },
+        'null without a limit',
       ),
     ),
-    use: t.Object({
+    use: named('Use', {
       sockets: count('open WebSocket connections'),
       storedWatches: count(),
     }),
-    limits: t.Object({
+    limits: named('CallerLimits', {
       urlBytes: count('bytes of path and query'),
       txBodyBytes: count('bytes of the body of POST /api/tx'),
       rpcBodyBytes: count('bytes of the body of JSON-RPC'),

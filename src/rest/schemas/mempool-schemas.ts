@@ -3,22 +3,29 @@ import {
   count,
   feeRate,
   hash,
+  longCount,
   named,
+  namedWords,
   nullable,
   page,
   sats,
+  signedSats,
   TIP,
   time,
-  wholeNumberSchema,
-  words,
 } from '../../http/reply-schema.ts';
+
+export const CLUSTER_SIZE = named(
+  'ClusterSize',
+  { count: count('transactions'), vsize: count('virtual bytes') },
+  'the size of a cluster',
+);
 
 export const MEMPOOL = named('Mempool', {
   count: count(),
   vsize: count('virtual bytes of all transactions'),
   size: count('bytes of all transactions'),
-  usage: count('bytes of memory'),
-  maxUsage: count('bytes of memory'),
+  usage: longCount('bytes of memory'),
+  maxUsage: longCount('bytes of memory'),
   totalFee: sats(),
   loaded: t.Boolean({ description: 'false while saved transactions are read' }),
   minFeeRate: feeRate('satoshis per virtual byte to enter now'),
@@ -30,7 +37,7 @@ export const MEMPOOL = named('Mempool', {
   unbroadcast: count(),
   oldest: nullable(time()),
   seq: count('number of the last event'),
-  clusterLimit: t.Object({ count: count(), vsize: count() }),
+  clusterLimit: CLUSTER_SIZE,
   tip: TIP,
 });
 
@@ -53,7 +60,7 @@ export const PROJECTED_BLOCKS = t.Array(
     txCount: count(),
     vsize: count('virtual bytes'),
     weight: count('weight units'),
-    totalFee: wholeNumberSchema({ description: 'satoshis' }),
+    totalFee: signedSats('satoshis, with deltas of prioritisetransaction'),
     medianFeeRate: t.Number({ description: 'satoshis per virtual byte' }),
     feeRange: t.Array(t.Number(), { description: 'satoshis per virtual byte, lowest first' }),
   }),
@@ -67,7 +74,7 @@ export const FEES = named('Fees', {
   hour: feeRate(),
   economy: feeRate('satoshis per virtual byte for a day'),
   minimum: feeRate('satoshis per virtual byte to enter the mempool'),
-  estimator: words(['mempool_policy', 'block_policy', 'floor']),
+  estimator: namedWords('FeeEstimator', ['mempool_policy', 'block_policy', 'floor'], 'the source of the fee rates'),
   targets: t.Record(t.String(), feeRate(), { description: `by blocks to wait: ${TARGETS.join(', ')}` }),
   tip: TIP,
   updatedAt: time(),

@@ -6,11 +6,12 @@ import {
   named,
   nullable,
   sats,
+  signedSats,
   TIP,
   TX_STATUS,
   time,
-  wholeNumberSchema,
 } from '../../http/reply-schema.ts';
+import { CLUSTER_SIZE } from './mempool-schemas.ts';
 
 const RELATIVE = named('CpfpTx', {
   txid: hash(),
@@ -33,16 +34,17 @@ export const CPFP = named(
     ancestors: t.Array(RELATIVE),
     descendants: t.Array(RELATIVE),
     chunk: nullable(
-      t.Object(
+      named(
+        'CpfpChunk',
         {
-          fee: wholeNumberSchema({ description: 'satoshis, with deltas of prioritisetransaction' }),
+          fee: signedSats('satoshis, with deltas of prioritisetransaction'),
           vsize: count('virtual bytes'),
           txids: t.Array(hash(), { description: 'in the order of a block' }),
         },
-        { description: 'the transactions that a miner includes together; null for a confirmed transaction' },
+        'the transactions that a miner includes together; null for a confirmed transaction',
       ),
     ),
-    cluster: nullable(t.Object({ count: count(), vsize: count('virtual bytes') })),
+    cluster: nullable(CLUSTER_SIZE),
     tip: TIP,
   },
   'the unconfirmed relatives of a transaction',

@@ -20,10 +20,10 @@ const INPUT = named('TxInput', {
   vout: nullable(count('null in a coinbase')),
   sequence: count(),
   coinbase: nullable(HEX),
-  scriptSig: t.Object({ hex: HEX, asm: t.String() }),
+  scriptSig: named('ScriptSig', { hex: HEX, asm: t.String() }),
   witness: t.Array(HEX),
   prevout: nullable(
-    t.Object({
+    named('Prevout', {
       value: sats(),
       height: nullable(height('null in the mempool')),
       isCoinbase: t.Boolean(),
@@ -78,7 +78,7 @@ export const TX = named(
 );
 
 /** The body of a request about many transactions. */
-export const TXIDS_REQUEST = t.Object({ txids: t.Array(hash(), { maxItems: 1000 }) });
+export const TXIDS_REQUEST = named('TxidsRequest', { txids: t.Array(hash(), { maxItems: 1000 }) });
 
 export const TXS_DETAILS = named(
   'TxsDetails',
@@ -123,7 +123,7 @@ export const TX_PROOF = named(
     merkleRoot: hash(),
     header: t.String({ pattern: '^[0-9a-f]{160}$' }),
     merkleBlock: t.String({ pattern: '^(?:[0-9a-f]{2})*$', description: 'hex that verifytxoutproof accepts' }),
-    coinbase: nullable(t.Object({ txid: hash(), hex: HEX, merkle: t.Array(hash()) })),
+    coinbase: nullable(named('CoinbaseProof', { txid: hash(), hex: HEX, merkle: t.Array(hash()) })),
     tip: TIP,
   },
   'proof that a transaction is in a block',

@@ -1,9 +1,9 @@
 import { t } from 'elysia';
 import { WATCH_KINDS } from '../../feed/watch-values.ts';
-import { count, named, nullable, page, time, wholeNumberSchema, words } from '../../http/reply-schema.ts';
+import { count, named, namedWords, nullable, page, time, wholeNumberSchema } from '../../http/reply-schema.ts';
 import { MAX_BULK } from '../watch-body.ts';
 
-const KIND = words(WATCH_KINDS);
+const KIND = namedWords('WatchKind', WATCH_KINDS, 'the kind of the watched value');
 const VALUE = t.String({ description: 'an address, hex of a script, a transaction id, or txid:n' });
 const CONFIRMATIONS = t.Array(wholeNumberSchema({ minimum: 0, maximum: 1000 }), {
   maxItems: 10,
@@ -21,10 +21,10 @@ const WATCH_REQUEST = named('WatchRequest', {
 
 export const WATCHES_BODY_SCHEMA = t.Union([
   WATCH_REQUEST,
-  t.Object({ watches: t.Array(WATCH_REQUEST, { minItems: 1, maxItems: MAX_BULK }) }),
+  named('WatchesRequest', { watches: t.Array(WATCH_REQUEST, { minItems: 1, maxItems: MAX_BULK }) }),
 ]);
 
-export const REMOVAL_BODY = t.Object({
+export const REMOVAL_BODY = named('RemoveWatchesRequest', {
   ids: t.Optional(t.Array(ID, { minItems: 1, maxItems: MAX_BULK })),
   all: t.Optional(t.Boolean({ description: 'true removes all watches of this key' })),
 });

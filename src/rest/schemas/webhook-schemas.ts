@@ -1,7 +1,7 @@
 import { t } from 'elysia';
 import { WEBHOOK_FAILURE } from '../../feed/event-messages.ts';
 import { REPLAYED_TYPES } from '../../feed/event-types.ts';
-import { count, named, nullable, time, wholeNumberSchema, words } from '../../http/reply-schema.ts';
+import { count, named, namedWords, nullable, time, wholeNumberSchema } from '../../http/reply-schema.ts';
 import {
   DEFAULT_OVERLAP,
   MAX_OVERLAP,
@@ -13,7 +13,10 @@ import {
 
 const ID = t.String({ pattern: '^[a-z2-7]{16}$' });
 const URL_TEXT = t.String({ maxLength: MAX_WEBHOOK_URL, description: 'https://, or http:// where the node allows it' });
-const TYPES = t.Array(words(REPLAYED_TYPES), { minItems: 1, description: 'types of events' });
+const TYPES = t.Array(namedWords('KeptEventType', REPLAYED_TYPES, 'a type of event that can be delivered again'), {
+  minItems: 1,
+  description: 'types of events',
+});
 const WALLETS = nullable(
   t.Array(t.String(), { maxItems: MAX_WEBHOOK_WALLETS, description: 'wallets of walletTransaction; null for all' }),
 );
@@ -38,7 +41,7 @@ export const WEBHOOK_REQUEST = named('WebhookRequest', {
 
 export const WEBHOOK_REPLAY = named('WebhookReplay', { after: AFTER });
 
-export const WEBHOOK_SECRET = t.Object({
+export const WEBHOOK_SECRET = named('WebhookSecretRequest', {
   secret: t.Optional(SECRET),
   overlap: t.Optional(
     wholeNumberSchema({
@@ -59,9 +62,9 @@ const FACTS = {
   maxEvents: MAX_EVENTS,
   createdAt: time(),
   previousSecretUntil: nullable(time('until when the previous secret signs as well')),
-  status: words(['active', 'paused', 'disabled']),
+  status: namedWords('WebhookStatus', ['active', 'paused', 'disabled'], 'disabled by the node after many failures'),
   cursor: t.String({ description: 'everything up to it is delivered' }),
-  lag: t.Object({
+  lag: named('WebhookLag', {
     events: count('event numbers between the cursor and the end of the log'),
     seconds: count('age of the oldest event whose delivery failed; 0 without one'),
   }),
@@ -83,5 +86,5 @@ export const WEBHOOK_TEST = named('WebhookTest', {
   delivered: t.Boolean(),
   status: nullable(wholeNumberSchema({ description: 'status of the reply' })),
   durationMs: count('milliseconds'),
-  error: nullable(t.Object({ code: t.String(), message: t.String() })),
+  error: nullable(named('WebhookTestError', { code: t.String(), message: t.String() })),
 });

@@ -170,7 +170,7 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
   return new Elysia({ name: 'rpc' })
     .post('/', ({ request }) => answer(request, null).then(asResponse), {
       parse: 'none',
-      detail: detail('rpc', 'JSON-RPC'),
+      detail: detail('call-rpc', 'JSON-RPC'),
     })
     .post('/wallet/', ({ request }) => answer(request, '').then(asResponse), {
       parse: 'none',
@@ -180,7 +180,7 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
     .post('/wallet/:name', ({ request, params }) => answer(request, params.name).then(asResponse), {
       parse: 'none',
       params: t.Object({ name: t.String({ description: 'name of a wallet' }) }),
-      detail: detail('rpc-wallet', 'JSON-RPC of one wallet'),
+      detail: detail('call-wallet-rpc', 'JSON-RPC of one wallet'),
     });
 };
 

@@ -1,9 +1,14 @@
 import { type TSchema, t } from 'elysia';
 import { EVENT_DESCRIPTIONS, SNAPSHOT_MESSAGES } from '../../feed/event-messages.ts';
 import { named, TIP, time } from '../../http/reply-schema.ts';
+import { BLOCK } from '../../rest/schemas/block-schemas.ts';
 import { FEES, PROJECTED_BLOCKS } from '../../rest/schemas/mempool-schemas.ts';
+import { TX } from '../../rest/schemas/tx-schemas.ts';
 import { CLIENT_MESSAGES, ERROR_REPLY } from '../../ws/client-messages.ts';
 import { finishedSchemas, type Json, sortedMembers } from './finished-schemas.ts';
+
+/** Schemas that events with the details full refer to. */
+const FULL_BODIES = [BLOCK, TX];
 
 interface MessageDescription {
   readonly type: string;
@@ -74,6 +79,7 @@ export function asyncApiDocument(version: string): string {
     schema: reply,
   }));
   const schemas: Json = {};
+  for (const body of FULL_BODIES) finishedSchemas(body, schemas);
   const messages = Object.fromEntries(
     [...new Set([...sent, CLOSED, delivery, ...requests, ...replies])].map((each) => [
       each.type,

@@ -54,13 +54,14 @@ export function finishedOperations(paths: Json, examples: RouteExamples): Json {
 }
 
 function finishedOperation(operation: Json, path: string, examples: Examples): Json {
-  const { parameters, requestBody, responses, ...rest } = operation as Json & {
+  const { operationId, parameters, requestBody, responses, ...rest } = operation as Json & {
     parameters?: readonly Json[];
     requestBody?: Json;
     responses: Members;
   };
   const isPage = JSON.stringify(responses[200] ?? '').includes('Page"');
   return {
+    operationId: methodName(operationId as string),
     ...rest,
     ...(parameters && { parameters: parameters.map((parameter) => parameterWith(parameter, examples)) }),
     ...(requestBody && {
@@ -89,6 +90,13 @@ export function errorResponses(
   return Object.fromEntries(
     [...codes].map(([status, some]) => [status, { description: '', 'x-error-codes': some, content }]),
   );
+}
+
+/** Names that begin with one of these verbs are good names of methods; all others are those of a thing that is read. */
+const VERB = /^(?:broadcast|call|create|open|pause|put|remove|replace|replay|resume|stream|test|validate)(?=[A-Z])/;
+
+function methodName(name: string): string {
+  return VERB.test(name) ? name : `get${name[0]!.toUpperCase()}${name.slice(1)}`;
 }
 
 function headersOf(path: string, status: string, { hasEtag, isPage }: { hasEtag: boolean; isPage: boolean }) {

@@ -19,6 +19,16 @@ const TAGS = [
   ['json-rpc', "Bitcoin Core's JSON-RPC; docs/json-rpc.md describes the methods"],
 ] as const;
 
+const DESCRIPTION =
+  'REST interface of an Obverse node. JSON-RPC is at `POST /`, events are at `/ws`.\n\n' +
+  'Amounts are integers of satoshis, fee rates are satoshis per virtual byte, times are Unix seconds, and hashes have the ' +
+  'byte order that explorers show. A member that may be missing is not required; a member without a value is null. ' +
+  'A client must accept further members.\n\n' +
+  'A reply about the chain belongs to one tip, which `tip` and the headers X-Chain-Height and X-Chain-Hash name. A list ' +
+  'comes in pages: `nextCursor` is the parameter `cursor` of the next page, `next` its path, and both are null on the last ' +
+  'page.\n\n' +
+  'Every error has the form `Error`, with a code that never changes; each response lists its codes in `x-error-codes`.';
+
 const SECURITY_SCHEMES = {
   bearer: { type: 'http', scheme: 'bearer', description: 'A key: obv1_…' },
   basic: { type: 'http', scheme: 'basic', description: 'The cookie file, or a user of rpcauth' },
@@ -35,10 +45,10 @@ export function openApiDocument(app: AnyElysia, version: string): string {
     info: {
       title: 'Obverse',
       version,
-      description: 'REST interface of an Obverse node. JSON-RPC is at POST /, events are at /ws.',
+      description: DESCRIPTION,
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: '/', description: 'this node' }],
     tags: TAGS.map(([name, description]) => ({ name, description })),
     security: [{ bearer: [] }],
     paths: shared,
@@ -68,7 +78,7 @@ const WEB_SOCKET = {
   get: {
     tags: ['events'],
     summary: 'Upgrade to a WebSocket of events, subprotocol obverse.events.v1; docs/events.md describes the messages',
-    operationId: 'webSocket',
+    operationId: 'openWebSocket',
     security: [{ bearer: [] }, {}],
     'x-access': 'read',
     parameters: [

@@ -2,7 +2,7 @@ import { Elysia, t } from 'elysia';
 import type { Call } from '../../http/call.ts';
 import { JSON_TYPE } from '../../http/errors.ts';
 import { PlainReply } from '../../http/plain-reply.ts';
-import { count, named, time, words } from '../../http/reply-schema.ts';
+import { count, named, namedWords, time } from '../../http/reply-schema.ts';
 import { describeRoute, json, plainText } from '../../http/route-description.ts';
 import { systemClock, unixSeconds } from '../../util/clock.ts';
 import type { ServerContext } from '../context.ts';
@@ -113,13 +113,17 @@ export const opsRoutes = (ctx: ServerContext, readiness: Pick<Readiness, 'run' |
 };
 
 const HEALTHZ = named('Healthz', { status: t.Literal('ok'), service: t.String() });
-const CHECK_STATUS = words(['ok', 'degraded', 'fail']);
+const CHECK_STATUS = namedWords('CheckStatus', ['ok', 'degraded', 'fail'], 'the outcome of a check');
+const READINESS_CHECK = t.Object(
+  { status: CHECK_STATUS },
+  { $id: 'ReadinessCheck', additionalProperties: true, description: 'further members depend on the check' },
+);
 const READINESS = named('Readiness', {
   status: CHECK_STATUS,
   service: t.String(),
   time: time(),
   durationMs: count(),
-  checks: t.Record(t.String(), t.Object({ status: CHECK_STATUS }, { additionalProperties: true })),
+  checks: t.Record(t.String(), READINESS_CHECK),
 });
 const HEALTH = named('Health', {
   status: t.Literal('ok'),
