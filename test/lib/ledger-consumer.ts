@@ -1,14 +1,16 @@
 // The deposit program of an exchange: it follows the deposits to one address in a ledger of its own, and stores one
 // position, the cursor of the last event that it has booked, in the same transaction. It survives the node, and a kill
 // at any point. `url key ledger address way after [until] [dieAt]`: it begins behind `after` where the ledger is new,
-// over a WebSocket (`ws`) or by pages (`pages`, where the address is a stored watch of the key). It ends itself at the
-// dieAt-th step, as kill -9 would, and ends well when all up to the event numbered `until` is booked; without that it
-// goes on for ever.
+// over a WebSocket (`ws`), by pages (`pages`) or server-sent events (`sse`), where the address is a stored watch of the
+// key. It ends itself at the dieAt-th step, as kill -9 would, and ends well when all up to the event numbered `until` is
+// booked; without that it goes on for ever. With the way `webhook` it receives deliveries on the port HOOK_PORT, which
+// HOOK_SECRET signs, and stores the cursor of each event in place of a position.
 import { Database } from 'bun:sqlite';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 
 const [url, key, path, address, way, after, until = '', dieAt = ''] = process.argv.slice(2);
 const RETRY_MS = 30;
-const PAGE = 7;
+const PAGE = 50;
 const headers = { authorization: `Bearer ${key}` };
 
 interface Message {
@@ -26,6 +28,9 @@ interface Message {
 const ledger = new Database(path!, { create: true });
 ledger.run('PRAGMA journal_mode = WAL');
 ledger.run('PRAGMA busy_timeout = 5000');
+// A kill of the process loses no commit without a sync either.
+ledger.run('PRAGMA synchronous = OFF');
+ledger.run('CREATE TABLE IF NOT EXISTS seen (cursor TEXT PRIMARY KEY)');
 ledger.run('CREATE TABLE IF NOT EXISTS position (id INTEGER PRIMARY KEY CHECK (id = 1), cursor TEXT NOT NULL)');
 // A second credit for the same output is an error.
 ledger.run('CREATE TABLE IF NOT EXISTS credits (txid TEXT, n INTEGER, value INTEGER, PRIMARY KEY (txid, n))');
@@ -120,9 +125,79 @@ async function followPages(): Promise<void> {
   }
 }
 
+/** Reads the stream of server-sent events, which names the position of each event in its `id`. */
+async function followStream(): Promise<void> {
+  const last = position();
+  const reply = await fetch(`${url}/api/stream?types=newBlock,mempoolUpdate,addressTransaction&after=${after}`, {
+    headers: { ...headers, ...(typeof last === 'string' && { 'last-event-id': last }) },
+  });
+  if (reply.status === 503) return;
+  if (reply.status !== 200) fail(`${reply.status} ${await reply.text()}`);
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const bytes of reply.body!) {
+    text += decoder.decode(bytes, { stream: true });
+    const parts = text.split('\n\n');
+    // The last part is not complete yet.
+    text = parts.pop()!;
+    for (const part of parts) bookFrame(part);
+  }
+}
+
+function bookFrame(part: string): void {
+  const fields = new Map(part.split('\n').map((line) => line.split(/: (.*)/s, 2) as [string, string]));
+  const data = fields.get('data');
+  if (data === undefined) {
+    // An id alone moves the position.
+    const id = fields.get('id');
+    if (id !== undefined) ledger.run('INSERT OR REPLACE INTO position VALUES (1, ?)', [id]);
+    return;
+  }
+  const message = JSON.parse(data) as Message;
+  if (message.type === 'closed') fail(data);
+  if (message.type === 'gap') checkGap(message.data);
+  else book(message);
+}
+
+/** Applies the events of a delivery that it has not seen, all or none. */
+const receive = ledger.transaction((events: readonly Message[]) => {
+  for (const message of events) {
+    if (message.type === 'gap') checkGap(message.data);
+    else if (ledger.run('INSERT OR IGNORE INTO seen VALUES (?)', [message.data.cursor!]).changes === 1) apply(message);
+  }
+});
+
+function isGenuine(request: Request, body: string): boolean {
+  const key = Buffer.from(process.env.HOOK_SECRET!.slice('whsec_'.length), 'base64');
+  const signed = `${request.headers.get('webhook-id')}.${request.headers.get('webhook-timestamp')}.${body}`;
+  const expected = createHmac('sha256', key).update(signed).digest();
+  const given = Buffer.from(request.headers.get('webhook-signature')!.replace('v1,', ''), 'base64');
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+function serveDeliveries(): Promise<never> {
+  Bun.serve({
+    hostname: '127.0.0.1',
+    port: Number(process.env.HOOK_PORT),
+    async fetch(request) {
+      const body = await request.text();
+      if (!isGenuine(request, body)) return new Response(null, { status: 401 });
+      try {
+        receive((JSON.parse(body) as { events: readonly Message[] }).events);
+      } catch (error) {
+        fail(error);
+      }
+      return new Response(null, { status: 204 });
+    },
+  });
+  return new Promise(() => {});
+}
+
+const FOLLOW = { ws: followSocket, pages: followPages, sse: followStream, webhook: serveDeliveries } as const;
+
 for (;;) {
   try {
-    await (way === 'pages' ? followPages() : followSocket());
+    await FOLLOW[way as keyof typeof FOLLOW]();
   } catch (error) {
     // fetch fails with a code where the node is away; what is thrown by the ledger has none, or SQLite's.
     const code = String((error as { code?: unknown }).code ?? '');

@@ -1,4 +1,4 @@
-import { deposits } from './deposits.ts';
+import { deliveries } from './deliveries.ts';
 import { fairReads } from './fair-reads.ts';
 import { importKills } from './import-kills.ts';
 import { nodeKills } from './node-kills.ts';
@@ -8,7 +8,7 @@ import { signatures } from './signatures.ts';
 
 /** All proofs by name, in alphabetical order. */
 export const PROOFS: Proofs = {
-  deposits,
+  deliveries,
   'fair-reads': fairReads,
   'import-kills': importKills,
   'node-kills': nodeKills,
