@@ -116,7 +116,7 @@ export class EventLog {
   /** Appends changes of the mempool in their order. */
   append(changes: readonly SeenChange[]): void {
     for (const change of changes) {
-      if (change.kind === 'modified' || change.kind === 'fees') continue;
+      if (change.kind === 'modified' || change.kind === 'fees' || change.kind === 'totals') continue;
       this.#announced = Math.max(this.#announced, change.seq);
       this.#pending.push({ change });
       // At once, since the mempool no longer has the transaction.

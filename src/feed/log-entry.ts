@@ -28,7 +28,7 @@ export interface KeptEntry extends EventRecord, Pick<LogEntry, 'feeRate' | 'reas
 }
 
 /** A step of the mempool that is an event. */
-export type NumberedChange = Exclude<SeenChange, { kind: 'modified' | 'fees' }>;
+export type NumberedChange = Exclude<SeenChange, { kind: 'modified' | 'fees' | 'totals' }>;
 
 /** Memory of an entry besides its text, and of a transaction besides its bytes, in bytes. */
 const ENTRY_BYTES = 250;

@@ -29,6 +29,8 @@ export class ChangeFeed implements MempoolObserver {
   #added = 0;
   #removed = 0;
   #dirty = false;
+  /** Whether readers do not have the current totals. */
+  #stale = false;
   #updatedAt = Number.NEGATIVE_INFINITY;
   #updateTimer: ReturnType<typeof setTimeout> | null = null;
   #flush: ReturnType<typeof setImmediate> | null = null;
@@ -142,6 +144,7 @@ export class ChangeFeed implements MempoolObserver {
   /** Schedules a `mempoolUpdate`. */
   markTotalsChanged(): void {
     this.#dirty = true;
+    this.#stale = true;
     this.#scheduleFlush();
   }
 
@@ -160,6 +163,8 @@ export class ChangeFeed implements MempoolObserver {
   drainChanges({ afterBlock }: { afterBlock: boolean }): MempoolChange[] {
     this.#held = false;
     if (afterBlock || this.#isUpdateDue()) this.#update();
+    else if (this.#stale) this.#changes.push({ kind: 'totals', totals: this.#mempool!.totals() });
+    this.#stale = false;
     const changes = this.#changes;
     this.#changes = [];
     return changes;
@@ -208,9 +213,7 @@ export class ChangeFeed implements MempoolObserver {
     this.#updateTimer = null;
     this.#dirty = false;
     this.#updatedAt = this.#deps.clock.monotonicMs();
-    const all = this.#mempool!.totals();
-    // During initial block download the mempool says nothing about those of other nodes.
-    const totals = { ...all, loaded: all.loaded && !this.#deps.silent() };
+    const totals = this.#mempool!.totals();
     const { count, vsize, size, usage, totalFee, minFeerate } = totals;
     const seq = this.#deps.nextSeq();
     const data = {

@@ -61,6 +61,8 @@ export type MempoolChange =
   | { readonly kind: 'note'; readonly seq: number; readonly type: 'walletAbandoned'; readonly data: string }
   /** New feerate estimates. */
   | { readonly kind: 'fees'; readonly report: FeeReport }
+  /** Totals after the changes before it, where no `mempoolUpdate` is due. */
+  | { readonly kind: 'totals'; readonly totals: MempoolTotals }
   /** `mempoolUpdate`, with totals that only the mempool itself knows. */
   | { readonly kind: 'update'; readonly seq: number; readonly data: string; readonly totals: MempoolTotals };
 
@@ -86,6 +88,11 @@ export interface MempoolTotals {
   readonly minRelayFeerate: number;
   readonly incrementalFeerate: number;
   readonly unbroadcast: number;
+  /**
+   * Core's mempool sequence number: it starts at 1 and counts each transaction that enters or leaves, except those that
+   * leave with a block.
+   */
+  readonly sequence: number;
   /** Whether the saved transactions have been imported. */
   readonly loaded: boolean;
 }

@@ -103,7 +103,7 @@ export class MempoolMirror {
     this.#tip = hash;
   }
 
-  /** Totals of the last `mempoolUpdate`; null before the first. */
+  /** Totals after the last changes; null before the first. */
   get totals(): MempoolTotals | null {
     return this.#totals;
   }
@@ -154,6 +154,9 @@ export class MempoolMirror {
         return;
       case 'fees':
         this.#fees = change.report;
+        return;
+      case 'totals':
+        this.#totals = change.totals;
         return;
       case 'update':
         this.#totals = change.totals;

@@ -60,6 +60,7 @@ export class Mempool {
   /** Sum of the prioritisation deltas by txid, also for transactions that are not in the mempool. */
   readonly #deltas = new Map<string, number>();
   #changes = 0;
+  #sequence = 1;
   /** Slots of submitted transactions that no peer has requested yet. */
   readonly #unbroadcast = new Set<number>();
   /** Lower bound of the entries' times, Unix seconds. */
@@ -106,6 +107,7 @@ export class Mempool {
       minRelayFeerate: Number(options.minRelayFeerate),
       incrementalFeerate: Number(options.incrementalFeerate),
       unbroadcast: this.#unbroadcast.size,
+      sequence: this.#sequence,
       loaded: this.loaded,
     };
   }
@@ -118,6 +120,7 @@ export class Mempool {
   /** Adds a transaction whose slot is in the graph. */
   insert(slot: number, entry: NewEntry, arrival: Arrival): void {
     this.#changes++;
+    this.#sequence++;
     this.entries.add(slot, entry);
     this.#oldest = Math.min(this.#oldest, entry.time);
     if (arrival.local) this.#unbroadcast.add(slot);
@@ -133,6 +136,7 @@ export class Mempool {
   /** Removes a transaction that is no longer in the graph. */
   removeUnlinked(slot: number, reason: RemovalReason, departure: Departure): void {
     this.#changes++;
+    if (reason !== 'block') this.#sequence++;
     this.#observer.removed(slot, reason, departure);
     this.#unbroadcast.delete(slot);
     this.entries.remove(slot);

@@ -17,6 +17,7 @@ export function mempoolTotals({
     minFeerate: Number(relay.minRelayFeerate),
     minRelayFeerate: Number(relay.minRelayFeerate),
     incrementalFeerate: Number(relay.incrementalFeerate),
+    sequence: 1,
     loaded: false,
   };
   return {

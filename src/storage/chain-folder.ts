@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, readlinkSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { OperatorError } from '../util/operator-error.ts';
 import { syncDirectory } from '../util/sync-directory.ts';
@@ -33,7 +33,10 @@ export function* chainDataMoves(chainDir: string): Generator<string, void> {
   const networkDir = dirname(chainDir);
   // Under its final name the folder is complete, so old data beside it can only come from an earlier version.
   const unfinished = `${chainDir}.moving`;
-  const old = MOVED.filter((name) => isThere(join(networkDir, name)));
+  const old = MOVED.filter((name) => {
+    const path = join(networkDir, name);
+    return isThere(path) && !isSamePlace(path, join(chainDir, name));
+  });
   if (old.length === 0 && !existsSync(unfinished)) return;
   if (isThere(chainDir))
     throw new OperatorError(
@@ -65,6 +68,11 @@ function* move(from: string, to: string): Generator<string, void> {
     );
   }
   yield to;
+}
+
+/** True where an operator has linked one path to the other, so that there are no data of an earlier version. */
+function isSamePlace(a: string, b: string): boolean {
+  return existsSync(a) && existsSync(b) && realpathSync(a) === realpathSync(b);
 }
 
 function isRelativeLink(path: string): boolean {

@@ -142,6 +142,7 @@ const ZERO_TOTALS: MempoolTotals = {
   minRelayFeerate: 0,
   incrementalFeerate: 0,
   unbroadcast: 0,
+  sequence: 1,
   loaded: true,
 };
 

@@ -113,6 +113,7 @@ const idleMempool = (loaded: boolean): MempoolChange => ({
     minRelayFeerate: 100,
     incrementalFeerate: 100,
     unbroadcast: 0,
+    sequence: 1,
     loaded,
   },
 });

@@ -59,6 +59,7 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   'sendtoaddress(request_id): Core has no such parameter': 'a repeated request is answered with the first txid',
   'signrawtransactionwithwallet(sighashtype): default': 'it depends on the input',
   'walletprocesspsbt(sighashtype): default': 'it depends on the input',
+  'stop(wait): Core has no such parameter': 'it is hidden, and the vectors are of the document without hidden parts',
   'backupwallet(replace): Core has no such parameter': 'no backup is replaced unasked',
   'createpsbt(replaceable): default': 'what is left out is not the same as true',
   'createrawtransaction(replaceable): default': 'what is left out is not the same as true',

@@ -96,6 +96,16 @@ describe('chain data of the old layout', () => {
     expect(lstatSync(join(chainDir, 'blocks')).isSymbolicLink()).toBe(true);
   });
 
+  test('stays where one folder is a link to the other', () => {
+    const blocks = join(networkDir, 'blocks');
+    mkdirSync(blocks, { recursive: true });
+    mkdirSync(chainDir);
+    symlinkSync(blocks, join(chainDir, 'blocks'));
+    moveChainData(chainDir);
+    expect(lstatSync(blocks).isDirectory()).toBe(true);
+    expect(lstatSync(join(chainDir, 'blocks')).isSymbolicLink()).toBe(true);
+  });
+
   test('is not moved if the new folder contains a chain', () => {
     makeOldLayout();
     mkdirSync(chainDir);

@@ -7,7 +7,8 @@ const INDENT = '   ';
 
 /** Help of one method: usage, description, arguments, result, scope and examples. `port` is that of the examples. */
 export function methodHelp(method: RpcMethod, port: number): string {
-  const { help, params, result } = method;
+  const { help, result } = method;
+  const params = method.params.filter(({ hidden }) => !hidden);
   return [
     usage(method),
     help,

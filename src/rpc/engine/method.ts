@@ -215,6 +215,7 @@ export function usage({ name, params }: RpcMethod): string {
   let line = name;
   let inOptional = false;
   for (const param of params) {
+    if (param.hidden) break;
     if (inOptional && param.required) line += ' )';
     if (!inOptional && !param.required) line += ' (';
     inOptional = !param.required;

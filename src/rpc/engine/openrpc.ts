@@ -22,16 +22,16 @@ export function openRpcDocument(
     methods: [...methods]
       .filter(({ hidden }) => withHidden || !hidden)
       .sort((a, b) => (a.name < b.name ? -1 : 1))
-      .map(methodObject),
+      .map((method) => methodObject(method, withHidden)),
   };
 }
 
-function methodObject(method: RpcMethod) {
+function methodObject(method: RpcMethod, withHidden: boolean) {
   const { name, help, params, result, category, hidden, scope, further } = method;
   return {
     name,
     description: help,
-    params: params.map(paramObject),
+    params: params.filter(({ hidden }) => withHidden || !hidden).map(paramObject),
     result: { name: 'result', schema: jsonSchema(result) },
     'x-bitcoin-category': hidden ? 'hidden' : category,
     'x-scope': scope,

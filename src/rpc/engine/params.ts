@@ -24,6 +24,8 @@ export interface Param<T> {
   readonly fallback?: unknown;
   /** Accepted for older clients only, without effect. */
   readonly placeholder?: boolean;
+  /** Only tests give it, so help and the usual documents leave it out. A method's hidden parameters are its last. */
+  readonly hidden?: boolean;
   /** The text is kept as bytes, which are overwritten after the reply. */
   readonly secret?: boolean;
   read(value: RpcValue): T;
@@ -37,6 +39,7 @@ interface Naming {
   /** Form, if the kind of parameter does not say it. */
   readonly schema?: Schema;
   readonly placeholder?: boolean;
+  readonly hidden?: boolean;
 }
 
 function param<T>(
@@ -46,9 +49,9 @@ function param<T>(
   read: (value: RpcValue) => T,
   naming: Naming = {},
 ): Param<T> {
-  const { aliases = [], oneline = type === 'string' ? `"${name}"` : name, placeholder = false } = naming;
+  const { aliases = [], oneline = type === 'string' ? `"${name}"` : name, placeholder = false, hidden = false } = naming;
   const shown = { ...(naming.schema ?? schema), note: naming.note ?? (naming.schema ?? schema).note };
-  return { name, aliases, type, required: true, oneline, members: [], schema: shown, placeholder, read };
+  return { name, aliases, type, required: true, oneline, members: [], schema: shown, placeholder, hidden, read };
 }
 
 /** Returns the parameter as an optional one, for which `fallback` is the value if it is absent or null. */

@@ -1,6 +1,7 @@
 import { double } from '../../../http/core-number.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
 import { headerBits, workFields } from '../../../queries/block-facts.ts';
+import { sleep } from '../../../util/abort.ts';
 import { keepDebugLines } from '../../../util/log.ts';
 import { example } from '../../engine/example.ts';
 import { type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
@@ -8,16 +9,32 @@ import { array, integerParam, optional, readString, textParam } from '../../engi
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, hashStr, hexStr, int, mapOf, maybe, nil, num, obj, str } from '../../engine/schema.ts';
 
+/** Longest delay of the reply to `stop`, milliseconds. */
+const MAX_STOP_WAIT_MS = 60_000;
+
 const stop = nodeMethod({
   name: 'stop',
   category: 'control',
   help: 'Stops the node. Running work is completed first.',
-  params: [],
+  params: [
+    optional(
+      integerParam('wait', {
+        hidden: true,
+        note: `Milliseconds until the node stops and the reply is sent, at most ${MAX_STOP_WAIT_MS}.`,
+      }),
+      0,
+    ),
+  ],
   result: str('confirmation'),
+  examples: [example([])],
   scope: 'admin',
-  run({ ctx }) {
+  async run({ ctx, signal }, wait) {
     const { shutDown } = ctx;
     if (shutDown === null) return rpcFail('misc', 'This process cannot be stopped from here');
+    if (wait < 0 || wait > MAX_STOP_WAIT_MS)
+      return rpcFail('invalidParameter', `wait must be between 0 and ${MAX_STOP_WAIT_MS}`);
+    // A caller that leaves does not keep the node running.
+    if (wait > 0) await sleep(wait, signal).catch(() => {});
     // The reply is sent first.
     setImmediate(shutDown);
     return 'Obverse stopping';

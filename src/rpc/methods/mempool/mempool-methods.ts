@@ -12,6 +12,7 @@ import {
 import { virtualSize } from '../../../policy/virtual-size.ts';
 import { hashToHex, type Txid } from '../../../primitives/hash.ts';
 import type { Outpoint } from '../../../primitives/outpoint.ts';
+import { mempoolTotals } from '../../../queries/mempool-totals.ts';
 import { isIndexReady } from '../../../queries/index-reads.ts';
 import { type ConfirmedSpend, confirmedSpends } from '../../../queries/output-spends.ts';
 import { needSpenders, type ReadEnv } from '../../../queries/read-env.ts';
@@ -62,7 +63,7 @@ const getrawmempool = nodeMethod({
     obj(
       {
         txids: arr(hashStr(), 'txids in the order of arrival'),
-        mempool_sequence: int('seq of the last event of the mempool that the list contains'),
+        mempool_sequence: int('starts at 1, counts each transaction that enters or leaves other than with a block'),
       },
       'mempool_sequence is true',
     ),
@@ -75,9 +76,9 @@ const getrawmempool = nodeMethod({
       return rpcFail('invalidParameter', 'Verbose results cannot contain mempool sequence values.');
     const all = mempool.arrivalOrder();
     if (verbose) return entryTexts(env, all);
-    const { seq } = mempool;
+    const { sequence } = mempoolTotals(env);
     const txids = await inSlices(env, all, (slot) => `"${hashToHex(mempool.entries.txid(slot))}"`);
-    if (withSequence) return new JsonText('{"txids":[', ...txids, `],"mempool_sequence":${seq}}`);
+    if (withSequence) return new JsonText('{"txids":[', ...txids, `],"mempool_sequence":${sequence}}`);
     return new JsonText('[', ...txids, ']');
   },
 });
