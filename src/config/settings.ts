@@ -14,6 +14,7 @@ import {
   choiceElement,
   choicesText,
   integer,
+  lines,
   list,
   number,
   oneOf,
@@ -32,6 +33,12 @@ import {
 
 /** Networks on which the node may look for peers. */
 const PEER_NETWORKS = ['ipv4', 'ipv6', 'onion'] as const;
+
+const ADDRESS_TYPES = ['legacy', 'p2sh-segwit', 'bech32', 'bech32m'] as const;
+const CHANGE_TYPES = ['auto', ...ADDRESS_TYPES] as const;
+
+/** Core's characters of a comment. */
+const UA_COMMENT = /^[A-Za-z0-9 .,;\-_?@]+$/;
 
 /** Limit of `workers.front`; a node has other threads as well. */
 const MAX_FRONTS = 16;
@@ -101,6 +108,12 @@ export const SETTINGS = {
     fallback: [],
     help: "permissions of peers by address, as in Bitcoin Core's whitelist",
   }),
+  'p2p.userAgentComments': lines(
+    'letters, digits and any of " .,;-_?@", 200 characters in total',
+    (comments) =>
+      comments.every((text) => UA_COMMENT.test(text)) && comments.join('; ').length <= 200 ? comments : null,
+    { fallback: [], help: 'comments in the name that peers see (BIP-14)' },
+  ),
   'p2p.filters': boolean({ fallback: false, help: 'serve block filters to peers (BIP-157); needs index.filter' }),
   'p2p.maxUpload': integer({
     fallback: 0,
@@ -216,6 +229,20 @@ export const SETTINGS = {
     unit: 'h',
     help: 'time after which a transaction expires from the mempool',
   }),
+  'mempool.persist': boolean({ fallback: true, help: 'restore the saved mempool at the start, and save it' }),
+  'mempool.clusterCount': integer({
+    fallback: 64,
+    min: 1,
+    max: 64,
+    help: 'transactions of the mempool that may depend on each other',
+  }),
+  'mempool.clusterSize': integer({
+    fallback: 101,
+    min: 1,
+    max: 10_000,
+    unit: 'kvB',
+    help: 'size of all transactions of the mempool that depend on each other',
+  }),
   'relay.minFeeRate': number({
     fallback: 0.1,
     max: 10_000,
@@ -236,6 +263,13 @@ export const SETTINGS = {
     max: 4_000_000,
     unit: 'bytes',
     help: 'total size of the OP_RETURN scripts of one transaction',
+  }),
+  'relay.bytesPerSigop': integer({
+    fallback: 20,
+    min: 1,
+    max: 1_000_000,
+    unit: 'bytes',
+    help: 'virtual size that each signature operation counts at least',
   }),
   'relay.bareMultisig': boolean({ fallback: true, help: 'relay transactions with bare multisig outputs' }),
   'relay.nonStandard': boolean({
@@ -259,6 +293,14 @@ export const SETTINGS = {
     min: 1,
     max: 1_000_000,
     help: 'addresses derived beyond the last used one',
+  }),
+  'wallet.addressType': oneOf(ADDRESS_TYPES, {
+    fallback: 'bech32',
+    help: 'type of new addresses, unless the caller names one',
+  }),
+  'wallet.changeType': oneOf(CHANGE_TYPES, {
+    fallback: 'auto',
+    help: 'type of change addresses; auto resembles the recipients',
   }),
   'wallet.fallbackFee': optionalNumber({ unit: 'sat/vB', help: 'fee rate of sends on main when there is no fee data' }),
 

@@ -112,6 +112,11 @@ export class Mempool {
     };
   }
 
+  /** Core's mempool sequence number: that of the next transaction that enters or leaves other than with a block. */
+  get sequence(): number {
+    return this.#sequence;
+  }
+
   /** Counter of all changes that may affect a block template. */
   get changes(): number {
     return this.#changes;

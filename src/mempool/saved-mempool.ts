@@ -21,6 +21,8 @@ const FIRST_MS = 1000;
 /** Persists the mempool across restarts: records its changes and writes them on request. */
 export class SavedMempool {
   readonly #store: MempoolStore;
+  /** Whether each start restores what was saved, so that changes are recorded. */
+  readonly #persistent: boolean;
   /** Txids in hex of the entries to be written, and of those to be deleted. */
   readonly #changed = new Set<string>();
   readonly #removed = new Set<string>();
@@ -29,8 +31,9 @@ export class SavedMempool {
   /** Whether entries are being restored, which are already stored. */
   #loading = false;
 
-  constructor(store: MempoolStore) {
+  constructor(store: MempoolStore, persistent = true) {
     this.#store = store;
+    this.#persistent = persistent;
   }
 
   /** Records that an entry was added with the event of this number. */
@@ -47,12 +50,14 @@ export class SavedMempool {
 
   /** Records that an entry was added or changed. */
   recordChange(txid: Uint8Array): void {
+    if (!this.#persistent) return;
     const key = hashToHex(txid);
     this.#removed.delete(key);
     if (!this.#loading) this.#changed.add(key);
   }
 
   recordRemoval(txid: Uint8Array): void {
+    if (!this.#persistent) return;
     const key = hashToHex(txid);
     this.#changed.delete(key);
     this.#unsaved.delete(key);
@@ -64,8 +69,12 @@ export class SavedMempool {
     return this.#changed.size + this.#removed.size;
   }
 
-  /** Writes all changes since the last save in slices. Changes made meanwhile may be left for the next save. */
+  /**
+   * Writes all changes since the last save in slices. Changes made meanwhile may be left for the next save. Where changes
+   * are not recorded, the whole mempool replaces what was saved.
+   */
   async save(mempool: Mempool, signal: AbortSignal): Promise<void> {
+    if (!this.#persistent) this.#recordAll(mempool);
     for (const waiting of [this.#removed, this.#changed]) {
       const written: string[] = [];
       const run = async <T>(work: () => T) => {
@@ -95,6 +104,16 @@ export class SavedMempool {
     this.#changed.clear();
     this.#unsaved.clear();
     this.#removed.clear();
+  }
+
+  #recordAll({ entries }: Mempool): void {
+    const { txids } = this.#store.saved();
+    for (let at = 0; at < txids.length; at += TXID) this.#removed.add(hashToHex(txids.subarray(at, at + TXID)));
+    for (const slot of entries.slots()) {
+      const key = hashToHex(entries.txid(slot));
+      this.#removed.delete(key);
+      this.#changed.add(key);
+    }
   }
 
   /** Stores an entry, or deletes its row if it is no longer in the mempool. */
@@ -136,9 +155,13 @@ export class SavedMempool {
       log: Log;
     },
   ): Promise<void> {
-    for (const [txid, delta] of this.#store.feeDeltas()) mempool.prioritise(txid, delta);
     const { txids, lastArrival } = this.#store.saved();
     mempool.entries.orderBehind(lastArrival);
+    if (!this.#persistent) {
+      mempool.loaded = true;
+      return;
+    }
+    for (const [txid, delta] of this.#store.feeDeltas()) mempool.prioritise(txid, delta);
     const counts = { accepted: 0, expired: 0, dropped: 0 };
     const poor = new Map<string, SavedTransaction>();
     const oldest = unixSeconds(clock) - mempool.options.expirySeconds;

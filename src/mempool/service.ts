@@ -59,6 +59,8 @@ export interface MempoolServiceDeps {
    */
   backpressure?(): Promise<void> | null;
   /** Set if other threads read the entries. */
+  /** Whether the mempool is saved, and restored at the start; true by default. */
+  readonly persistent?: boolean;
   readonly progress?: UpdateProgress;
   /** The columns of the entries, which the other threads have as well. */
   readonly columns?: EntryColumns;
@@ -136,7 +138,7 @@ export class MempoolService implements ChainFollower {
       },
       coin: (outpoint) => chain.coin(outpoint),
     };
-    this.#saved = new SavedMempool(deps.store);
+    this.#saved = new SavedMempool(deps.store, deps.persistent ?? true);
     this.#feed = new ChangeFeed({
       clock,
       nextSeq: () => chain.nextSeq(),
@@ -347,6 +349,7 @@ export class MempoolService implements ChainFollower {
   }
 
   #saveInBackground(): void {
+    if (this.#deps.persistent === false) return;
     this.#savingAll ??= this.save()
       .then(() => {
         this.#saveFailed = false;
@@ -367,7 +370,7 @@ export class MempoolService implements ChainFollower {
     this.#feed.close();
     this.fees.flushUnconfirmed();
     try {
-      this.#saved.saveNow(this.mempool);
+      if (this.#deps.persistent !== false) this.#saved.saveNow(this.mempool);
       this.fees.save();
     } catch (error) {
       this.#logSaveError(error);

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import type { Config } from '../config/settings.ts';
 import type { ApiOptions } from '../http/options.ts';
 import type { Scope } from '../http/scopes.ts';
+import { userAgentOf } from '../p2p/p2p-protocol.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { ReadSettings, ReadSources } from '../queries/read-settings.ts';
 import { COMMIT, VERSION } from '../util/build-version.ts';
@@ -10,8 +11,6 @@ import { pruneSettingsOf } from './prune-settings.ts';
 import { relayOptionsOf } from './relay-settings.ts';
 
 const MIB = 1024 ** 2;
-
-const USER_AGENT = `/Obverse:${VERSION}/`;
 
 /** Limits that no setting changes. */
 const FIXED_LIMITS = {
@@ -42,7 +41,7 @@ export function apiOptionsOf(
     service: config.service.name,
     version: VERSION,
     commit: COMMIT ?? 'unknown',
-    userAgent: USER_AGENT,
+    userAgent: userAgentOf(config.p2p.userAgentComments),
     network: config.network,
     networkDir: config.networkDir,
     chainDir: config.chainDir,
@@ -121,7 +120,7 @@ export function readSourcesOf(config: Config, params: NetworkParams): ReadSource
   const settings: ReadSettings = {
     service: service.name,
     version: VERSION,
-    userAgent: USER_AGENT,
+    userAgent: userAgentOf(config.p2p.userAgentComments),
     publicUrl: http.publicUrl?.replace(/\/$/, '') ?? null,
     relay: relayOptionsOf(config),
     feeFallback: config.fees.fallback,

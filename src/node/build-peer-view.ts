@@ -78,7 +78,7 @@ export function peerView(peer: Peer, nowMs: number): PeerView {
       pingWaitMs: waited && toMicroseconds(waited),
       presyncedHeaders: sync.presync?.phase === 'presync' ? sync.presync.height : -1,
       inFlight: sync.inFlight.map(({ entry }) => entry.height),
-      lastInvSequence: tx?.nextSequence ?? 0,
+      lastInvSequence: tx?.mempoolSequence ?? 0,
       invToSend: tx?.queue.size ?? 0,
       compactBlocksTo: peer.sendsCompactBlocks,
       compactBlocksFrom: negotiated.wantsCompactBlocks,

@@ -27,7 +27,7 @@ import { MempoolStore } from '../storage/mempool-store.ts';
 import { buildThread } from '../storage/runs/build-thread.ts';
 import { mergeThread } from '../storage/runs/merge-thread.ts';
 import { SeqFloor } from '../storage/seq-floor.ts';
-import { type Clock, systemClock, unixSeconds } from '../util/clock.ts';
+import { type Clock, protocolClock, systemClock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { Observers } from '../util/observers.ts';
 import { backgroundStatus } from './background-status.ts';
@@ -163,6 +163,7 @@ export class Node {
       store: new MempoolStore(this.#database),
       fees: new FeeStore(this.#database),
       anyTip: this.params.name === 'regtest',
+      persistent: config.mempool.persist,
       clock,
       log,
       emit: (changes) => {
@@ -180,7 +181,7 @@ export class Node {
           chain: this.chain,
           mempool: this.mempool,
           database: this.#database,
-          clock,
+          clock: clock === systemClock ? protocolClock : clock,
           log,
           onPeerChange: (change) => this.#peerChanges.notify(change),
         })
@@ -232,7 +233,15 @@ export class Node {
         },
       }),
       ...mempoolCalls(this.mempool, config.networkDir, { log, signal: this.#ending.signal }),
-      ...miningCalls({ chain: this.chain, mempool: this.mempool.mempool, clock }, this.#ending.signal),
+      ...miningCalls(
+        {
+          chain: this.chain,
+          mempool: this.mempool.mempool,
+          clock,
+          onMockTime: () => this.#network?.manager?.checkTimers(),
+        },
+        this.#ending.signal,
+      ),
       ...networkCalls(this.#network, { chain: this.chain, clock }),
       ...scenarioCalls(this.#sandbox && new Scenarios({ chain: this.#sandbox, params: this.params, clock })),
       ...this.#walletCalls,

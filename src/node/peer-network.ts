@@ -6,7 +6,7 @@ import type { MempoolService } from '../mempool/service.ts';
 import type { NetService } from '../p2p/address/net-address.ts';
 import { ConnectionManager } from '../p2p/connections/connection-manager.ts';
 import type { NetOptions } from '../p2p/connections/net-options.ts';
-import { servesWhatWeNeed } from '../p2p/p2p-protocol.ts';
+import { servesWhatWeNeed, userAgentOf } from '../p2p/p2p-protocol.ts';
 import type { Peer } from '../p2p/peer/peer.ts';
 import type { Connections } from '../p2p/peer/peer-context.ts';
 import { PeerManager } from '../p2p/peer-manager.ts';
@@ -42,6 +42,7 @@ export class PeerNetwork {
   readonly #services: bigint;
   /** NODE_NETWORK, unless blocks are pruned. */
   readonly #network: bigint;
+  readonly #userAgent: string;
   readonly #ending = new AbortController();
   readonly #clockWatch: ClockWatch;
   /** Number of rejected transactions of peers, by class. */
@@ -54,6 +55,7 @@ export class PeerNetwork {
     this.#clockWatch = new ClockWatch(log);
     const options = netOptionsOf(config, chain.params);
     this.#options = options;
+    this.#userAgent = userAgentOf(config.p2p.userAgentComments);
     this.#network = config.storage.prune === 0 ? SERVICES.network : 0n;
     this.#services =
       SERVICES.witness |
@@ -73,6 +75,16 @@ export class PeerNetwork {
     const { background } = this.#deps.chain;
     // Blocks below the base of a loaded UTXO set are missing until it is validated.
     return background === null || background.validated ? this.#services | this.#network : this.#services;
+  }
+
+  /** Name of this node for peers (BIP-14). */
+  get userAgent(): string {
+    return this.#userAgent;
+  }
+
+  /** Whether the node offers the v2 transport (BIP-324). */
+  get offersV2(): boolean {
+    return (this.#services & SERVICES.p2pV2) !== 0n;
   }
 
   /** Null until it is started. */

@@ -1,5 +1,5 @@
 import type { Config } from '../config/settings.ts';
-import { FIXED_RELAY_OPTIONS, type RelayOptions } from '../policy/relay-options.ts';
+import type { RelayOptions } from '../policy/relay-options.ts';
 
 const MEGABYTE = 1_000_000;
 const HOUR = 3600;
@@ -7,13 +7,15 @@ const HOUR = 3600;
 /** Returns the relay policy that the configuration sets. */
 export function relayOptionsOf({ mempool, relay }: Config): RelayOptions {
   return {
-    ...FIXED_RELAY_OPTIONS,
     minRelayFeerate: perKvB(relay.minFeeRate),
     incrementalFeerate: perKvB(relay.incrementalFeeRate),
     dustFeerate: perKvB(relay.dustFeeRate),
     maxMempoolBytes: mempool.maxSize * MEGABYTE,
     expirySeconds: mempool.expiry * HOUR,
     datacarrier: relay.dataCarrier ? relay.dataCarrierBytes : null,
+    clusterCount: mempool.clusterCount,
+    clusterVsize: mempool.clusterSize * 1000,
+    bytesPerSigop: relay.bytesPerSigop,
     permitBareMultisig: relay.bareMultisig,
     requireStandard: !relay.nonStandard,
   };

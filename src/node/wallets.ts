@@ -63,6 +63,8 @@ export function openWallets(
       log,
       signal,
       keypool: config.wallet.keypool,
+      addressType: config.wallet.addressType,
+      changeType: config.wallet.changeType === 'auto' ? null : config.wallet.changeType,
       voucher: { key: openMacKey(config.networkDir), encrypted: new EncryptedWallets(deps.database) },
       fees: {
         estimate(target, conservative) {

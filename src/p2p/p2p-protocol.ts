@@ -21,8 +21,11 @@ export const WTXID_RELAY_VERSION = 70_016;
 /** Compact block version with short ids of wtxids, the only supported one. */
 export const COMPACT_BLOCKS = 2n;
 
-/** BIP-14. */
-export const USER_AGENT = `/Obverse:${VERSION}/`;
+/** Returns the name of this node for peers (BIP-14). */
+export function userAgentOf(comments: readonly string[]): string {
+  const suffix = comments.length === 0 ? '' : `(${comments.join('; ')})`;
+  return `/Obverse:${VERSION}${suffix}/`;
+}
 
 /** Number of recent blocks that a NODE_NETWORK_LIMITED peer serves (BIP-159). */
 export const LIMITED_BLOCKS = 288;

@@ -1,5 +1,6 @@
 import type { ChainEntry } from '../chain/chain-entry.ts';
 import type { ChainCommit } from '../chain/events.ts';
+import { isTimeMocked } from '../util/clock.ts';
 import { equalAddresses } from './address/net-address.ts';
 import { isLocal, isValid } from './address/ranges.ts';
 import type { PeerLink, PeerLogic } from './connections/peer-link.ts';
@@ -127,6 +128,22 @@ export class PeerManager implements PeerLogic {
     return this.#all.values();
   }
 
+  /** Returns the transactions whose parents are missing, with the peers that announced them. */
+  orphans(): ReturnType<TxReceiver['orphanage']['all']> {
+    return this.#txReceiver.orphanage.all();
+  }
+
+  /** Does all that is due now, for tests that have moved the clock. */
+  checkTimers(): void {
+    this.#tick();
+  }
+
+  /** Moves the timer that announces unrequested transactions again forward, for tests. */
+  advanceTimers(ms: number): void {
+    this.#txRelay.advanceRebroadcast(ms);
+    this.#tick();
+  }
+
   opened(link: PeerLink): void {
     const peer = new Peer(link, this.#ctx.clock.monotonicMs());
     this.#all.set(link, peer);
@@ -162,6 +179,8 @@ export class PeerManager implements PeerLogic {
     }
     try {
       const work = this.#messages.processMessage(peer, type, payload);
+      // Tests that stop the clock find the timers of a peer checked after each of its messages, as in Core.
+      if (isTimeMocked() && peer.negotiated.established) this.#tickPeer(peer, this.#ctx.clock.monotonicMs());
       return work?.catch((error) => this.#onMessageError(peer, type, error));
     } catch (error) {
       this.#onMessageError(peer, type, error);
@@ -193,7 +212,9 @@ export class PeerManager implements PeerLogic {
   #onMessageError(peer: Peer, type: string, error: unknown): void {
     if (error instanceof MessageError) {
       if (error.verdict === 'misbehaving') this.#misbehaving(peer, error.message);
-      // Core ignores malformed messages. A peer that sends one wastes our time or is out of sync, so it is
+      // As in Core: the block may be asked of others, while the rest of what this peer sends is still valid.
+      else if (type === 'block') this.#ctx.log.debug('block message ignored: it does not parse', { peer: peer.id });
+      // Core ignores other malformed messages too. A peer that sends one wastes our time or is out of sync, so it is
       // disconnected.
       else peer.link.disconnect(`malformed ${type}`);
     } else this.#disconnectOnError(peer, 'message processing failed', { type, error });

@@ -29,13 +29,6 @@ export interface RelayOptions {
   readonly requireStandard: boolean;
 }
 
-/** Parts of the policy that no setting changes, as in Core. */
-export const FIXED_RELAY_OPTIONS = {
-  clusterCount: 64,
-  clusterVsize: 101_000,
-  bytesPerSigop: 20,
-} as const satisfies Partial<RelayOptions>;
-
 /** Least feerate of mined transactions, satoshis per 1,000 vB. */
 export const BLOCK_MIN_FEERATE = 1n;
 

@@ -1,5 +1,8 @@
 import { WITNESS_SCALE_FACTOR } from '../consensus/limits.ts';
 
+/** Virtual size that each signature operation counts at least, without a setting. */
+export const DEFAULT_BYTES_PER_SIGOP = 20;
+
 /**
  * Returns the sigop-adjusted weight: the weight of BIP-141, or the weight of its sigops if that is more, since a block
  * can run out of either.

@@ -160,6 +160,30 @@ interface BanView {
   readonly until: number;
 }
 
+/** Types of connections that tests open (Core's `addconnection`). */
+export type TestConnectionType = 'outbound-full-relay' | 'block-relay-only' | 'addr-fetch' | 'feeler';
+
+/** An address in a table of the address manager. */
+export interface AddressEntryView {
+  /** Bucket and position in it, such as `12/3`. */
+  readonly place: string;
+  readonly address: string;
+  readonly port: number;
+  readonly network: string;
+  readonly services: bigint;
+  /** Unix seconds. */
+  readonly time: number;
+  /** The peer that announced it. */
+  readonly source: string;
+  readonly sourceNetwork: string;
+}
+
+/** A transaction whose parents are missing, and the peers that announced it. */
+export interface OrphanView {
+  readonly raw: Uint8Array;
+  readonly peers: readonly number[];
+}
+
 export interface NetworkView {
   readonly active: boolean;
   /** Peers that have completed the handshake, counted now: the periodic status may be a second old. */
@@ -222,6 +246,24 @@ export interface NetworkCalls {
   addressCounts: { args: []; result: readonly AddressCounts[] | Refusal };
   pingPeers: { args: []; result: null | Refusal };
   setNetworkActive: { args: [active: boolean]; result: boolean | Refusal };
+  /** Opens an outbound connection of a type; the result comes when it is open or has failed. For tests. */
+  addConnection: { args: [text: string, type: TestConnectionType, v2: boolean]; result: null | Refusal };
+  /** Adds an address that announced itself, and marks it as reached where `tried` is true. For tests. */
+  addPeerAddress: {
+    args: [address: string, port: number, tried: boolean];
+    result: 'failed-adding-to-new' | 'failed-adding-to-tried' | null | Refusal;
+  };
+  /** Returns the entries of both address tables, with positions as Core prints them. */
+  addressTables: {
+    args: [];
+    result: { readonly new: readonly AddressEntryView[]; readonly tried: readonly AddressEntryView[] } | Refusal;
+  };
+  /** Sends a message with any payload to a peer. For tests. */
+  sendMessage: { args: [peer: number, type: string, payload: Uint8Array]; result: null | Refusal };
+  /** Returns the transactions whose parents are missing. */
+  orphans: { args: []; result: readonly OrphanView[] | Refusal };
+  /** Moves the timer that announces submitted transactions again forward. For tests. */
+  advanceTimers: { args: [seconds: number]; result: null };
   /** Requests a block whose header is known from one peer. Hash in wire order. */
   fetchBlock: { args: [hash: Uint8Array, peer: number]; result: null | Refusal };
 }

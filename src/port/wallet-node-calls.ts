@@ -43,8 +43,9 @@ export interface WalletCalls {
     result: null | Refusal;
   };
 
-  walletNewAddress: { args: [name: string, type: string, label: string]; result: string | Refusal };
-  walletNewChangeAddress: { args: [name: string, type: string]; result: string | Refusal };
+  /** `type` is null for the configured one. */
+  walletNewAddress: { args: [name: string, type: string | null, label: string]; result: string | Refusal };
+  walletNewChangeAddress: { args: [name: string, type: string | null]; result: string | Refusal };
   walletRefillKeypool: { args: [name: string, size: number]; result: null | Refusal };
   walletSetLabel: { args: [name: string, address: string, label: string]; result: null | Refusal };
   /**

@@ -21,8 +21,22 @@ export const systemClock: Clock = {
 };
 
 /**
- * Sets the mock time of `systemClock` in this thread, Unix seconds; 0 returns to the host's clock. For tests on regtest
- * (Core's setmocktime). The monotonic clock goes on.
+ * As `systemClock`, but its monotonic clock is that of the mock time while one is set, so that tests move the timers of
+ * the peer protocol, as in Core. It never decreases without mock time.
+ */
+export const protocolClock: Clock = {
+  nowMs: systemClock.nowMs,
+  monotonicMs: () => mockTimeMs ?? performance.timeOrigin + performance.now(),
+};
+
+/** Returns whether this thread has a mock time. */
+export function isTimeMocked(): boolean {
+  return mockTimeMs !== null;
+}
+
+/**
+ * Sets the mock time of `systemClock` and `protocolClock` in this thread, Unix seconds; 0 returns to the host's clock. For
+ * tests on regtest (Core's setmocktime). The monotonic clock of `systemClock` goes on.
  */
 export function setMockTime(seconds: number): void {
   mockTimeMs = seconds === 0 ? null : seconds * 1000;

@@ -41,6 +41,9 @@ export interface WalletDeps {
   readonly log: Log;
   /** Number of indexes that are derived ahead of the last used one. */
   readonly keypool: number;
+  /** Type of new addresses, and of change addresses; null chooses that of change by the recipients. */
+  readonly addressType: AddressType;
+  readonly changeType: AddressType | null;
   /** Vouches for encrypted wallets while they are locked. */
   readonly voucher: NodeVoucher;
   /** Ends all background work. */

@@ -59,6 +59,7 @@ describe('defaults', () => {
       dnsSeeds: true,
       fixedSeeds: true,
       permissions: [],
+      userAgentComments: [],
       filters: false,
       maxUpload: 0,
       externalAddress: [],
@@ -76,6 +77,8 @@ describe('defaults', () => {
       autocreate: true,
       fallbackFee: null,
       keypool: 1000,
+      addressType: 'bech32',
+      changeType: 'auto',
       max: 500,
       passphraseFile: null,
     });

@@ -214,7 +214,8 @@ describe('results of wallet methods fit their schemas', () => {
   test('for locked coins', async () => {
     const [coin] = await main<Output[]>('listunspent');
     const outpoints = [{ txid: coin!.txid, vout: coin!.vout }];
-    await main('lockunspent', [false, outpoints]);
+    // As listunspent returns it: further members have no effect.
+    await main('lockunspent', [false, [coin]]);
     expect(await main<Output[]>('listlockunspent')).toEqual(outpoints);
     await main('lockunspent', [true]);
   });

@@ -18,6 +18,9 @@ cleanUpAfterTests();
 /** Methods that cannot be run beside the others, and why. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   stop: 'ends the node',
+  generate: 'fails, since it was removed',
+  addconnection: 'needs a second node; test/functional/test-methods runs it',
+  sendmsgtopeer: 'needs a peer; test/functional/test-methods runs it',
   pruneblockchain: 'fails without storage.prune',
   loadtxoutset: 'needs a chain that is known by the hash of its coins; test/functional/utxo-load runs it',
   fundrawtransaction: 'needs a wallet',
@@ -259,6 +262,13 @@ describe('results fit the declared schemas', () => {
     ['getblocktemplate', () => [{ rules: ['segwit'] }], () => [{ mode: 'proposal', data: hexOfBlock(2) }]],
     ['submitheader', () => [unseen.hex.slice(0, 160)], () => [chain.blocks[3]!.raw.subarray(0, 80).toHex()]],
     ['setmocktime', () => [0]],
+    ['mockscheduler', () => [60]],
+    ['addpeeraddress', () => ['8.8.8.8', 8333], () => ['8.8.8.8', 8333, true]],
+    ['getrawaddrman', () => []],
+    ['getorphantxs', () => [], () => [2]],
+    ['echo', () => [], () => ['text', 1, null]],
+    ['echojson', () => [{ a: 1 }]],
+    ['echoipc', () => ['text']],
     ['waitfornewblock', () => [1], () => [0, unknownHash]],
     ['waitforblock', () => [unknownHash, 1], () => ({ blockhash: tip, timeout: 1 })],
     ['waitforblockheight', () => [1], () => [100_000, 1]],

@@ -7,7 +7,7 @@ import { RPC_METHODS } from '../../src/rpc/methods/methods.ts';
 const METHODS: Readonly<Record<string, string>> = {
   read: `analyzepsbt combinepsbt combinerawtransaction converttopsbt createmultisig createpsbt createrawtransaction
     decodepsbt decoderawtransaction decodescript deriveaddresses descriptorprocesspsbt estimatefee estimaterawfee
-    estimatesmartfee finalizepsbt getaddressbalance getaddressdeltas getaddressmempool getaddresstxids getaddressutxos
+    echo echoipc echojson estimatesmartfee finalizepsbt getorphantxs getaddressbalance getaddressdeltas getaddressmempool getaddresstxids getaddressutxos
     getaddrmaninfo getbestblockhash getblock getblockchaininfo getblockcount getblockfilter getblockhash getblockheader
     getblockstats getchainstates getchaintips getchaintxstats getconnectioncount getdeploymentinfo
     getdescriptoractivity getdescriptorinfo getdifficulty getindexinfo getlistingmetadata getmemoryinfo
@@ -19,7 +19,7 @@ const METHODS: Readonly<Record<string, string>> = {
     verifytxoutproof waitforblock waitforblockheight waitfornewblock`,
   broadcast: 'sendrawtransaction submitpackage testmempoolaccept',
   mining: 'getblocktemplate submitblock submitheader',
-  admin: `addnode clearbanned createapikey devdoublespend devflood devpay devreorg disconnectnode dumptxoutset generateblock
+  admin: `addconnection addnode addpeeraddress generate getrawaddrman mockscheduler sendmsgtopeer clearbanned createapikey devdoublespend devflood devpay devreorg disconnectnode dumptxoutset generateblock
     generatetoaddress generatetodescriptor getaddednodeinfo getapikey getblockfrompeer importmempool invalidateblock
     listapikeys listbanned loadtxoutset logging ping preciousblock prioritisetransaction pruneblockchain reconsiderblock
     revokeapikey rotateapikey savemempool setapikey setban setmocktime setnetworkactive stop verifychain`,

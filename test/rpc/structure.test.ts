@@ -29,7 +29,8 @@ const OURS_ALONE = [
 /** Methods that Core's document omits. */
 const HIDDEN = [
   ...['estimaterawfee', 'generateblock', 'generatetoaddress', 'generatetodescriptor', 'invalidateblock'],
-  ...['reconsiderblock', 'setmocktime', 'syncwithvalidationinterfacequeue'],
+  ...['addconnection', 'addpeeraddress', 'echo', 'echoipc', 'echojson', 'generate', 'getorphantxs', 'getrawaddrman'],
+  ...['mockscheduler', 'sendmsgtopeer', 'reconsiderblock', 'setmocktime', 'syncwithvalidationinterfacequeue'],
 ];
 
 /** Intended differences from Core's declarations, with their reasons. */

@@ -46,6 +46,23 @@ describe('sealing', () => {
     expect(new Set(all).size).toBe(50);
   });
 
+  test('a passphrase with further zero bytes is a wrong one, but for wallets of earlier versions', async () => {
+    const key = newMasterKey();
+    const cost = { cost: 1024, blockSize: 8, parallel: 1 };
+    const padded = Buffer.from('secret\0\0');
+    const sealed = await sealMasterKey(key, Buffer.from('secret'), {
+      cost: { ...cost, hashed: true },
+      caller: '',
+      integrity: true,
+    });
+    expect(await openMasterKey(sealed, Buffer.from('secret'), '')).toEqual(key);
+    expect(await openMasterKey(sealed, padded, '')).toBeNull();
+    // PBKDF2 pads short keys, which is why they are hashed now.
+    const earlier = await sealMasterKey(key, Buffer.from('secret'), { cost, caller: '', integrity: true });
+    expect(earlier).not.toHaveProperty('hashed');
+    expect(await openMasterKey(earlier, padded, '')).toEqual(key);
+  });
+
   test('only the right passphrase opens the master key', async () => {
     const key = newMasterKey();
     const cheap = { cost: { cost: 1024, blockSize: 8, parallel: 1 }, caller: '' };
@@ -204,7 +221,7 @@ describe('the vault of a wallet', () => {
     store.write(() => store.setMeta('encryption', { ...encryption, ...cost }));
     expect(await vault.unlock(bytes('one'))).toBe(false);
     const earlier = await sealMasterKey(masterKey, bytes('one'), { cost, caller: '', integrity: true });
-    store.write(() => store.setMeta('encryption', { ...encryption, ...earlier }));
+    store.write(() => store.setMeta('encryption', earlier));
     expect(await vault.unlock(bytes('one'))).toBe(true);
     expect(await vault.changePassphrase(bytes('one'), bytes('two'))).toBe(true);
     expect(store.meta('encryption')).toMatchObject({ cost: 16_384, blockSize: 8, parallel: 1 });

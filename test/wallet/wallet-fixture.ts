@@ -71,6 +71,8 @@ export class WalletFixture implements Disposable {
       clock: this.clock,
       log: SILENT,
       keypool,
+      addressType: 'bech32',
+      changeType: null,
       fees: {
         estimate: () => 1000,
         fallback: 0,

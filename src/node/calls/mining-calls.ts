@@ -23,6 +23,8 @@ interface MiningDeps {
   readonly chain: Chain;
   readonly mempool: Mempool;
   readonly clock: Clock;
+  /** Called after the mock time was set. */
+  readonly onMockTime?: () => void;
 }
 
 /** Returns the mining calls of the RPC interface. The signal ends those that take long. */
@@ -93,6 +95,7 @@ export function miningCalls(deps: MiningDeps, signal: AbortSignal): CallTable<Mi
     lastAssembled: () => miner.last,
     setMockTime(seconds) {
       setMockTime(seconds);
+      deps.onMockTime?.();
       return null;
     },
   };

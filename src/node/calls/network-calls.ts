@@ -1,8 +1,10 @@
 import type { Chain } from '../../chain/chain.ts';
-import { printAddress, printService } from '../../p2p/address/address-text.ts';
+import { parseNetAddress, printAddress, printService } from '../../p2p/address/address-text.ts';
 import { networkClassOf } from '../../p2p/address/net-group.ts';
+import type { ConnectionManager } from '../../p2p/connections/connection-manager.ts';
 import { parseSubnet, printSubnet } from '../../p2p/connections/subnet.ts';
-import type { CallTable, NetworkCalls, NetworkView } from '../../port/node-calls.ts';
+import { SERVICES } from '../../p2p/services.ts';
+import type { AddressEntryView, CallTable, NetworkCalls, NetworkView } from '../../port/node-calls.ts';
 import type { Refusal } from '../../port/refusal.ts';
 import type { Clock } from '../../util/clock.ts';
 import { unixSeconds } from '../../util/clock.ts';
@@ -122,6 +124,41 @@ export function networkCalls(
       connections.setActive(active);
       return connections.active;
     },
+    async addConnection(text, type, v2) {
+      if (v2 && !network.offersV2)
+        return {
+          refused: 'invalidParameter',
+          message: 'Error: Adding v2transport connections requires -v2transport init flag to be set.',
+        };
+      if (!connections.hasFreeSlot(type))
+        return {
+          refused: 'clientNodeCapacityReached',
+          message: 'Error: Already at capacity for specified connection type.',
+        };
+      await connections.connectTo(text, type, v2).catch(() => {});
+      return null;
+    },
+    addPeerAddress(text, port, tried) {
+      const address = parseNetAddress(text);
+      if (address === null) return { refused: 'clientInvalidIpOrSubnet', message: 'Invalid IP address' };
+      const services = SERVICES.network | SERVICES.witness;
+      const { addresses } = connections;
+      if (!addresses.add([{ address, port, services, time: unixSeconds(clock) }], address))
+        return 'failed-adding-to-new';
+      return tried && !addresses.good({ address, port }) ? 'failed-adding-to-tried' : null;
+    },
+    addressTables: () => ({ new: addressEntries(connections, 'new'), tried: addressEntries(connections, 'tried') }),
+    sendMessage(id, type, payload) {
+      const link = connections.table.byId(id);
+      if (!link) return { refused: 'misc', message: 'Error: Could not send message to peer' };
+      link.sendPayload(type, payload);
+      return null;
+    },
+    orphans: () => Array.from(network.manager?.orphans() ?? [], ({ parsed, peers }) => ({ raw: parsed.raw, peers })),
+    advanceTimers(seconds) {
+      network.manager?.advanceTimers(seconds * 1000);
+      return null;
+    },
     fetchBlock(hash, peer) {
       const entry = chain.findEntry(hash);
       if (entry === null) return { refused: 'misc', message: 'Block header missing' };
@@ -160,6 +197,19 @@ function networkView(network: PeerNetwork): NetworkView {
   };
 }
 
+function addressEntries({ addresses }: ConnectionManager, table: 'new' | 'tried'): AddressEntryView[] {
+  return Array.from(addresses.places(table), ({ bucket, position, entry }) => ({
+    place: `${bucket}/${position}`,
+    address: printAddress(entry.address),
+    port: entry.port,
+    network: networkClassOf(entry.address),
+    services: entry.services,
+    time: entry.time,
+    source: printAddress(entry.source),
+    sourceNetwork: networkClassOf(entry.source),
+  }));
+}
+
 function withoutNetwork(clock: Clock): CallTable<NetworkCalls> {
   const refuse = () => NO_NETWORK;
   return {
@@ -194,6 +244,12 @@ function withoutNetwork(clock: Clock): CallTable<NetworkCalls> {
     addressCounts: refuse,
     pingPeers: refuse,
     setNetworkActive: refuse,
+    addConnection: refuse,
+    addPeerAddress: refuse,
+    addressTables: refuse,
+    sendMessage: refuse,
+    orphans: () => [],
+    advanceTimers: () => null,
     fetchBlock: refuse,
   };
 }

@@ -126,13 +126,16 @@ export function walletCalls(manager: WalletManager | null): CallTable<WalletCall
       return null;
     }),
 
-    walletNewAddress: on(async (wallet, type, label) => {
-      await wallet.inSlices(wallet.scripts.deriveNextSteps(addressType(type), false));
-      return wallet.newAddress(addressType(type), label);
+    walletNewAddress: on(async (wallet, given, label) => {
+      const type = given === null ? wallet.deps.addressType : addressType(given);
+      await wallet.inSlices(wallet.scripts.deriveNextSteps(type, false));
+      return wallet.newAddress(type, label);
     }),
-    walletNewChangeAddress: alone(async (wallet, type) => {
-      await wallet.inSlices(wallet.scripts.deriveNextSteps(addressType(type), true));
-      return wallet.newChangeAddress(addressType(type)).address;
+    walletNewChangeAddress: alone(async (wallet, given) => {
+      const { deps } = wallet;
+      const type = given === null ? (deps.changeType ?? deps.addressType) : addressType(given);
+      await wallet.inSlices(wallet.scripts.deriveNextSteps(type, true));
+      return wallet.newChangeAddress(type).address;
     }),
     walletRefillKeypool: on(async (wallet, size, signal) => {
       await wallet.refillKeypool(size, signal);

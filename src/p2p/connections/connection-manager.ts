@@ -86,7 +86,7 @@ export class ConnectionManager {
   async connectTo(text: string, type: OutboundType, v2: boolean = this.#state.options.v2): Promise<PeerLink | null> {
     const running = this.#running;
     if (running === null) return null;
-    if (type !== 'manual' && !this.#hasFreeSlotFor(type, running)) return null;
+    if (type !== 'manual' && !this.hasFreeSlot(type)) return null;
     try {
       return await running.dialer.open({ type, to: text, v2, countFailure: false }, running.signal);
     } catch (error) {
@@ -128,7 +128,10 @@ export class ConnectionManager {
     return this.#running?.acceptor.makeRoomForTransactionRelay(link) ?? true;
   }
 
-  #hasFreeSlotFor(type: OutboundType, { dialer, outbound }: RunningNet): boolean {
+  /** Returns whether another connection of a type may be opened. */
+  hasFreeSlot(type: OutboundType): boolean {
+    if (this.#running === null) return false;
+    const { dialer, outbound } = this.#running;
     const used = this.table.count(type) + dialer.pending(type);
     if (type === 'outbound-full-relay') return used < this.slots.fullRelay;
     if (type === 'block-relay-only') return used < this.slots.blockRelay;

@@ -1,5 +1,5 @@
 import { sleep } from '../../util/abort.ts';
-import { type Clock, systemClock } from '../../util/clock.ts';
+import { type Clock, protocolClock } from '../../util/clock.ts';
 
 /** Clock and timers, replaceable in tests. */
 export interface Timing {
@@ -8,7 +8,7 @@ export interface Timing {
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-export const systemTiming: Timing = { clock: systemClock, sleep };
+export const systemTiming: Timing = { clock: protocolClock, sleep };
 
 /**
  * Returns the promise with a time limit, after which it rejects with `error()`. The operation itself is not cancelled.

@@ -8,7 +8,6 @@ import {
   MIN_PEER_VERSION,
   PROTOCOL_VERSION,
   servesWhatWeNeed,
-  USER_AGENT,
   WTXID_RELAY_VERSION,
 } from '../p2p-protocol.ts';
 import type { Peer } from './peer.ts';
@@ -128,7 +127,7 @@ export class Handshake {
       receiverServices: 0n,
       receiver,
       nonce: connections.nonceOf(link),
-      userAgent: USER_AGENT,
+      userAgent: options.userAgent,
       startHeight: chain.height,
       relay: relaysTransactions(link.type),
     });

@@ -51,6 +51,8 @@ export interface Connections {
 interface PeerOptions {
   /** Service bits that we offer. */
   readonly services: bigint;
+  /** Name in `version` (BIP-14). */
+  readonly userAgent: string;
 }
 
 /** The dependencies shared by all parts of the protocol logic. */

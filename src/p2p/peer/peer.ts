@@ -111,6 +111,8 @@ export interface TxRelayState {
    * announced yet.
    */
   nextSequence: number;
+  /** Core's sequence number of the mempool at the last announcement; 1 before it. */
+  mempoolSequence: number;
   lastAnnouncedAt: number;
   sendMempool: boolean;
   /** BIP-133: minimum feerate of announcements, satoshis per 1,000 virtual bytes. */

@@ -66,6 +66,7 @@ export class TxRelay {
       queue: new Map(),
       nextAnnouncementAt: 0,
       nextSequence: 0,
+      mempoolSequence: 1,
       lastAnnouncedAt: 0,
       sendMempool: false,
       feeFilter: 0,
@@ -146,6 +147,11 @@ export class TxRelay {
     for (const { wtxid } of this.#ctx.mempool.relay.unbroadcast()) this.announceTransaction(wtxid);
   }
 
+  /** Makes the next `rebroadcast` due earlier. */
+  advanceRebroadcast(ms: number): void {
+    this.#nextRebroadcast -= ms;
+  }
+
   /** Serves one transaction item of `getdata`. Returns false if it is not found. */
   serveTransaction(peer: Peer, { kind, hash }: InventoryItem): boolean {
     const { tx, link } = peer;
@@ -204,6 +210,7 @@ export class TxRelay {
 
   #send(peer: Peer, tx: TxRelayState, items: readonly InventoryItem[]): void {
     tx.nextSequence = this.#ctx.mempool.relay.nextSequence;
+    tx.mempoolSequence = this.#ctx.mempool.mempool.sequence;
     for (let at = 0; at < items.length; at += MAX_INVENTORY)
       peer.link.send('inv', { items: items.slice(at, at + MAX_INVENTORY) });
     if (items.length === 0) return;
@@ -215,10 +222,11 @@ export class TxRelay {
   #sendFeeFilter({ link, negotiated, tx }: Peer, nowMs: number): void {
     if (tx === null || negotiated.protocol < FEEFILTER_VERSION || link.permissions.has('forcerelay')) return;
     const { chain, mempool, random } = this.#ctx;
-    const minFeerate = Number(mempool.mempool.minFeerate);
+    // 0 unless the mempool is full: rounding must not raise the filter above the minimum relay feerate.
+    const { fullFeerate } = mempool.mempool;
     const minRelayFeerate = Number(mempool.mempool.options.minRelayFeerate);
     // During initial block download transactions cannot be validated, so none are wanted.
-    const current = chain.initialSync ? MAX_MONEY : minFeerate;
+    const current = chain.initialSync ? MAX_MONEY : fullFeerate;
     if (!chain.initialSync && tx.sentFeeFilter === this.#maxFilter) tx.nextFeeFilterAt = 0;
     if (nowMs > tx.nextFeeFilterAt) {
       const filter = Math.max(this.#rounder.round(current), minRelayFeerate);

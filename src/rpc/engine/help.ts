@@ -8,6 +8,7 @@ const INDENT = '   ';
 /** Help of one method: usage, description, arguments, result, scope and examples. `port` is that of the examples. */
 export function methodHelp(method: RpcMethod, port: number): string {
   const { help, result } = method;
+  if (method.removed) return `${method.name}\n\n${help}\n`;
   const params = method.params.filter(({ hidden }) => !hidden);
   return [
     usage(method),

@@ -96,6 +96,10 @@ interface MethodText {
   readonly isKept?: boolean;
   /** For tests and debugging; the OpenRPC document omits it by default. */
   readonly hidden?: boolean;
+  /** The method exists no more: `help`, all of its help, names its replacement. */
+  readonly removed?: boolean;
+  /** The call gets the arguments that were given and no values for the others. */
+  readonly variadic?: boolean;
 }
 
 /** A scope that some calls of a method need in addition. */
@@ -237,7 +241,8 @@ export function readArguments(method: RpcMethod, given: RpcValue): unknown[] {
   const required = params.findLastIndex((param) => param.required) + 1;
   if (args.length < required) throw new RpcError(RPC_ERROR.misc, usage(method));
   if (!params.every((param, i) => fitsType(param, args[i] ?? null))) throw wrongTypes(params, args);
-  return params.map((param, i) => param.read(param.secret ? (args[i] ?? null) : revealed(args[i] ?? null)));
+  const wanted = method.variadic ? params.slice(0, args.length) : params;
+  return wanted.map((param, i) => param.read(param.secret ? (args[i] ?? null) : revealed(args[i] ?? null)));
 }
 
 function fitsType({ type, required }: Param<unknown>, value: RpcValue): boolean {

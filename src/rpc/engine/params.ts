@@ -49,7 +49,12 @@ function param<T>(
   read: (value: RpcValue) => T,
   naming: Naming = {},
 ): Param<T> {
-  const { aliases = [], oneline = type === 'string' ? `"${name}"` : name, placeholder = false, hidden = false } = naming;
+  const {
+    aliases = [],
+    oneline = type === 'string' ? `"${name}"` : name,
+    placeholder = false,
+    hidden = false,
+  } = naming;
   const shown = { ...(naming.schema ?? schema), note: naming.note ?? (naming.schema ?? schema).note };
   return { name, aliases, type, required: true, oneline, members: [], schema: shown, placeholder, hidden, read };
 }
@@ -156,6 +161,13 @@ export function feerate(name: string, naming?: Naming): Param<Amount> {
   );
 }
 
+/** A level of detail as a number alone. */
+export function level(name: string, naming?: Naming): Param<number> {
+  const read = (value: RpcValue) =>
+    typeof value === 'boolean' ? rpcFail('type', 'Verbosity was boolean but only integer allowed') : readInteger(value);
+  return param(name, 'any', int(), read, { oneline: name, ...naming });
+}
+
 /** A level of detail; true means 1 and false means 0. */
 export function verbosity(name: string, naming?: Naming): Param<number> {
   return param(
@@ -253,13 +265,21 @@ export function readObject(value: RpcValue, expected: Readonly<Record<string, st
   return object;
 }
 
-/** Checks the members of an object against Core's type names; a member may be absent or null. Throws RpcError. */
-export function checkMembers(object: RpcObject, expected: Readonly<Record<string, string>>): void {
+/**
+ * Checks the members of an object against Core's type names; a member may be absent or null. `strict` allows no others.
+ * Throws RpcError.
+ */
+export function checkMembers(
+  object: RpcObject,
+  expected: Readonly<Record<string, string>>,
+  { strict = true }: { readonly strict?: boolean } = {},
+): void {
   for (const [key, type] of Object.entries(expected)) {
     const value = member(object, key);
     if (value !== null && typeName(value) !== type)
       rpcFail('type', `JSON value of type ${typeName(value)} for field ${key} is not of expected type ${type}`);
   }
+  if (!strict) return;
   for (const key of Object.keys(object)) if (!Object.hasOwn(expected, key)) rpcFail('type', `Unexpected key ${key}`);
 }
 

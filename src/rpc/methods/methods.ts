@@ -11,16 +11,19 @@ import { verifyMethods } from './blockchain/verify-methods.ts';
 import { waitMethods } from './blockchain/wait-methods.ts';
 import { controlMethods } from './control/control-methods.ts';
 import { devMethods } from './control/dev-methods.ts';
+import { echoMethods } from './control/echo-methods.ts';
 import { helpMethods } from './control/help-methods.ts';
 import { keyMethods } from './control/key-methods.ts';
 import { mempoolImportMethods } from './mempool/mempool-import-methods.ts';
 import { mempoolMethods } from './mempool/mempool-methods.ts';
+import { orphanMethods } from './mempool/orphan-methods.ts';
 import { miningMethods } from './mining/mining-methods.ts';
 import { nodeMethods } from './mining/node-methods.ts';
 import { prioritiseMethods } from './mining/prioritise-methods.ts';
 import { templateMethods } from './mining/template-methods.ts';
 import { banMethods } from './network/ban-methods.ts';
 import { networkMethods } from './network/network-methods.ts';
+import { networkTestMethods } from './network/network-test-methods.ts';
 import { broadcastMethods } from './rawtransactions/broadcast-methods.ts';
 import { decodeMethods } from './rawtransactions/decode-methods.ts';
 import { psbtMethods } from './rawtransactions/psbt-methods.ts';
@@ -54,6 +57,7 @@ const METHODS: readonly RpcMethod[] = [
   ...waitMethods,
   ...feeMethods,
   ...mempoolMethods,
+  ...orphanMethods,
   ...addressMethods,
   ...rawTransactionMethods,
   ...broadcastMethods,
@@ -65,9 +69,11 @@ const METHODS: readonly RpcMethod[] = [
   ...prioritiseMethods,
   ...templateMethods,
   ...networkMethods,
+  ...networkTestMethods,
   ...banMethods,
   ...nodeMethods,
   ...controlMethods,
+  ...echoMethods,
   ...keyMethods,
   ...utilMethods,
   ...devMethods,

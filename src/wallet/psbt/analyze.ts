@@ -1,9 +1,8 @@
 import { WITNESS_SCALE_FACTOR } from '../../consensus/limits.ts';
 import { txSigopCost } from '../../consensus/sigops.ts';
 import { feeratePerKvB } from '../../policy/feerate.ts';
-import { FIXED_RELAY_OPTIONS } from '../../policy/relay-options.ts';
 import { STANDARD_SCRIPT_FLAGS } from '../../policy/standard-inputs.ts';
-import { virtualSize } from '../../policy/virtual-size.ts';
+import { DEFAULT_BYTES_PER_SIGOP, virtualSize } from '../../policy/virtual-size.ts';
 import { type Amount, isMoneyRange } from '../../primitives/amount.ts';
 import { type Transaction, transactionBytes } from '../../primitives/transaction.ts';
 import { isUnspendable } from '../../script/templates.ts';
@@ -144,5 +143,5 @@ function estimateVsize(context: PsbtContext, inputs: readonly PsbtInput[], onInp
   const stripped = transactionBytes(full, { witness: false }).length;
   const weight = stripped * (WITNESS_SCALE_FACTOR - 1) + transactionBytes(full).length;
   const sigops = txSigopCost(full, spentOutputs, STANDARD_SCRIPT_FLAGS);
-  return virtualSize(weight, sigops, FIXED_RELAY_OPTIONS.bytesPerSigop);
+  return virtualSize(weight, sigops, DEFAULT_BYTES_PER_SIGOP);
 }

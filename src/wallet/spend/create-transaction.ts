@@ -142,13 +142,16 @@ function changeOf(
 /** Returns the address type of the change, after the types of the recipients. */
 function changeType(wallet: Wallet, { changeType: requested, recipients }: SpendRequest): AddressType {
   if (requested !== null) return requested as AddressType;
+  const { addressType, changeType: configured } = wallet.deps;
+  if (configured !== null) return configured;
+  if (addressType === 'legacy') return 'legacy';
   const types = new Set(recipients.map(({ scriptPubKey }) => scriptType(scriptPubKey).type));
   const has = (type: AddressType) => wallet.scripts.activeDescriptor(type, true) !== null;
   if (has('bech32m') && types.has('witness_v1_taproot')) return 'bech32m';
   if (has('bech32') && types.has('witness_v0_keyhash')) return 'bech32';
   if (has('p2sh-segwit') && types.has('scripthash')) return 'p2sh-segwit';
   if (has('legacy') && types.has('pubkeyhash')) return 'legacy';
-  return has('bech32m') ? 'bech32m' : 'bech32';
+  return has('bech32m') ? 'bech32m' : has('bech32') ? 'bech32' : addressType;
 }
 
 /** Marks the change address as used. */

@@ -5,12 +5,13 @@ import { parseTransaction } from '../../primitives/block.ts';
 import { hashToHex, type Txid } from '../../primitives/hash.ts';
 import { type Outpoint, outpointKey } from '../../primitives/outpoint.ts';
 import type { Transaction, TxOutput } from '../../primitives/transaction.ts';
-import { p2wpkh } from '../../script/templates.ts';
+import { p2wpkh, scriptType } from '../../script/templates.ts';
 import { equalBytes } from '../../util/bytes.ts';
 import { runSteps, type Steps } from '../../util/slices.ts';
 import { type InputSize, inputSizeOf } from '../coin-selection/input-size.ts';
 import { type PresetInput, versionConflict } from '../coin-selection/preset-inputs.ts';
 import type { WalletCoin } from '../coin-selection/wallet-coin.ts';
+import type { Descriptor, OutputType } from '../descriptor/descriptor.ts';
 import { inferDescriptor } from '../descriptor/infer.ts';
 import { parseDescriptor } from '../descriptor/parse-descriptor.ts';
 import { SigningData } from '../keys/signing-data.ts';
@@ -24,12 +25,21 @@ import type { ExternalSolvingData, NamedInput, SpendRequest } from './spend-requ
 
 type CoinFilter = Pick<SpendRequest, 'minDepth' | 'maxDepth' | 'includeUnsafe' | 'avoidReuse' | 'version'>;
 
-/** Input sizes by descriptor: all scripts of one have the same. */
+/** The kind of an output of the wallet, and the size of the input that spends it. */
+interface SpendShape {
+  readonly type: OutputType | null;
+  /** Null where the wallet cannot spend it. */
+  readonly size: InputSize | null;
+}
+
+/** Input sizes by descriptor: all scripts of one have the same, but for those of combo(), which has several kinds. */
 export class InputSizes {
   readonly #wallet: Wallet;
   /** Data for outputs that are not the wallet's. */
   readonly #others: SigningData;
-  readonly #known = new Map<number, InputSize | null>();
+  readonly #known = new Map<number, SpendShape>();
+  /** By descriptor and kind of script. */
+  readonly #ofKinds = new Map<string, SpendShape>();
 
   constructor(wallet: Wallet, others: ExternalSolvingData | null = null) {
     this.#wallet = wallet;
@@ -39,7 +49,7 @@ export class InputSizes {
   /** Returns null where the wallet cannot spend the script. */
   ofScript(script: Uint8Array): InputSize | null {
     const [record] = this.#wallet.scripts.scriptRecords(script);
-    return record ? this.ofDescriptor(record.descriptor) : null;
+    return record ? this.shapeOf(record.descriptor, script).size : null;
   }
 
   /** Returns null where it is unknown how to spend the script. A taproot output shows its key. */
@@ -51,16 +61,41 @@ export class InputSizes {
     return inferred.isSolvable ? inputSizeOf(inferred, true) : null;
   }
 
+  /** Returns null where the wallet cannot spend the scripts, or they are of several kinds. */
   ofDescriptor(id: number): InputSize | null {
-    let size = this.#known.get(id);
-    if (size === undefined) {
-      const { descriptor } = this.#wallet.scripts.descriptorById(id);
-      // The wallet grinds for a low R; a signer for a watch-only wallet may not.
-      const useMaxSignature = this.#wallet.hasFlag('disable_private_keys');
-      size = descriptor.isSingleType && descriptor.isSolvable ? inputSizeOf(descriptor, useMaxSignature) : null;
-      this.#known.set(id, size);
+    const { descriptor } = this.#wallet.scripts.descriptorById(id);
+    return descriptor.isSingleType ? this.#ofSingleType(id, descriptor).size : null;
+  }
+
+  /** Returns the kind and the size of a script of a descriptor. */
+  shapeOf(id: number, script: Uint8Array): SpendShape {
+    const { scripts, deps } = this.#wallet;
+    const { descriptor } = scripts.descriptorById(id);
+    if (descriptor.isSingleType) return this.#ofSingleType(id, descriptor);
+    const kind = `${id} ${scriptType(script).type}`;
+    let shape = this.#ofKinds.get(kind);
+    if (shape === undefined) {
+      const data = scripts.solvingData(script);
+      shape = data ? this.#shapeOf(inferDescriptor(script, data, deps.params)) : { type: null, size: null };
+      this.#ofKinds.set(kind, shape);
     }
-    return size;
+    return shape;
+  }
+
+  #ofSingleType(id: number, descriptor: Descriptor): SpendShape {
+    let shape = this.#known.get(id);
+    if (shape === undefined) {
+      shape = this.#shapeOf(descriptor);
+      this.#known.set(id, shape);
+    }
+    return shape;
+  }
+
+  #shapeOf(descriptor: Descriptor): SpendShape {
+    // The wallet grinds for a low R; a signer for a watch-only wallet may not.
+    const useMaxSignature = this.#wallet.hasFlag('disable_private_keys');
+    const size = descriptor.isSolvable ? inputSizeOf(descriptor, useMaxSignature) : null;
+    return { type: descriptor.outputType, size };
   }
 }
 
@@ -87,12 +122,13 @@ export function* spendableCoins(
     if (without.size > 0 && without.has(outpointKey(outpoint))) continue;
     const standing = depth === 0 ? wallet.deps.mempool.standing(coin.txid) : null;
     if (filter.version === TRUC_VERSION && standing && (standing.ancestors > 1 || standing.hasDescendants)) continue;
+    const { type, size } = sizes.shapeOf(coin.descriptor, script);
     coins.push({
       outpoint,
       output: { value: BigInt(value), scriptPubKey: script },
-      type: wallet.scripts.descriptorById(coin.descriptor).descriptor.outputType ?? 'unknown',
+      type: type ?? 'unknown',
       depth,
-      size: sizes.ofDescriptor(coin.descriptor),
+      size,
       fromMe: coin.fromMe,
       ancestors: standing?.ancestors ?? 0,
       clusterCount: standing?.clusterCount ?? 0,

@@ -31,6 +31,8 @@ export interface SealedMasterKey {
   readonly cost: number;
   readonly blockSize: number;
   readonly parallel: number;
+  /** Whether the passphrase is hashed first; not in wallets of earlier versions. */
+  readonly hashed?: true;
   /** Hex. */
   readonly salt: string;
   readonly sealed: string;

@@ -1,4 +1,5 @@
 import { scrypt } from 'node:crypto';
+import { sha256 } from '../../crypto/hash-functions.ts';
 import type { NetworkName } from '../../params/network-params.ts';
 import { walletFail } from '../wallet-error.ts';
 import { FairSlots } from './fair-slots.ts';
@@ -8,14 +9,19 @@ export interface ScryptCost {
   readonly cost: number;
   readonly blockSize: number;
   readonly parallel: number;
+  /**
+   * Whether the passphrase is hashed with SHA-256 first. PBKDF2, inside scrypt, pads short keys with zero bytes, so that
+   * without this hash a passphrase with further zero bytes opens the wallet too.
+   */
+  readonly hashed?: true;
 }
 
 const PASSPHRASE_KEY_SIZE = 32;
 const MEBIBYTE = 1024 * 1024;
 /** 256 MiB of memory and most of a second. */
-const COST: ScryptCost = { cost: 262_144, blockSize: 8, parallel: 1 };
+const COST: ScryptCost = { cost: 262_144, blockSize: 8, parallel: 1, hashed: true };
 /** For test networks, where wallets are created by the hundred: 16 MiB. */
-const REGTEST_COST: ScryptCost = { cost: 16_384, blockSize: 8, parallel: 1 };
+const REGTEST_COST: ScryptCost = { cost: 16_384, blockSize: 8, parallel: 1, hashed: true };
 /** Upper bound for the cost in a file: four times the memory of a new wallet and sixteen times the work. */
 const MAX_MEMORY_MIB = 1024;
 const MAX_WORK_MIB = 4096;
@@ -69,11 +75,13 @@ export function tooManyAttemptsMessage(): string {
 function computed(
   passphrase: Uint8Array,
   salt: Uint8Array,
-  { cost, blockSize, parallel }: ScryptCost,
+  { cost, blockSize, parallel, hashed }: ScryptCost,
 ): Promise<Uint8Array> {
+  const secret = hashed ? sha256(passphrase) : passphrase;
   const options = { N: cost, r: blockSize, p: parallel, maxmem: 128 * cost * blockSize + 32 * MEBIBYTE };
   return new Promise((resolve, reject) => {
-    scrypt(passphrase, salt, PASSPHRASE_KEY_SIZE, options, (error, key) => {
+    scrypt(secret, salt, PASSPHRASE_KEY_SIZE, options, (error, key) => {
+      if (hashed) secret.fill(0);
       if (error) reject(error);
       else resolve(new Uint8Array(key.buffer, key.byteOffset, key.byteLength));
     });

@@ -185,7 +185,7 @@ export class LinkedNode implements AsyncDisposable {
         clock,
         random: systemRandomBelow,
         log: silentLog,
-        options: { services },
+        options: { services, userAgent: '/Test/' },
         slots: { extraFullRelay: () => 0, extraBlockRelay: () => 0, isNotOnlyOfNetwork: () => false },
         every: (_, tick) => (this.#tick = tick),
       },

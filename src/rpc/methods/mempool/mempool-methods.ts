@@ -12,8 +12,8 @@ import {
 import { virtualSize } from '../../../policy/virtual-size.ts';
 import { hashToHex, type Txid } from '../../../primitives/hash.ts';
 import type { Outpoint } from '../../../primitives/outpoint.ts';
-import { mempoolTotals } from '../../../queries/mempool-totals.ts';
 import { isIndexReady } from '../../../queries/index-reads.ts';
+import { mempoolTotals } from '../../../queries/mempool-totals.ts';
 import { type ConfirmedSpend, confirmedSpends } from '../../../queries/output-spends.ts';
 import { needSpenders, type ReadEnv } from '../../../queries/read-env.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';

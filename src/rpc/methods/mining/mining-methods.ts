@@ -129,6 +129,20 @@ const generateblock = nodeMethod({
   },
 });
 
+const GENERATE_REMOVED = 'has been replaced by the -generate cli option. Refer to -help for more information.';
+
+const generateRemoved = nodeMethod({
+  name: 'generate',
+  hidden: true,
+  removed: true,
+  category: 'mining',
+  help: GENERATE_REMOVED,
+  params: [],
+  result: nil(),
+  scope: 'admin',
+  run: () => rpcFail('methodNotFound', `generate\n\n${GENERATE_REMOVED}\n`),
+});
+
 const setmocktime = nodeMethod({
   name: 'setmocktime',
   hidden: true,
@@ -194,4 +208,5 @@ export const miningMethods: readonly RpcMethod[] = [
   generatetodescriptor,
   generateblock,
   setmocktime,
+  generateRemoved,
 ];

@@ -185,7 +185,8 @@ const lockunspent = nodeMethod({
 
 function readOutpoint(value: RpcValue): Outpoint {
   if (!isObject(value)) return rpcFail('type', 'JSON value is not of expected type object');
-  checkMembers(value, { txid: 'string', vout: 'number' });
+  // As Core: entries of listunspent are outpoints with more members.
+  checkMembers(value, { txid: 'string', vout: 'number' }, { strict: false });
   for (const key of ['txid', 'vout']) if (member(value, key) === null) rpcFail('type', `Missing ${key}`);
   const txid = readHashValue<Txid>(readString(member(value, 'txid')), 'txid');
   const vout = readInteger(member(value, 'vout'));

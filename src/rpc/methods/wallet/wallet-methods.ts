@@ -25,7 +25,8 @@ export function lastProcessedBlock({ tipHash, tipHeight }: WalletView) {
 }
 
 const LABEL_NOTE = 'Label of the address, at most 1,000 characters; may be empty, and not *.';
-const ADDRESS_TYPE_NOTE = 'legacy, p2sh-segwit, bech32 or bech32m.';
+const ADDRESS_TYPE_NOTE =
+  'legacy, p2sh-segwit, bech32 or bech32m; by default the configured type (wallet.addressType).';
 const LABEL_FILTER_NOTE = 'Label to search for; the empty label is a label as well.';
 
 const getnewaddress = nodeMethod({
@@ -34,7 +35,7 @@ const getnewaddress = nodeMethod({
   help: 'Returns a new address to receive coins.',
   params: [
     optional(textParam('label', { note: LABEL_NOTE }), ''),
-    optional(textParam('address_type', { note: ADDRESS_TYPE_NOTE }), 'bech32'),
+    optional(textParam('address_type', { note: ADDRESS_TYPE_NOTE }), null),
   ],
   result: str('address'),
   examples: [example([]), example(['donations', 'bech32m'])],
@@ -49,7 +50,7 @@ const getrawchangeaddress = nodeMethod({
   name: 'getrawchangeaddress',
   category: 'wallet',
   help: 'Returns a new address for change, for use in raw transactions.',
-  params: [optional(textParam('address_type', { note: ADDRESS_TYPE_NOTE }), 'bech32')],
+  params: [optional(textParam('address_type', { note: ADDRESS_TYPE_NOTE }), null)],
   result: str('address'),
   examples: [example([]), example(['bech32m'])],
   scope: 'wallet.spend',
