@@ -54,7 +54,7 @@ describe('passphrase attempts', () => {
 describe('the cost of a passphrase', () => {
   test('the scrypt cost on mainnet is 2^18', () => {
     for (const network of ['main', 'testnet4', 'signet'] as const)
-      expect(scryptCostOf(network)).toEqual({ cost: 262_144, blockSize: 8, parallel: 1 });
+      expect(scryptCostOf(network)).toEqual({ cost: 262_144, blockSize: 8, parallel: 1, hashed: true });
   });
 
   test('a file may use earlier scrypt costs, but no excessive one', async () => {
