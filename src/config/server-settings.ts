@@ -47,6 +47,10 @@ export const SERVER_SETTINGS = {
     fallback: [],
     help: 'origins whose scripts may call the API',
   }),
+  'http.coreRest': oneOf(['off', 'keyed', 'public'], {
+    fallback: 'off',
+    help: 'REST interface of Bitcoin Core at /rest/: off, for keys that may read, or for everyone who can connect',
+  }),
   'http.trustedProxies': list('a list of addresses and subnets such as 127.0.0.1 or 10.0.0.0/8', subnetElement, {
     fallback: [],
     help: 'proxies in front of the node; they name the address of a client in http.proxyHeader',

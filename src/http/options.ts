@@ -1,6 +1,9 @@
 import type { ReplyLimits } from './reply-ledger.ts';
 import type { Scope } from './scopes.ts';
 
+/** Access to the REST interface of Bitcoin Core: with a key as other reads, or without one. */
+type CoreRestAccess = 'off' | 'keyed' | 'public';
+
 /** The header in which trusted proxies name their clients. */
 export type ProxyHeader = 'x-forwarded-for' | 'forwarded';
 
@@ -77,6 +80,8 @@ export interface ApiOptions {
     /** Allowed host names, besides loopback names, the bind host and the host of `publicUrl`. */
     readonly allowedHosts: readonly string[];
     readonly corsOrigins: readonly string[];
+    /** Who may use the REST interface of Bitcoin Core. */
+    readonly coreRest: CoreRestAccess;
     /** Addresses and subnets of proxies whose `proxyHeader` names the client. */
     readonly trustedProxies: readonly string[];
     readonly proxyHeader: ProxyHeader;

@@ -52,6 +52,7 @@ export function apiOptionsOf(
       publicUrl: http.publicUrl,
       allowedHosts: http.allowedHosts,
       corsOrigins: http.corsOrigins,
+      coreRest: http.coreRest,
       trustedProxies: http.trustedProxies,
       proxyHeader: http.proxyHeader,
       tls: http.tls.cert && http.tls.key ? { cert: http.tls.cert, key: http.tls.key } : null,

@@ -1,5 +1,5 @@
 import { sha256 } from '../crypto/hash-functions.ts';
-import { type ApiError, type ErrorDetails, type FailureCode, JSON_TYPE } from '../http/errors.ts';
+import { type ApiError, type ErrorDetails, type FailureCode, JSON_TYPE, RPC_TYPE } from '../http/errors.ts';
 import { PlainReply, type ReplyKind } from '../http/plain-reply.ts';
 import type { ReadEnv } from './read-env.ts';
 
@@ -12,8 +12,8 @@ export type Freshness = 'none' | 'tip' | 'body' | { readonly immutable: string }
 
 /** The result of an endpoint; `next` is path and query of the next page. */
 export interface Answer {
-  /** `jsonText`: the body is JSON text already. */
-  readonly type: 'json' | 'jsonText' | 'text' | 'bytes';
+  /** `jsonText`: the body is JSON text already; `coreJson` and `coreText` are texts with the content types of Core. */
+  readonly type: 'json' | 'jsonText' | 'text' | 'bytes' | 'coreJson' | 'coreText';
   readonly body: unknown;
   readonly freshness: Freshness;
   readonly next: string | null;
@@ -64,6 +64,8 @@ const CONTENT_TYPES = {
   jsonText: JSON_TYPE,
   text: 'text/plain; charset=utf-8',
   bytes: 'application/octet-stream',
+  coreJson: RPC_TYPE,
+  coreText: 'text/plain',
 } as const;
 
 const CACHE_CONTROL = {

@@ -127,7 +127,9 @@ export class ReplyFinisher {
     const isRead = method === 'GET' || method === 'HEAD';
     this.#setHeaders(visit, headers);
     if (options.http.corsOrigins.length > 0) corsHeaders(request, headers, options.http.corsOrigins);
-    if (visit.shape === 'rest' && type?.startsWith('application/json')) headers.set('content-type', JSON_TYPE);
+    // Core's REST interface has the content type of Core.
+    const isOurs = visit.shape === 'rest' && !visit.path.startsWith('/rest/');
+    if (isOurs && type?.startsWith('application/json')) headers.set('content-type', JSON_TYPE);
     if (!headers.has('cache-control'))
       headers.set('cache-control', isRead && response.status < 300 ? 'private, no-cache' : 'no-store');
     const etag = headers.get('etag');

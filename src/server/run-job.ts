@@ -1,10 +1,11 @@
 import { ApiError } from '../http/errors.ts';
 import { MempoolMirror } from '../mempool/mirror.ts';
-import { failureOf, type ReadReply, replyOf, sentReply } from '../queries/answer.ts';
+import { failureOf, type ReadEndpoint, type ReadReply, replyOf, sentReply } from '../queries/answer.ts';
 import { MempoolBehind, NeedsSpenders, type ReadBase, type ReadEnv, withSnapshot } from '../queries/read-env.ts';
 import type { ReaderJob, ReaderResult } from '../queries/reader-jobs.ts';
 import { withWallet } from '../queries/wallet-env.ts';
 import { READ_ENDPOINTS } from '../rest/read-endpoints.ts';
+import { coreRestEndpoint } from '../rpc/core-rest/core-rest-endpoint.ts';
 import { parseJson } from '../rpc/engine/json.ts';
 import { packScripts, spentTxids } from '../rpc/engine/mempool-parts.ts';
 import { readArguments } from '../rpc/engine/method.ts';
@@ -39,7 +40,8 @@ export function runJob(base: Omit<ReadBase, 'mirror'>, job: ReaderJob, checkpoin
 }
 
 function restReply(env: ReadEnv, { name, input }: Extract<ReaderJob, { kind: 'rest' }>): ReadReply {
-  const endpoint = READ_ENDPOINTS.get(name);
+  const endpoint =
+    name === coreRestEndpoint.name ? (coreRestEndpoint as ReadEndpoint<unknown>) : READ_ENDPOINTS.get(name);
   if (!endpoint) throw new Error(`no endpoint ${name}`);
   return sentReply(replyOf(env, endpoint.run(env, input)));
 }
