@@ -4,18 +4,15 @@ import type { SignatureEngine } from '../crypto/signature-engine.ts';
 import { dustOutputs } from '../policy/dust.ts';
 import type { RelayOptions } from '../policy/relay-options.ts';
 import { STANDARD_SCRIPT_FLAGS } from '../policy/standard-inputs.ts';
-import { type ParsedBlock, type ParsedTransaction, parseTransaction, weightOf } from '../primitives/block.ts';
-import { hashToHex, type Txid, type Wtxid } from '../primitives/hash.ts';
-import type { Outpoint } from '../primitives/outpoint.ts';
-import { hasValidOps } from '../script/script-reader.ts';
-import { isUnspendable } from '../script/templates.ts';
+import { type ParsedBlock, weightOf } from '../primitives/block.ts';
+import { hashToHex } from '../primitives/hash.ts';
 import type { FeeStore } from '../storage/fee-store.ts';
 import type { MempoolStore } from '../storage/mempool-store.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
-import type { AcceptResult, PackageResult } from './accept-result.ts';
 import { ChangeFeed } from './change-feed.ts';
 import type { MempoolChange } from './changes.ts';
+import { ClientSubmissions } from './client-submissions.ts';
 import type { ChainView } from './coins-view.ts';
 import type { EntryColumns } from './entry-columns.ts';
 import { FeeEstimator } from './fees/fee-estimator.ts';
@@ -24,9 +21,8 @@ import { importMempool, type MempoolImportCounts, type MempoolImportOptions } fr
 import { Mempool, type MempoolObserver } from './pool.ts';
 import { MempoolRelay } from './relay.ts';
 import { SavedMempool } from './saved-mempool.ts';
-import { SubmissionQueue } from './submission-queue.ts';
 import type { UpdateProgress } from './update-progress.ts';
-import { Acceptance, type AcceptOptions } from './validation/acceptance.ts';
+import { Acceptance } from './validation/acceptance.ts';
 import { PackageAcceptance } from './validation/package-acceptance.ts';
 
 /** The chain as the mempool needs it. */
@@ -66,26 +62,6 @@ export interface MempoolServiceDeps {
   readonly columns?: EntryColumns;
 }
 
-/** Limits of a submitted transaction. */
-export interface BroadcastLimits {
-  /** Satoshis per 1,000 virtual bytes (BIP-141); null sets no bound. */
-  readonly maxFeerate: number | null;
-  /** Maximum value of an unspendable output, satoshis. */
-  readonly maxBurn: number;
-}
-
-/** Result of a submitted transaction. */
-export type BroadcastResult =
-  | Extract<AcceptResult, { status: 'rejected' | 'different-witness' }>
-  | {
-      readonly status: 'accepted' | 'in-mempool';
-      readonly vsize: number;
-      readonly fee: number;
-      readonly replaced: readonly Txid[];
-      /** Number of peers it was announced to. */
-      readonly relayedTo: number;
-    };
-
 /** Prioritisation of a transaction. */
 export interface Prioritised {
   /** Txid in hex, display order. */
@@ -100,7 +76,6 @@ const SAVE_INTERVAL_MS = 5 * 60 * 1000;
 const SAVE_CHANGES = 50_000;
 const REPORT_INTERVAL_MS = 10_000;
 const MAX_TIP_AGE_SECONDS = 3 * 3600;
-const FAILED = { kind: 'transaction', reason: 'transaction failed' } as const;
 
 /**
  * The mempool as a part of the node: follows the chain, accepts transactions from clients and peers, numbers its
@@ -112,11 +87,12 @@ export class MempoolService implements ChainFollower {
   readonly packages: PackageAcceptance;
   /** Interface for the p2p code. */
   readonly relay: MempoolRelay;
+  /** Interface for clients and wallets. */
+  readonly submissions: ClientSubmissions;
   readonly #deps: MempoolServiceDeps;
   readonly #feed: ChangeFeed;
   readonly #saved: SavedMempool;
   readonly fees: FeeEstimator;
-  readonly #submissions: SubmissionQueue;
   readonly #timers: ReturnType<typeof setInterval>[];
   readonly #ending = new AbortController();
   #saving: Promise<void> = Promise.resolve();
@@ -167,12 +143,6 @@ export class MempoolService implements ChainFollower {
     const validationDeps = { mempool: this.mempool, chain: this.#view, engine, clock };
     this.acceptance = new Acceptance(validationDeps);
     this.packages = new PackageAcceptance(validationDeps, this.acceptance);
-    this.#submissions = new SubmissionQueue({
-      verifier: deps.verifier ?? null,
-      chain: this.#view,
-      mempool: this.mempool,
-      settled: (work) => this.#withBackpressure(work),
-    });
     const { mempool, acceptance, packages } = this;
     this.relay = new MempoolRelay({
       mempool,
@@ -180,6 +150,15 @@ export class MempoolService implements ChainFollower {
       packages,
       settled: (work) => this.#withBackpressure(work),
       clock,
+    });
+    this.submissions = new ClientSubmissions({
+      verifier: deps.verifier ?? null,
+      chain: this.#view,
+      mempool,
+      acceptance,
+      packages,
+      relay: this.relay,
+      settled: (work) => this.#withBackpressure(work),
     });
     // The first event shows that the mempool is not loaded yet.
     this.#feed.markTotalsChanged();
@@ -240,17 +219,6 @@ export class MempoolService implements ChainFollower {
     this.#feed.flush();
   }
 
-  /** Submits a transaction of a client. Its bytes must parse. */
-  broadcast(raw: Uint8Array, { maxFeerate, maxBurn }: BroadcastLimits): Promise<BroadcastResult> {
-    const parsed = parseTransaction(raw);
-    const burn = checkBurn(parsed, maxBurn);
-    if (burn) return Promise.resolve(burn);
-    const maxFee = maxFeerate === null ? null : Math.ceil((maxFeerate * Math.ceil(weightOf(parsed) / 4)) / 1000);
-    return this.#submissions.enqueue(parsed, (scriptsValid) =>
-      this.#broadcast(parsed, { local: true, maxFee, scriptsValid }),
-    );
-  }
-
   /** Runs work on the mempool and emits its changes before the result is returned. */
   #settled<T>(work: () => T): Promise<T> {
     return this.#deps.chain.whenSettled(() => {
@@ -264,42 +232,6 @@ export class MempoolService implements ChainFollower {
   async #withBackpressure<T>(work: () => T): Promise<T> {
     await this.#deps.backpressure?.();
     return this.#settled(work);
-  }
-
-  #broadcast(parsed: ParsedTransaction, options: AcceptOptions): BroadcastResult {
-    const { entries } = this.mempool;
-    const slot = entries.find(parsed.txid);
-    if (slot >= 0) {
-      if (entries.findWtxid(parsed.wtxid) !== slot)
-        return { status: 'different-witness', wtxid: entries.wtxid(slot).slice() as Wtxid };
-      const [vsize, fee] = [entries.vsize(slot), entries.fee(slot)];
-      return { status: 'in-mempool', vsize, fee, replaced: [], relayedTo: this.relay.announce(parsed.txid) };
-    }
-    const result = this.acceptance.accept(parsed, options);
-    if (result.status !== 'accepted') return result as BroadcastResult;
-    const { vsize, fee, replaced } = result;
-    return { status: 'accepted', vsize, fee, replaced, relayedTo: this.relay.announce(parsed.txid) };
-  }
-
-  /** Validates transactions in topological order without adding them. Their bytes must parse. */
-  test(raws: readonly Uint8Array[]): Promise<PackageResult> {
-    const txs = raws.map(parseTransaction);
-    return this.#settled(() => this.packages.test(txs));
-  }
-
-  /** Submits a child with its parents. Their bytes must parse. `maxFeerate` in satoshis per 1,000 virtual bytes. */
-  async submitPackage(raws: readonly Uint8Array[], limits: BroadcastLimits): Promise<PackageResult> {
-    const txs = raws.map(parseTransaction);
-    for (const parsed of txs) {
-      const burn = checkBurn(parsed, limits.maxBurn);
-      if (burn) return { rejection: FAILED, results: new Map([[hashToHex(parsed.wtxid), burn]]) };
-    }
-    const { maxFeerate } = limits;
-    return this.#withBackpressure(() => {
-      const result = this.packages.accept(txs, { local: true, maxFeerate });
-      for (const { txid } of txs) this.relay.announce(txid);
-      return result;
-    });
   }
 
   /** Imports a `mempool.dat` of Bitcoin Core. Throws DecodeError if the file is invalid or truncated. */
@@ -422,18 +354,6 @@ export class MempoolService implements ChainFollower {
   #logSaveError(error: unknown): void {
     this.#deps.log.error('saving the mempool failed', { error });
   }
-}
-
-/** Returns a rejection if a transaction burns more than allowed in one output. */
-function checkBurn({ tx }: ParsedTransaction, maxBurn: number): Extract<AcceptResult, { status: 'rejected' }> | null {
-  const burns = tx.outputs.some(
-    ({ value, scriptPubKey }) => value > maxBurn && (isUnspendable(scriptPubKey) || !hasValidOps(scriptPubKey)),
-  );
-  if (!burns) return null;
-  const debug = 'Unspendable output exceeds maximum configured by user (maxburnamount)';
-  const rejection = { kind: 'fee', reason: 'max-burn-exceeded', debug } as const;
-  const missingInputs: Outpoint[] = [];
-  return { status: 'rejected', rejection, conflicts: [], missingInputs };
 }
 
 function weightWithoutCoinbase({ txs }: ParsedBlock): number {

@@ -124,7 +124,7 @@ export function openWallets(
         bumpFees: (outpoints, feerate) => bumpFees(mempool.mempool, outpoints, feerate),
         hasRoom: (spent, weight) => fitsClusterLimits(mempool.mempool, spent, weight),
         abandoned: (wallet, txids) => mempool.addAbandoned(wallet, txids),
-        broadcast: (raw) => mempool.broadcast(raw, { maxFeerate: null, maxBurn: Number.MAX_SAFE_INTEGER }),
+        broadcast: (raw) => mempool.submissions.broadcast(raw, { maxFeerate: null, maxBurn: Number.MAX_SAFE_INTEGER }),
       },
     },
   );

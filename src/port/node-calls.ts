@@ -1,10 +1,11 @@
 import type { ChainTipStatus } from '../chain/header-tree.ts';
 import type { PackageResult } from '../mempool/accept-result.ts';
+import type { BroadcastLimits, BroadcastResult } from '../mempool/client-submissions.ts';
 import type { Estimate, EstimateRequest, RawEstimate } from '../mempool/fees/fee-estimator.ts';
 import type { BlockOverlap } from '../mempool/fees/mempool-policy.ts';
 import type { ProjectedBlock } from '../mempool/fees/projected-blocks.ts';
 import type { MempoolImportOptions } from '../mempool/mempool-import.ts';
-import type { BroadcastLimits, BroadcastResult, Prioritised } from '../mempool/service.ts';
+import type { Prioritised } from '../mempool/service.ts';
 import type { BuiltRun } from '../storage/runs/run-builder.ts';
 import type { PeerView } from './peer-view.ts';
 import type { Refusal } from './refusal.ts';

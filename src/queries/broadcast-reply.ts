@@ -1,7 +1,7 @@
 import { fail, txRejectClass } from '../http/errors.ts';
 import { feeRateOf, sat } from '../http/sat.ts';
 import type { AcceptResult, PackageResult } from '../mempool/accept-result.ts';
-import type { BroadcastLimits, BroadcastResult } from '../mempool/service.ts';
+import type { BroadcastLimits, BroadcastResult } from '../mempool/client-submissions.ts';
 import type { ParsedTransaction } from '../primitives/block.ts';
 import { positionHeight } from '../primitives/coin.ts';
 import { hashToHex, type Txid } from '../primitives/hash.ts';

@@ -68,7 +68,7 @@ export function sandboxChain(
       });
     },
     async offer(raw) {
-      const result = await mempool.broadcast(raw, { maxFeerate: null, maxBurn: 0 });
+      const result = await mempool.submissions.broadcast(raw, { maxFeerate: null, maxBurn: 0 });
       return result.status === 'rejected' ? { ok: false, reason: rejectionText(result.rejection) } : { ok: true };
     },
     ripe() {

@@ -1,6 +1,6 @@
 import type { ChainEntry } from '../chain/chain-entry.ts';
 import type { BumpFees } from '../mempool/bump-fees.ts';
-import type { BroadcastResult } from '../mempool/service.ts';
+import type { BroadcastResult } from '../mempool/client-submissions.ts';
 import type { Amount } from '../primitives/amount.ts';
 import type { ParsedBlock, ParsedTransaction } from '../primitives/block.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';

@@ -33,7 +33,10 @@ export async function benchBlock(count = COUNT): Promise<void> {
         const own = txs.splice(0, count);
         if (kind === 'seen')
           for (const tx of own) {
-            const result = await node.mempool.broadcast(transactionBytes(tx), { maxFeerate: null, maxBurn: 0 });
+            const result = await node.mempool.submissions.broadcast(transactionBytes(tx), {
+              maxFeerate: null,
+              maxBurn: 0,
+            });
             if (result.status !== 'accepted') throw new Error('a good transaction was refused');
           }
         const { raw } = chain.mine(1, { time: ++time, txs: own });

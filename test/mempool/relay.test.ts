@@ -147,9 +147,10 @@ describe('validation queue', () => {
   });
 });
 
-test('a submitted transaction is announced and stays unbroadcast until a peer requests it', async () => {
+test('a submitted transaction waits for slow readers, is announced and stays unbroadcast until a peer requests it', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'obverse-relay-'));
   const chain = chainWithCoins(2, 'p2wpkh');
+  let room: Promise<void> | null = null;
   await using node = new TestNode({ params: chain.params });
   await node.take(chain.blocks.slice(1));
   const db = openNodeDatabase(join(dir, 'node.db'), { network: 'regtest', genesisHash: '00'.repeat(32) });
@@ -162,14 +163,22 @@ test('a submitted transaction is announced and stays unbroadcast until a peer re
     clock: node.clock,
     log: silentLog,
     emit: () => {},
+    backpressure: () => room,
   });
   try {
     const { relay } = service;
     const tx = sweep(chain.coin(1), 'p2wpkh', 1000n);
     const announced: string[] = [];
     relay.setAnnouncer(({ txid }) => announced.push(hashToHex(txid)));
-    const hand = () => service.broadcast(transactionBytes(tx), { maxFeerate: null, maxBurn: 0 });
-    expect(await hand()).toMatchObject({ status: 'accepted', relayedTo: 1 });
+    const hand = () => service.submissions.broadcast(transactionBytes(tx), { maxFeerate: null, maxBurn: 0 });
+    const slow = Promise.withResolvers<void>();
+    room = slow.promise;
+    const waiting = hand();
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    expect(service.mempool.entries.count).toBe(0);
+    room = null;
+    slow.resolve();
+    expect(await waiting).toMatchObject({ status: 'accepted', relayedTo: 1 });
     expect(await hand()).toMatchObject({ status: 'in-mempool', relayedTo: 2 });
     expect(announced).toEqual([idOf(tx), idOf(tx)]);
     expect(relay.unbroadcast().map(({ txid }) => hashToHex(txid))).toEqual([idOf(tx)]);

@@ -35,7 +35,7 @@ describe('scripts of a block whose transactions the mempool has verified', () =>
   });
 
   const broadcast = async (tx: Transaction) => {
-    const { status } = await node.mempool.broadcast(transactionBytes(tx), { maxFeerate: null, maxBurn: 0 });
+    const { status } = await node.mempool.submissions.broadcast(transactionBytes(tx), { maxFeerate: null, maxBurn: 0 });
     expect(status).toBe('accepted');
   };
   const knows = (tx: Transaction, flags = BLOCK_FLAGS) => node.mempool.hasChecked(wtxidOf(tx), flags);

@@ -21,7 +21,7 @@ const wtxids = txs.map((tx) => hashToHex(wtxidOf(tx)));
 const full = () => LinkedNode.with(chain.params, chain.blocks.slice(1));
 
 async function handIn(node: LinkedNode, tx: Transaction): Promise<void> {
-  const { status } = await node.mempool.broadcast(transactionBytes(tx), NO_LIMITS);
+  const { status } = await node.mempool.submissions.broadcast(transactionBytes(tx), NO_LIMITS);
   expect(status).toBe('accepted');
 }
 

@@ -40,7 +40,7 @@ test('a transaction submitted at one end of a line reaches the other', async () 
   try {
     const coin = chain.coin(1);
     const tx = spend(coin, [{ to: lockOf('p2wpkh', 1), value: coin.output.value - 10_000n }]);
-    const result = await nodes[0]!.mempool.broadcast(transactionBytes(tx), NO_LIMITS);
+    const result = await nodes[0]!.mempool.submissions.broadcast(transactionBytes(tx), NO_LIMITS);
     expect(result).toMatchObject({ status: 'accepted', relayedTo: 1 });
     expect(nodes[0]!.mempool.relay.unbroadcast()).toHaveLength(1);
     await until('the transaction', nodes, () => nodes[2]!.mempool.has(txidOf(tx)));
@@ -58,8 +58,8 @@ test("an orphan's parent is requested", async () => {
     // Acts as if the announcement of the parent was lost.
     const peer = [...a.peers.peers()][0]!;
     peer.tx!.known.insert(parsed(parent).wtxid);
-    await a.mempool.broadcast(transactionBytes(parent), NO_LIMITS);
-    await a.mempool.broadcast(transactionBytes(child), NO_LIMITS);
+    await a.mempool.submissions.broadcast(transactionBytes(parent), NO_LIMITS);
+    await a.mempool.submissions.broadcast(transactionBytes(child), NO_LIMITS);
     await until('both', nodes, () => b.mempool.has(txidOf(child)) && b.mempool.has(txidOf(parent)));
   } finally {
     await close(nodes);
@@ -91,7 +91,7 @@ test('a block of transactions in both mempools is relayed without any transactio
     }
     const coin = chain.coin(1);
     const tx = spend(coin, [{ to: lockOf('p2wpkh', 1), value: coin.output.value - 10_000n }]);
-    await a.mempool.broadcast(transactionBytes(tx), NO_LIMITS);
+    await a.mempool.submissions.broadcast(transactionBytes(tx), NO_LIMITS);
     await until('the transaction', nodes, () => b.mempool.has(txidOf(tx)));
     chain.mine(1, { txs: [tx] });
     await a.node.take([chain.tip]);

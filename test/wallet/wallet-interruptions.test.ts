@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { BroadcastResult } from '../../src/mempool/service.ts';
+import type { BroadcastResult } from '../../src/mempool/client-submissions.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import type { ParsedTransaction } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';

@@ -22,9 +22,9 @@ export function mempoolCalls(
 ): CallTable<MempoolCalls> {
   const dirs = [join(dirname(networkDir), 'backups'), networkDir];
   return {
-    broadcast: (raw, limits) => mempool.broadcast(raw, limits),
-    testTransactions: (raws) => mempool.test(raws),
-    submitPackage: (raws, limits) => mempool.submitPackage(raws, limits),
+    broadcast: (raw, limits) => mempool.submissions.broadcast(raw, limits),
+    testTransactions: (raws) => mempool.submissions.test(raws),
+    submitPackage: (raws, limits) => mempool.submissions.submitPackage(raws, limits),
     prioritise: (txid, delta) => mempool.prioritise(txid, delta),
     prioritised: () => mempool.prioritised(),
     saveMempool: () => mempool.save(),
