@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import type { RecordedReply } from './http/bare.ts';
 import { copyOf, prepareSample, type ServerProcess, startBare, startNode } from './http/chain.ts';
 import { startCore } from './http/core.ts';
+import { FRONT_ROWS, reportFronts } from './http/fronts.ts';
 import { runLoad, type Wire } from './http/load.ts';
 import { pinClient, processorTime } from './http/processor-time.ts';
 import { coreRow, type Row, requestTexts, rowsFor } from './http/rows.ts';
@@ -33,8 +34,9 @@ interface Series {
 /**
  * Sends requests of every kind to a node, to a bare Bun.serve and a bare Elysia that return the same bytes, with
  * `--base DIR` to the node of another checkout, and with `--core BITCOIND` to Bitcoin Core with the same chain where it
- * answers the same question, in alternation. With `--fronts N` the node has N fronts, and the base is the same checkout
- * with one. The servers share one core, and the client has another.
+ * answers the same question, in alternation. The servers share one core, and the client has another. With `--fronts N` the
+ * node with N fronts alternates with one that has one, and nothing else runs. `--only NAME,…` selects rows by parts of
+ * their names.
  */
 export async function benchHttp(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
@@ -61,22 +63,37 @@ export async function benchHttp(args: readonly string[]): Promise<void> {
     const node = await startNode(ROOT, datadir, fronts === undefined ? [] : [`--workers.front=${fronts}`]);
     targets.unshift({ name: 'node', server: node });
     if (base) targets.push({ name: 'base', server: await startNode(base, directories[1]!) });
-    const rows = rowsFor(sample).filter(({ name }) => !values.only || name.includes(values.only));
+    const wanted = values.only?.split(',');
+    const isDefault = (name: string) => fronts === undefined || FRONT_ROWS.includes(name);
+    const rows = rowsFor(sample).filter(({ name }) =>
+      wanted ? wanted.some((part) => name.includes(part)) : isDefault(name),
+    );
     await untilReady(node.port);
     const recorded: RecordedReply[] = [];
     for (const row of rows) recorded.push(await record(row, node.port));
     const file = join(datadir, 'replies.json');
     writeFileSync(file, JSON.stringify(recorded));
-    targets.push({ name: 'Bun.serve', server: await startBare('bun', file) });
-    targets.push({ name: 'Elysia', server: await startBare('elysia', file) });
+    if (fronts === undefined) {
+      targets.push({ name: 'Bun.serve', server: await startBare('bun', file) });
+      targets.push({ name: 'Elysia', server: await startBare('elysia', file) });
+    }
     const measured: (readonly [Row, ReadonlyMap<string, Series>])[] = [];
     for (const [index, row] of rows.entries()) {
       const etag = row.status === 304 ? (recorded[index]!.headers.etag ?? null) : null;
-      const series = await measure(targets, row, { etag, rounds: Number(values.rounds), ms: Number(values.ms) });
+      const options = { etag, rounds: Number(values.rounds), ms: Number(values.ms) };
+      // Each front compiles its own code, so several need more requests until it is.
+      const warmUp = fronts === undefined ? WARM_UP_REQUESTS : Number.POSITIVE_INFINITY;
+      const series = await measure(targets, row, { ...options, warmUp });
       measured.push([row, series]);
       console.error(`${index + 1}/${rows.length} ${row.name}${base ? `: ${pairedRatio(series)}` : ''}`);
     }
-    report(measured, { base: base !== null, core: values.core !== undefined });
+    if (fronts === undefined) report(measured, { base: base !== null, core: values.core !== undefined });
+    else {
+      const compared = measured.map(([{ name }, series]) => {
+        return { name, several: series.get('node')!, one: series.get('base')! };
+      });
+      reportFronts(compared, Number(fronts));
+    }
   } finally {
     for (const { server } of targets) await server.stop();
     for (const directory of directories) rmSync(directory, { recursive: true, force: true });
@@ -123,7 +140,7 @@ const HOP_HEADERS = ['content-length', 'date', 'connection', 'transfer-encoding'
 async function measure(
   targets: readonly Target[],
   row: Row,
-  { etag, rounds, ms }: { etag: string | null; rounds: number; ms: number },
+  { etag, rounds, ms, warmUp }: { etag: string | null; rounds: number; ms: number; warmUp: number },
 ): Promise<ReadonlyMap<string, Series>> {
   const { status, connectionEach, atMost } = row;
   const asked = coreRow(row);
@@ -137,7 +154,7 @@ async function measure(
   );
   for (const { name, server } of measured) {
     if (row.before > 0 && (name === 'node' || name === 'base')) await record(row, server.port);
-    for (let window = 0, sent = 0; window < WARM_UP_WINDOWS && sent < Math.min(WARM_UP_REQUESTS, atMost); window++)
+    for (let window = 0, sent = 0; window < WARM_UP_WINDOWS && sent < Math.min(warmUp, atMost); window++)
       sent += (await runLoad(server.port, wireOf(name), CONNECTIONS, WARM_UP_MS)).requests;
   }
   for (let round = 0; round < rounds; round++)
