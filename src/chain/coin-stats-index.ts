@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import { EMPTY_MUHASH } from '../crypto/muhash.ts';
+import { EMPTY_MUHASH, muhashDigest } from '../crypto/muhash.ts';
 import type { CoinStatsJob, CoinStatsResult } from '../indexes/coin-stats-job.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { CoinStatsStore, CoinStatsWriter } from '../storage/coin-stats-store.ts';
@@ -7,10 +7,13 @@ import { IndexStore, IndexWriter } from '../storage/index-store.ts';
 import { DecodeError, equalBytes } from '../util/bytes.ts';
 import { type ChainEntry, forkPoint } from './chain-entry.ts';
 import type { IndexProgress } from './chain-indexes.ts';
-import { JOB_BLOCKS, nextEntries, staleEntries, storedBlock } from './job-blocks.ts';
+import { nextEntries, staleEntries, storedBlock } from './job-blocks.ts';
 
 /** Number of blocks behind the tip up to which a caller waits for the index. */
 const CLOSE_BLOCKS = 20;
+
+/** Blocks of a job: their changes pass through this thread, which takes milliseconds for this number. */
+const JOB_BLOCKS = 500;
 
 /** A job, with the entries of its blocks. */
 export interface PlannedCoinStats {
@@ -129,7 +132,7 @@ export class CoinStatsIndex {
 
   /**
    * Plans the next job; null if the index covers the tip, or if the next block lacks its body or its undo data. `limit`:
-   * most blocks of the job.
+   * most blocks of the job. Throws DecodeError if the stored values contradict each other.
    */
   nextJob(limit = JOB_BLOCKS): PlannedCoinStats | null {
     const tip = this.#tip;
@@ -149,8 +152,7 @@ export class CoinStatsIndex {
   /** Commits the result of a job. Throws DecodeError if the stored values contradict each other. */
   finishJob({ job, entries, from, to }: PlannedCoinStats, { rows, value, digest }: CoinStatsResult): void {
     if (this.#covered !== from) return;
-    if (job.removed && !equalBytes(digest, this.#store.get(to.id)?.muhash ?? new Uint8Array(0)))
-      throw new DecodeError(`the statistics of the UTXO set at block ${hashToHex(to.hash)} are damaged`);
+    if (job.removed && !equalBytes(digest, this.#store.get(to.id)?.muhash ?? new Uint8Array(0))) throw damagedAt(to);
     this.#db
       .transaction(() => {
         for (const [i, stats] of rows.entries()) this.#writer.insert(entries[i]!.id, stats);
@@ -164,7 +166,9 @@ export class CoinStatsIndex {
 
   /** Whether the tip is reached in a moment. */
   get #isClose(): boolean {
-    return this.enabled && this.#tip !== null && this.#tip.height - this.height <= CLOSE_BLOCKS;
+    // Behind a loaded UTXO set, the index waits for blocks that may not be known yet.
+    const waits = this.#limit() !== null;
+    return this.enabled && !waits && this.#tip !== null && this.#tip.height - this.height <= CLOSE_BLOCKS;
   }
 
   /** Whether the index covers the active chain up to a height, or up to the tip. */
@@ -176,14 +180,18 @@ export class CoinStatsIndex {
 
   #plan(entries: readonly ChainEntry[], removed: boolean, from: ChainEntry | null, to: ChainEntry): PlannedCoinStats {
     const { dir, segwitHeight, halvingInterval } = this.#options;
+    const value = from === null ? EMPTY_MUHASH : this.#store.value();
+    const before = from && this.#store.get(from.id);
+    // Every later block would inherit the damage.
+    if (from !== null && (before === null || !equalBytes(before.muhash, muhashDigest(value)))) throw damagedAt(from);
     return {
       job: {
         chainDir: dir,
         removed,
         blocks: entries.map((entry) => storedBlock(entry, segwitHeight)),
         halvingInterval,
-        value: from === null ? EMPTY_MUHASH : this.#store.value(),
-        before: removed || from === null ? null : this.#store.get(from.id),
+        value,
+        before: removed ? null : before,
       },
       entries,
       from,
@@ -203,4 +211,8 @@ export class CoinStatsIndex {
       })
       .immediate();
   }
+}
+
+function damagedAt({ hash }: ChainEntry): DecodeError {
+  return new DecodeError(`the statistics of the UTXO set at block ${hashToHex(hash)} are damaged`);
 }

@@ -208,6 +208,10 @@ test('obverse verify finds altered and missing statistics', async () => {
     ['table coin_stats', 49],
     ['table coin_stats_value', chain.height],
   ]);
+  // The build does not go on from a wrong value.
+  await node.restart();
+  await node.take(branch.blocks.slice(1));
+  expect(() => node.chain.coinStats.nextJob()).toThrow(/^the statistics of the UTXO set at block .* are damaged$/);
 });
 
 test('the background build follows the chain, and a caller waits for the tip', async () => {
