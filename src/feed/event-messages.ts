@@ -26,14 +26,8 @@ const POSITION = {
 };
 const DERIVED = { ...POSITION, sub: count('order among the messages that are derived from one event') };
 const WATCH_ID = nullable(t.String({ description: 'the stored watch; null where only the connection watches it' }));
-/** Returns the member for the body of a REST reply, whose schema is one of REST and is named here. */
-const fullBody = (schema: 'Block' | 'Tx', route: string) =>
-  t.Optional(
-    t.Unsafe<object>({
-      $ref: `#/components/schemas/${schema}`,
-      description: `the reply of ${route}, with the details full`,
-    }),
-  );
+/** Returns the member for the details full: the reply of GET /api/block/{hash} or /api/tx/{txid}, by its name there. */
+const fullBody = (schema: 'Block' | 'Tx') => t.Optional(t.Unsafe<object>({ $ref: `#/components/schemas/${schema}` }));
 
 const BLOCK_DATA = named('NewBlockData', {
   ...POSITION,
@@ -59,7 +53,7 @@ const BLOCK_DATA = named('NewBlockData', {
   reorg: t.Boolean({ description: 'whether the block joined the chain in a reorganization' }),
   initialSync: t.Boolean(),
   headers: height('height of the best header'),
-  block: fullBody('Block', 'GET /api/block/{hash}'),
+  block: fullBody('Block'),
 });
 
 const TRANSACTION_DATA = named('NewTransactionData', {
@@ -78,7 +72,7 @@ const TRANSACTION_DATA = named('NewTransactionData', {
   replaces: t.Array(hash(), { description: 'transactions that it replaced' }),
   reaccepted: t.Boolean({ description: 'returned to the mempool by a reorganization' }),
   local: t.Boolean({ description: 'submitted to this node' }),
-  tx: fullBody('Tx', 'GET /api/tx/{txid}'),
+  tx: fullBody('Tx'),
 });
 
 const MEMPOOL_DATA = named('MempoolUpdateData', {
@@ -101,7 +95,7 @@ const DISCONNECTED_DATA = named('BlockDisconnectedData', {
   previousHash: nullable(hash()),
   txids: t.Array(hash()),
   depth: count('1 for the old tip'),
-  block: fullBody('Block', 'GET /api/block/{hash}'),
+  block: fullBody('Block'),
 });
 
 const REORG_DATA = named('ReorgData', {

@@ -1,13 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import openapiTypes from 'openapi-typescript';
 import { type RouteExample, routeExamples } from '../../src/server/docs/route-examples.ts';
 import { ExampleNode } from '../lib/example-node.ts';
 import { EventSocket } from '../lib/node-client.ts';
-import { cleanUpAfterTests, TEST_KEY } from '../lib/node-process.ts';
+import { cleanUpAfterTests, TEST_KEY, tempDir } from '../lib/node-process.ts';
 import { OpenApi } from '../lib/open-api.ts';
 import { isRecording, recordExample } from '../lib/recorded-examples.ts';
 
 cleanUpAfterTests();
 
+const ROOT = resolve(import.meta.dir, '../..');
 const HOW =
   'Add its request to the file of its tag in src/server/docs/examples/, with "needs" if it depends on data that ' +
   'test/lib/example-node.ts prepares, and run `RECORD_EXAMPLES=1 npx bun test ./test/functional/contract.test.ts`, ' +
@@ -58,6 +62,38 @@ describe('the examples of the OpenAPI document', () => {
         else if (problems.length > 0) throw new Error(`${problems.join('; ')}. ${HOW}`);
       });
 
+  test('a client of openapi-fetch compiles with the generated types, and reads the node', async () => {
+    const dir = tempDir();
+    symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'));
+    writeFileSync(join(dir, 'api.ts'), await openapiTypes(JSON.parse(JSON.stringify(api.document))));
+    writeFileSync(join(dir, 'client.ts'), CLIENT);
+    const options = {
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      types: ['bun'],
+      target: 'esnext',
+      module: 'esnext',
+    };
+    const compilerOptions = { ...options, moduleResolution: 'bundler', allowImportingTsExtensions: true };
+    writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['client.ts'] }));
+    const tsc = [process.execPath, join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', dir];
+    expect(Bun.spawnSync(tsc).stdout.toString()).toBe('');
+    const child = Bun.spawn([process.execPath, join(dir, 'client.ts')], {
+      env: { ...process.env, URL: it.node.api.url, KEY: TEST_KEY },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+    expect([await child.exited, err]).toEqual([0, '']);
+    expect(JSON.parse(out)).toEqual({
+      genesis: '0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206',
+      values: 2,
+      code: 'invalid_hash',
+      rejected: 'tx_decode_failed',
+    });
+  });
+
   async function send(route: string, request: RouteExample): Promise<Response> {
     const [method, path] = call(route, request);
     const sent = await fetch(it.node.api.url + path, {
@@ -68,6 +104,25 @@ describe('the examples of the OpenAPI document', () => {
     return sent.headers.get('content-type') === 'text/event-stream' ? firstPart(sent) : sent;
   }
 });
+
+/** A program of an integrator. It does not compile if a name or a type of the document is another one. */
+const CLIENT = `
+import createClient from 'openapi-fetch';
+import type { components, paths } from './api.ts';
+
+const { URL: baseUrl = '', KEY = '' } = process.env;
+const { GET, POST } = createClient<paths>({ baseUrl, headers: { authorization: 'Bearer ' + KEY } });
+const { data: block } = await GET('/api/block-by-height/{height}', { params: { path: { height: 0 } } });
+const address = 'bcrt1q60fvwfmzf9y96a04reepedwyvwk8ac8atzrdwt';
+const { data: page } = await GET('/api/address/{address}/utxos', { params: { path: { address }, query: { limit: 2 } } });
+const values: number[] = (page?.items ?? []).map(({ value }) => value);
+const { error } = await GET('/api/block/{hash}', { params: { path: { hash: 'x' } } });
+const code: components['schemas']['ErrorCode'] | undefined = error?.error.code;
+const { error: rejected } = await POST('/api/tx', { body: { tx: '00' } });
+// @ts-expect-error: there is no such route
+await GET('/api/nothing');
+console.log(JSON.stringify({ genesis: block?.hash, values: values.length, code, rejected: rejected?.error.code }));
+`;
 
 /** Returns the method and the target of a request. */
 function call(route: string, request: RouteExample): [method: string, target: string] {

@@ -93,7 +93,8 @@ export function asyncApiDocument(version: string): string {
       version,
       description:
         'Events of an Obverse node: over a WebSocket at /ws, as server-sent events at GET /api/stream, and to webhooks.',
-      license: { name: 'MIT' },
+      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
+      tags: [{ name: 'events', description: 'Events, and the messages of clients' }],
     },
     defaultContentType: 'application/json',
     channels: {
@@ -110,16 +111,15 @@ export function asyncApiDocument(version: string): string {
         bindings: { http: {} },
       },
       webhook: {
-        address: null,
         description: 'The URL of a webhook of POST /api/webhooks. The body of each POST is one message.',
         messages: references('components', [delivery]),
         bindings: { http: {} },
       },
     },
     operations: {
-      sendEvents: operation('send', 'webSocket', sent),
-      streamEvents: operation('send', 'stream', streamed),
-      deliverEvents: operation('send', 'webhook', [delivery]),
+      sendEvents: operation('Sends the events of the subscribed types.', 'webSocket', sent),
+      streamEvents: operation('Sends events as server-sent events.', 'stream', streamed),
+      deliverEvents: operation('Posts events to the URL of a webhook.', 'webhook', [delivery]),
       ...Object.fromEntries(CLIENT_MESSAGES.map(({ type, summary }) => [type, requestOperation(type, summary)])),
     },
     components: {
@@ -141,9 +141,10 @@ function references(place: string, messages: readonly MessageDescription[]): Jso
 const inChannel = (channel: string, type: string) => ({ $ref: `#/channels/${channel}/messages/${type}` });
 const SECURITY = [{ $ref: '#/components/securitySchemes/bearer' }];
 
-function operation(action: 'send', channel: string, messages: readonly MessageDescription[]): Json {
+function operation(summary: string, channel: string, messages: readonly MessageDescription[]): Json {
   return {
-    action,
+    action: 'send',
+    summary,
     channel: { $ref: `#/channels/${channel}` },
     security: SECURITY,
     messages: messages.map(({ type }) => inChannel(channel, type)),
