@@ -6,14 +6,15 @@ import type { SeenChange } from '../feed/mempool-feed.ts';
 import { snapshotFrames } from '../feed/snapshot.ts';
 import type { StoredWatches } from '../feed/stored-watches.ts';
 import type { Watched, WatchRegistry } from '../feed/watches.ts';
+import { fail } from '../http/errors.ts';
 import type { ApiOptions } from '../http/options.ts';
 import { ownerOf } from '../http/owner.ts';
-import type { Principal } from '../http/principal.ts';
+import { ANONYMOUS, type Principal } from '../http/principal.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { SyncPhase } from '../port/node-port.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import type { Clock } from '../util/clock.ts';
-import type { Counts } from '../util/counts.ts';
+import { type Counts, LocalCounts } from '../util/counts.ts';
 import type { Log } from '../util/log.ts';
 import { answerMessage, type MessageReply } from './answer-message.ts';
 import { closeBehind, Delivery } from './delivery.ts';
@@ -92,12 +93,15 @@ export class Hub {
   readonly #connections = new Set<WsConnection>();
   readonly #timers: readonly ReturnType<typeof setInterval>[];
   readonly #stopped = new AbortController();
+  /** Connections in total, and by their caller. */
+  readonly #counts: Counts;
   #syncStatus = '';
   #syncStatusAt = Number.NEGATIVE_INFINITY;
   #publishedWatched = 0;
 
   constructor(deps: HubOptions) {
     this.#deps = deps;
+    this.#counts = deps.sharedCounts ?? new LocalCounts();
     this.#events = deps.events;
     this.#registry = deps.registry;
     this.#matcher = deps.matcher;
@@ -179,18 +183,29 @@ export class Hub {
     return [...this.#connections].filter(({ events }) => events.has(type));
   }
 
-  /** Number of connections of all fronts. */
-  get sizeOfAll(): number {
-    return this.#deps.sharedCounts?.get(ALL_SOCKETS) ?? this.size;
+  /**
+   * Counts a connection that is about to open, so that several that open at a time do not exceed a limit. Returns the name
+   * under which it is counted. Throws ApiError `too_many_connections`.
+   */
+  reserve(principal: Principal, ip: string): string {
+    const { wsTotal, wsAnonymousPerIp, wsPerKey } = this.#deps.options.limits;
+    if (!this.#counts.add(ALL_SOCKETS, wsTotal)) fail('too_many_connections', 'the server has too many connections');
+    const name = socketName({ principal, ip });
+    const isAnonymous = principal === ANONYMOUS;
+    if (this.#counts.add(name, isAnonymous ? wsAnonymousPerIp : wsPerKey)) return name;
+    this.#counts.subtract(ALL_SOCKETS);
+    return fail('too_many_connections', `this ${isAnonymous ? 'address' : 'key'} has too many connections`);
+  }
+
+  /** Ends the count of a connection that does not open, or has closed. */
+  release(name: string): void {
+    this.#counts.subtract(ALL_SOCKETS);
+    this.#counts.subtract(name);
   }
 
   /** Number of connections of the same key, or of the same address without one, on all fronts. */
   countOf(principal: Principal, ip: string): number {
-    const name = socketName({ principal, ip });
-    if (this.#deps.sharedCounts) return this.#deps.sharedCounts.get(name);
-    let count = 0;
-    for (const { socket } of this.#connections) if (socketName(socket.data) === name) count++;
-    return count;
+    return this.#counts.get(socketName({ principal, ip }));
   }
 
   /** Number of items that connections of all fronts watch. */
@@ -242,9 +257,6 @@ export class Hub {
     const connection = new WsConnection(socket, this.#events.end.seq, this.#now(), { registry, stored });
     socket.data.connection = connection;
     this.#connections.add(connection);
-    const { sharedCounts } = this.#deps;
-    sharedCounts?.add(ALL_SOCKETS, Number.POSITIVE_INFINITY);
-    sharedCounts?.add((socket.data.countedAs = socketName(socket.data)), Number.POSITIVE_INFINITY);
     if (watches.isLoaded) connection.wantStored();
     else void this.#holdUntilLoaded(connection);
   }
@@ -320,9 +332,7 @@ export class Hub {
     connection.closed = true;
     connection.watches.own.clear();
     this.#connections.delete(connection);
-    const { sharedCounts } = this.#deps;
-    sharedCounts?.subtract(ALL_SOCKETS);
-    sharedCounts?.subtract(socket.data.countedAs!);
+    this.release(socket.data.countedAs);
     this.#publishWatched();
     this.#deps.metrics.wsClosed(code);
   }

@@ -26,7 +26,7 @@ export function upgradeToWebSocket(
     });
   const protocols = offeredProtocols(request);
   return whenReady(authenticate(request, protocols, from.ip, options, auth), (admitted) =>
-    upgradeAdmitted(request, server, from, admitted, protocols.includes(SUBPROTOCOL), { options, hub }),
+    upgradeAdmitted(request, server, from, admitted, protocols.includes(SUBPROTOCOL), hub),
   );
 }
 
@@ -36,21 +36,32 @@ function upgradeAdmitted(
   from: { readonly ip: string; readonly requestId: string },
   { principal, consume }: Admitted,
   withSubprotocol: boolean,
-  { options, hub }: { options: ApiOptions; hub: Hub },
+  hub: Hub,
 ): MaybePromise<undefined> {
   if (principal !== ANONYMOUS && !hasScope(principal.scopes, 'read'))
     fail('insufficient_scope', 'this needs the scope read', { required: 'read' });
-  checkLimits(principal, from.ip, options, hub);
-  const data: SocketData = { principal, ip: from.ip, requestId: from.requestId, connection: null };
+  // Counted before the ticket is consumed, which may take a while: another upgrade would see the place as free.
+  const countedAs = hub.reserve(principal, from.ip);
+  const data: SocketData = { principal, ip: from.ip, requestId: from.requestId, countedAs, connection: null };
   const headers = new Headers({ 'x-request-id': from.requestId, 'x-api-version': '1' });
   // Only this subprotocol is selected, since the other offered one may be a key. By default Bun selects the first one.
   headers.set('sec-websocket-protocol', withSubprotocol ? SUBPROTOCOL : '');
-  // From here on only an invalid handshake fails.
-  return whenReady(consume(), (isValid) => {
+  const upgrade = (isValid: boolean): undefined => {
     if (!isValid) fail('invalid_credentials', 'the credentials are not valid');
     if (server.upgrade(request, { data, headers })) return undefined;
     throw new ApiError('upgrade_required', 'the upgrade failed', null, { upgrade: 'websocket', connection: 'Upgrade' });
-  });
+  };
+  const failed = (error: unknown): never => {
+    hub.release(countedAs);
+    throw error;
+  };
+  try {
+    // From here on only an invalid handshake fails.
+    const upgraded = whenReady(consume(), upgrade);
+    return upgraded instanceof Promise ? upgraded.catch(failed) : upgraded;
+  } catch (error) {
+    return failed(error);
+  }
 }
 
 /** Whether the request has credentials: a key in the header or the subprotocol, or a ticket. Wrong ones are rejected. */
@@ -112,13 +123,4 @@ function authenticate(
 function ticketOf(url: string): string | null {
   const query = url.indexOf('?');
   return query < 0 ? null : new URLSearchParams(url.slice(query)).get('ticket');
-}
-
-function checkLimits(principal: Principal, ip: string, { limits }: ApiOptions, hub: Hub): void {
-  if (hub.sizeOfAll >= limits.wsTotal) fail('too_many_connections', 'the server has too many connections');
-  if (principal === ANONYMOUS) {
-    if (hub.countOf(ANONYMOUS, ip) >= limits.wsAnonymousPerIp)
-      fail('too_many_connections', 'this address has too many connections');
-  } else if (hub.countOf(principal, ip) >= limits.wsPerKey)
-    fail('too_many_connections', 'this key has too many connections');
 }

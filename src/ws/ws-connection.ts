@@ -11,8 +11,8 @@ export interface SocketData {
   principal: Principal;
   readonly ip: string;
   readonly requestId: string;
-  /** The name under which all fronts count the connection; absent with one front. */
-  countedAs?: string;
+  /** The name under which the connection is counted. */
+  readonly countedAs: string;
   /** Set when the connection is open. */
   connection: WsConnection | null;
 }
