@@ -7,6 +7,7 @@ import type { NetworkParams } from '../params/network-params.ts';
 import type { ReadSettings, ReadSources } from '../queries/read-settings.ts';
 import { COMMIT, VERSION } from '../util/build-version.ts';
 import type { DescriptorBudget } from './descriptor-budget.ts';
+import { frontCount } from './front-count.ts';
 import { pruneSettingsOf } from './prune-settings.ts';
 import { relayOptionsOf } from './relay-settings.ts';
 
@@ -109,7 +110,7 @@ export function apiOptionsOf(
       diskDegradedBytes: ready.disk.degraded * MIB,
       diskFailBytes: ready.disk.fail * MIB,
     },
-    cache: { enabled: config.cache.enabled, maxBytes: Math.floor(CACHE_BYTES / config.workers.front) },
+    cache: { enabled: config.cache.enabled, maxBytes: Math.floor(CACHE_BYTES / frontCount(config)) },
     audit: { keep: config.audit.keep },
     metrics: { walletBalances: config.metrics.walletBalances },
   };

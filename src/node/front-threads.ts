@@ -13,6 +13,7 @@ import { startWorker } from '../util/worker.ts';
 import { apiOptionsOf } from './api-options.ts';
 import type { NodeClient } from './client.ts';
 import type { DescriptorBudget } from './descriptor-budget.ts';
+import { canShareFronts } from './front-count.ts';
 import type { FromFront, ToFront } from './front-messages.ts';
 
 interface FrontDependencies {
@@ -55,7 +56,7 @@ export class FrontThreads {
   static of(config: Config, deps: FrontDependencies): FrontThreads | null {
     const { front } = config.workers;
     if (front === 1) return null;
-    if (process.platform === 'linux') return new FrontThreads(config, deps);
+    if (canShareFronts()) return new FrontThreads(config, deps);
     deps.log.warn('more than one front needs Linux, whose kernel spreads the connections of a port', { front });
     return null;
   }

@@ -51,10 +51,9 @@ self.onmessage = async ({ data }: MessageEvent<ToFront>) => {
     plugins: [restRoutes, rpcRoutes],
     columns,
     sharing: { memory, first, further: null },
-    onStopped: () => {
-      node.stopCalls();
-      reads.close();
-    },
+    // The node thread stops at the same time, and its errors are those of a stop.
+    onStopping: () => node.stopCalls(),
+    onStopped: () => reads.close(),
   });
   api.openStores();
   api.attach({ node, reads, from });

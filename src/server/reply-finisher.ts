@@ -35,6 +35,8 @@ export interface ReplyDependencies {
 
 const LONG_BODY = 64 * 1024;
 const EVENT_STREAM = 'text/event-stream';
+/** The runtime counts idle time in steps of four seconds: a timeout of two steps ends after four to eight seconds. */
+const LEAST_STREAM_TIMEOUT = 8;
 
 /** Turns the outcome of a request into the reply that is sent: headers, 304, compression, pace, metrics and audit log. */
 export class ReplyFinisher {
@@ -139,7 +141,9 @@ export class ReplyFinisher {
       this.#drop(response);
       return new Response(null, { status: 304, headers });
     }
-    this.#record(visit, response.status, type === EVENT_STREAM && method !== 'HEAD');
+    const isStream = type === EVENT_STREAM && method !== 'HEAD';
+    if (isStream) this.#keepStreamOpen(visit);
+    this.#record(visit, response.status, isStream);
     if (method === 'HEAD') this.#drop(response);
     return compressed(request, response, type, (bytes) =>
       replies.body(bytes, { owner: visitOwner(visit), signal: request.signal }),
@@ -162,6 +166,12 @@ export class ReplyFinisher {
       headers.set('x-chain-hash', tip.hash);
     }
     if (this.#deps.syncing()) headers.set('x-node-syncing', '1');
+  }
+
+  /** Heartbeats keep a stream open, unless the next step of the runtime may end it however short ago one was sent. */
+  #keepStreamOpen({ request, server }: Visit): void {
+    const { idleTimeout } = this.#deps.options.http;
+    if (idleTimeout > 0 && idleTimeout < LEAST_STREAM_TIMEOUT) server.timeout?.(request, LEAST_STREAM_TIMEOUT);
   }
 
   /** An unsent body no longer counts. */

@@ -42,8 +42,9 @@ import { Gate, type GateDependencies } from './gate.ts';
 import { HostPolicy } from './hosts.ts';
 import { Listeners } from './listeners.ts';
 import { type GaugeParts, serverGauges } from './ops/gauges.ts';
-import { ApiMetrics, type GaugeSources } from './ops/metrics.ts';
+import { ApiMetrics } from './ops/metrics.ts';
 import { Readiness } from './ops/readiness.ts';
+import type { GaugeSources } from './ops/state-gauges.ts';
 import { ParallelRequests } from './parallel-requests.ts';
 import { ProjectionAnnouncer } from './projection-announcer.ts';
 import { RefusalPace } from './refusal-pace.ts';
@@ -62,6 +63,8 @@ export interface ApiDependencies {
   readonly clock?: Clock;
   /** Settings that replies depend on. */
   readonly sources: ReadSources;
+  /** Called at the beginning of the stop, while requests are still running. */
+  readonly onStopping?: () => void;
   /** Called at the end of the stop. */
   readonly onStopped?: () => void;
   /** The columns of the mempool, if they are known before the first update. */
@@ -124,6 +127,7 @@ export class ApiServer {
   readonly #refusals: RefusalPace;
   readonly #gate: Gate;
   readonly #sharing: FrontSharing | null;
+  readonly #onStopping: (() => void) | undefined;
   readonly #onStopped: (() => void) | undefined;
   readonly #listeners: Listeners;
   readonly #stopping = new AbortController();
@@ -142,6 +146,7 @@ export class ApiServer {
     const { options, params, log, startedAt, clock = systemClock, sharing = null } = deps;
     const { first = null, further = null, memory = null } = sharing ?? {};
     this.#sharing = sharing;
+    this.#onStopping = deps.onStopping;
     this.#onStopped = deps.onStopped;
     // Credentials follow the host clock, never the mock time of a test network.
     const host = deps.clock ?? hostClock;
@@ -487,6 +492,7 @@ export class ApiServer {
   async #stop(reason: string): Promise<void> {
     this.#log.info('API stopping', { reason });
     this.#phase = 'stopping';
+    this.#onStopping?.();
     for (const end of this.#detach) end();
     this.#stopping.abort();
     this.#hub.stop();

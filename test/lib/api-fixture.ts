@@ -179,6 +179,7 @@ export interface TestOptions {
   readonly attached?: boolean;
   /** See FakeNode. */
   readonly restarted?: boolean;
+  readonly onStopping?: () => void;
 }
 
 /** Starts a real server on a free loopback port, attached to a fake node by default. */
@@ -189,6 +190,7 @@ export function startTestApi({
   clock = systemClock,
   attached = true,
   restarted = false,
+  onStopping = () => {},
 }: TestOptions = {}): TestApi {
   const dir = mkdtempSync(join(tmpdir(), 'api-test-'));
   const lines: string[] = [];
@@ -204,6 +206,7 @@ export function startTestApi({
     startedAt: Math.floor(Date.now() / 1000),
     clock,
     plugins,
+    onStopping,
   });
   const node = new FakeNode(dir, { restarted });
   const attach = () => {

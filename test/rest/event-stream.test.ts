@@ -196,6 +196,13 @@ describe('GET /api/stream', () => {
     expect(await stream.message()).toBeNull();
   });
 
+  test('outlives an idle timeout that is shorter than a step of the runtime', async () => {
+    await using it = start({ http: { idleTimeout: 1 } });
+    await using stream = await StreamClient.open(it);
+    // A step has four seconds, and one heartbeat half a second.
+    for (let heartbeats = 0; heartbeats < 11; heartbeats++) expect(await stream.message()).not.toBeNull();
+  }, 15_000);
+
   test('ends when the server stops', async () => {
     const it = start();
     await using stream = await StreamClient.open(it);

@@ -11,8 +11,8 @@ import { enabledIndexes, type IndexSwitches } from '../../storage/index-store.ts
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 import type { Hub } from '../../ws/hub.ts';
 import type { ServerContext } from '../context.ts';
-import type { GaugeSources } from './metrics.ts';
 import { fileSize } from './readiness.ts';
+import type { GaugeSources } from './state-gauges.ts';
 import { collectWalletBalances } from './wallet-balances.ts';
 
 /** Returns the state of the chain for its gauges, read on one snapshot. */
