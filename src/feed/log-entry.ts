@@ -73,12 +73,27 @@ function withCursor(data: string, cursor: string): string {
   return Buffer.from(`{"cursor":"${cursor}",${data.slice(1)}`).toString();
 }
 
+/** Every message begins with its type, and its data with cursor, seq and time. */
+const TYPE_AT = '{"type":"'.length;
+const MESSAGE_HEAD = 400;
+const MESSAGE_TIME = /"time":(\d+)/;
 const CURSOR = '"data":{"cursor":"';
 
 /** The cursor of an event. Followed by a place it is that of what is derived there. */
 export function cursorIn({ text }: Pick<LogEntry, 'text'>): string {
   const start = text.indexOf(CURSOR) + CURSOR.length;
   return text.slice(start, text.indexOf('"', start));
+}
+
+/** Returns the type and the cursor of a message, and its time, Unix seconds, null without one; it parses nothing else. */
+export function headOfMessage(text: string): {
+  readonly type: string;
+  readonly cursor: string;
+  readonly time: number | null;
+} {
+  const time = MESSAGE_TIME.exec(text.slice(0, MESSAGE_HEAD))?.[1];
+  const type = text.slice(TYPE_AT, text.indexOf('"', TYPE_AT));
+  return { type, cursor: cursorIn({ text }), time: time === undefined ? null : Number(time) };
 }
 
 /** The entry that is delivered. */

@@ -1,6 +1,7 @@
 import type { EventPosition } from '../feed/event-cursor.ts';
 import { type Gap, type ResumePoint, startBehind } from '../feed/event-history.ts';
 import { type EventPage, type EventPageRequest, nextEventPage } from '../feed/event-pages.ts';
+import { headOfMessage } from '../feed/log-entry.ts';
 import { ApiError } from '../http/errors.ts';
 import type { EventWait } from './event-waits.ts';
 import type { RestContext } from './rest-context.ts';
@@ -119,8 +120,8 @@ const idLine = ({ events }: RestContext, position: EventPosition) => `id: ${even
 
 /** JSON texts have no line breaks, so one line of `data` holds a whole message. */
 function eventFrame(text: string): string {
-  const { type, data } = JSON.parse(text) as { readonly type: string; readonly data: { readonly cursor: string } };
-  return `id: ${data.cursor}\nevent: ${type}\ndata: ${text}\n\n`;
+  const { type, cursor } = headOfMessage(text);
+  return `id: ${cursor}\nevent: ${type}\ndata: ${text}\n\n`;
 }
 
 function gapFrame(gap: Gap): string {

@@ -79,6 +79,9 @@ function readUrl(value: unknown, allowed: AllowedNetworks): string {
   const address = literalAddress(url.hostname);
   const refusal = address && allowed.refusal(address, { secure });
   if (refusal) invalid('url', refusal);
+  // Characters that are not ASCII are longer in the form that is stored and sent.
+  if (url.href.length > MAX_WEBHOOK_URL)
+    invalid('url', `must have at most ${MAX_WEBHOOK_URL} characters, percent-encoded`);
   return url.href;
 }
 

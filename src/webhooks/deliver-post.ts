@@ -24,7 +24,7 @@ export interface PostMeans {
   exchange?(target: PostTarget, limits: PostLimits): Promise<number>;
 }
 
-/** Addresses of one name that are tried, one after the other. */
+/** Addresses of one name that are tried, one after the other. Each gets its share of the time that is left. */
 const MAX_ADDRESSES = 4;
 
 /**
@@ -37,8 +37,8 @@ export async function deliverPost(post: WebhookPost, means: PostMeans): Promise<
   try {
     const status = await sendPost(post, means);
     if (status < 300) return { ok: true, status };
-    if (status < 400) throw new DeliveryError('redirect', `the receiver redirects (${status})`, status);
-    throw new DeliveryError('status', `the receiver answered ${status}`, status);
+    if (status < 400) throw new DeliveryError('redirect', `the receiver redirects (${status})`, { status });
+    throw new DeliveryError('status', `the receiver answered ${status}`, { status });
   } catch (error) {
     if (!(error instanceof DeliveryError))
       return { ok: false, code: 'internal', message: 'the delivery failed', status: null };
@@ -58,17 +58,29 @@ async function sendPost(post: WebhookPost, means: PostMeans): Promise<number> {
   const tlsName = secure ? url.hostname.replace(/^\[|\]$/g, '') : null;
   const bytes = requestBytes(url, post, means.userAgent);
   let failure = new DeliveryError('timeout', 'the connection was not open in time');
-  for (const address of addresses.slice(0, MAX_ADDRESSES)) {
-    const connectMs = deadline - performance.now();
+  const tried = familiesInTurn(addresses).slice(0, MAX_ADDRESSES);
+  for (const [i, address] of tried.entries()) {
+    const connectMs = (deadline - performance.now()) / (tried.length - i);
     if (connectMs <= 0) break;
     try {
       return await exchange({ address, port, tlsName, authorities, bytes }, { ...limits, connectMs });
     } catch (error) {
-      if (!(error instanceof DeliveryError) || error.code !== 'connect') throw error;
+      if (!(error instanceof DeliveryError) || !error.isUnsent) throw error;
       failure = error;
     }
   }
   throw failure;
+}
+
+/** Returns the addresses with IPv6 and IPv4 in turn (RFC 8305), so that no family that is unreachable hides the other. */
+function familiesInTurn(addresses: readonly Uint8Array[]): readonly Uint8Array[] {
+  const [first = []] = addresses;
+  const preferred = addresses.filter(({ length }) => length === first.length);
+  const others = addresses.filter(({ length }) => length !== first.length);
+  const longest = Math.max(preferred.length, others.length);
+  return Array.from({ length: longest }, (_, i) => [preferred[i], others[i]])
+    .flat()
+    .filter((address) => address !== undefined);
 }
 
 /** Returns the addresses of a host. Throws DeliveryError if one of them is forbidden. */

@@ -19,10 +19,17 @@ export type DeliveryOutcome =
 export class DeliveryError extends Error {
   readonly code: DeliveryFault;
   readonly status: number | null;
+  /** Whether nothing was sent to the receiver, so that another of its addresses may be tried. */
+  readonly isUnsent: boolean;
 
-  constructor(code: DeliveryFault, message: string, status: number | null = null) {
+  constructor(
+    code: DeliveryFault,
+    message: string,
+    { status = null, isUnsent = false }: { readonly status?: number | null; readonly isUnsent?: boolean } = {},
+  ) {
     super(message);
     this.code = code;
     this.status = status;
+    this.isUnsent = isUnsent;
   }
 }

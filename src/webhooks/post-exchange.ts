@@ -68,7 +68,7 @@ class Exchange {
         handshake: (_, isTrusted, error) => this.#shookHands(isTrusted, error),
         data: (_, bytes) => this.#received(bytes),
         drain: () => this.#send(),
-        close: () => this.#fail('bad_reply', 'the connection was closed before the reply'),
+        close: () => this.#closed(),
         error: (_, error) => this.#fail('connect', codeOf(error)),
         connectError: (_, error) => this.#fail('connect', codeOf(error)),
       },
@@ -93,6 +93,7 @@ class Exchange {
   #shookHands(isTrusted: boolean, error: Error | null): void {
     if (this.#target.tlsName === null || this.#isDone) return;
     if (isTrusted && error === null) this.#begin();
+    else if (codeOf(error) === 'ECONNRESET') this.#closed();
     else this.#fail('tls', `the certificate is not valid: ${codeOf(error)}`);
   }
 
@@ -127,13 +128,21 @@ class Exchange {
       this.#fail('bad_reply', `the header of the reply is longer than ${MAX_REPLY_BYTES} bytes`);
   }
 
+  #closed(): void {
+    if (this.#isSending) this.#fail('bad_reply', 'the connection was closed before the reply');
+    else if (this.#target.tlsName === null) this.#fail('connect', 'the connection was closed');
+    else this.#fail('tls', 'the connection was closed before the certificate was verified');
+  }
+
   #expire(ms: number, message: string): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#fail('timeout', message), ms);
   }
 
   #fail(code: DeliveryError['code'], message: string): void {
-    this.#finish(() => this.#result.reject(new DeliveryError(code, message)));
+    // An address with an invalid certificate is not one of several that may be tried.
+    const isUnsent = !this.#isSending && (code === 'connect' || code === 'timeout');
+    this.#finish(() => this.#result.reject(new DeliveryError(code, message, { isUnsent })));
   }
 
   #finish(settle: () => void): void {

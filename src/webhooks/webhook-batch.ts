@@ -8,12 +8,19 @@ import {
   nextEventPage,
   readEventPage,
 } from '../feed/event-pages.ts';
+import { headOfMessage } from '../feed/log-entry.ts';
 
 /** Limit of the events of one delivery, bytes; the event that exceeds it is the last one. */
 const BATCH_BYTES = 256 * 1024;
 
 /** The events of one delivery. */
 export interface WebhookBatch {
+  /** Value of webhook-id: the cursor of the last event, or the name of the last gap. */
+  readonly id: string;
+  /** Cursor of the last message. */
+  readonly cursor: string;
+  /** Time of the first event, Unix seconds; null without events. */
+  readonly time: number | null;
   /** JSON texts of the gaps and the events, in order; empty if there is none. */
   readonly texts: readonly string[];
   /** Number of events without the gaps. */
@@ -53,6 +60,7 @@ export async function nextWebhookBatch(
   // Events that were evicted while the page was read are missing on it; the gap may name delivered ones as well.
   if (gaps.length === 0 && from.seq < events.lostTo) gaps = unreported();
   return {
+    ...headOf(gaps, page.items),
     texts: [...gaps.map(gapText), ...page.items],
     count: page.items.length,
     end: page.items.length === 0 && gaps.length > 0 ? behindGaps(events, page.end, gaps) : page.end,
@@ -66,18 +74,13 @@ export async function nextWebhookBatch(
  */
 export function batchOfLostPosition(events: EventLog): WebhookBatch {
   const gap = events.gapUpToLatest();
-  return { texts: [gapText(gap)], count: 0, end: { seq: gap.toSeq, within: WHOLE }, gapTo: gap.toSeq };
-}
-
-/** Returns the cursor that identifies a message, and its time, Unix seconds; null for a gap, which has no time. */
-export function identityOfMessage(text: string): {
-  readonly id: string;
-  readonly cursor: string;
-  readonly time: number | null;
-} {
-  const { type, data } = JSON.parse(text) as { type: string; data: { cursor: string; time?: number } };
-  // The cursor of a gap is a position, which an event may have as well.
-  return { id: type === 'gap' ? `gap-${data.cursor}` : data.cursor, cursor: data.cursor, time: data.time ?? null };
+  return {
+    ...headOf([gap], []),
+    texts: [gapText(gap)],
+    count: 0,
+    end: { seq: gap.toSeq, within: WHOLE },
+    gapTo: gap.toSeq,
+  };
 }
 
 /** Returns the position where events go on behind gaps without an event, so that a restart does not report them again. */
@@ -90,6 +93,16 @@ function pointAt(events: EventLog, position: EventPosition | ResumePoint): Resum
   if ('chainSeq' in position) return position;
   const point = events.locate(events.cursorAt(position));
   return typeof point === 'string' ? { ...position, chainSeq: null } : point;
+}
+
+function headOf(gaps: readonly Gap[], items: readonly string[]): Pick<WebhookBatch, 'id' | 'cursor' | 'time'> {
+  if (items.length > 0) {
+    const { cursor } = headOfMessage(items.at(-1)!);
+    return { id: cursor, cursor, time: headOfMessage(items[0]!).time };
+  }
+  const cursor = gaps.at(-1)?.cursor ?? '';
+  // The cursor of a gap is a position, which an event may have as well.
+  return { id: `gap-${cursor}`, cursor, time: null };
 }
 
 function gapText(gap: Gap): string {

@@ -10,7 +10,7 @@ import type { Clock } from '../util/clock.ts';
 import { unixSeconds } from '../util/clock.ts';
 import type { DeliveryFault, DeliveryOutcome } from './delivery-outcome.ts';
 import { retryPauseMs } from './retry-pauses.ts';
-import { batchOfLostPosition, identityOfMessage, nextWebhookBatch, type WebhookBatch } from './webhook-batch.ts';
+import { batchOfLostPosition, nextWebhookBatch, type WebhookBatch } from './webhook-batch.ts';
 import type { WebhookError, WebhookProgress, WebhookRecord, WebhookStatus } from './webhook-store.ts';
 
 /** The rights that a key has now. */
@@ -80,10 +80,14 @@ export class WebhookDelivery {
   #gapTo = 0;
   /** Number of events of the delivery that failed; 0 without one. */
   #retried = 0;
+  /** The delivery that failed, if it has gaps alone: a later one could end elsewhere, and so have another id. */
+  #unacceptedGaps: WebhookBatch | null = null;
   /** Time of the oldest undelivered event, Unix seconds. */
   #oldestTime: number | null = null;
   #failures = 0;
   #readFailures = 0;
+  /** Since when events cannot be read. It shows the hook as failing, and does not count towards disabling it. */
+  #readFailingSinceMs: number | null = null;
   #failingSinceMs: number | null;
   #lastError: WebhookError | null;
   #deliveredAt: number | null;
@@ -110,7 +114,7 @@ export class WebhookDelivery {
   }
 
   get isFailing(): boolean {
-    return this.#failingSinceMs !== null;
+    return this.#failingSinceMs !== null || this.#readFailingSinceMs !== null;
   }
 
   /** Begins to deliver. The event log must be attached. */
@@ -139,6 +143,7 @@ export class WebhookDelivery {
     this.#status = 'active';
     this.#failingSinceMs = null;
     this.#failures = this.#readFailures = 0;
+    this.#readFailingSinceMs = null;
     this.#nextAttemptMs = 0;
     this.#wakeUp.abort();
   }
@@ -150,6 +155,7 @@ export class WebhookDelivery {
     this.#gapTo = 0;
     this.#oldestTime = null;
     this.#readFailures = 0;
+    this.#readFailingSinceMs = null;
     this.#nextAttemptMs = 0;
     this.#forgetFailures();
     this.#wakeUp.abort();
@@ -166,6 +172,7 @@ export class WebhookDelivery {
     const now = unixSeconds(clock);
     const at = (ms: number) => now + Math.round((ms - this.#now()) / 1000);
     const seq = this.#position?.seq ?? sources.events.end.seq;
+    const failingSinceMs = this.#failingSinceMs ?? this.#readFailingSinceMs;
     const isPausing = this.#status === 'active' && this.#nextAttemptMs > this.#now();
     return {
       status: this.#status,
@@ -174,8 +181,8 @@ export class WebhookDelivery {
         events: this.#isCaughtUp ? 0 : Math.max(0, sources.events.latest - seq),
         seconds: this.#oldestTime === null ? 0 : Math.max(0, now - this.#oldestTime),
       },
-      failures: this.#failures,
-      failingSince: this.#failingSinceMs === null ? null : at(this.#failingSinceMs),
+      failures: this.#failures + this.#readFailures,
+      failingSince: failingSinceMs === null ? null : at(failingSinceMs),
       nextAttemptAt: isPausing ? at(this.#nextAttemptMs) : null,
       deliveredAt: this.#deliveredAt,
       lastError: this.#lastError,
@@ -225,6 +232,7 @@ export class WebhookDelivery {
   async #read({ wallets }: KeyRights, wakeUp: AbortController): Promise<WebhookBatch | null> {
     const { sources, watchesOf, idleMs = IDLE_MS } = this.#deps;
     const { owner, maxEvents } = this.record;
+    if (this.#unacceptedGaps) return this.#unacceptedGaps;
     if (this.#isLost) return batchOfLostPosition(sources.events);
     // It ends a long read with the events found so far, which are delivered: `wakeUp` would discard them.
     const idle = new AbortController();
@@ -239,22 +247,29 @@ export class WebhookDelivery {
           types: this.#types,
           watches: watchesOf(owner),
           wallets: commonWallets(this.record.wallets, wallets),
-          // An attempt that is repeated has the same events, and so the same id.
+          // An attempt that is repeated has the same last event, and so the same id, unless the log lost events meanwhile.
           limit: this.#retried > 0 ? this.#retried : maxEvents,
         },
         AbortSignal.any([wakeUp.signal, idle.signal]),
       );
-      this.#readFailures = 0;
+      this.#readSucceeded();
       return batch;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       this.#report(error.failure, error.message);
+      this.#readFailingSinceMs ??= this.#now();
       this.#nextAttemptMs = this.#now() + retryPauseMs(++this.#readFailures, MAX_READ_PAUSE_MS, Math.random());
       return null;
     } finally {
       clearTimeout(timer);
       this.#isCaughtUp = false;
     }
+  }
+
+  #readSucceeded(): void {
+    if (this.#readFailingSinceMs !== null && this.#failingSinceMs === null) this.#lastError = null;
+    this.#readFailures = 0;
+    this.#readFailingSinceMs = null;
   }
 
   /** Moves past events of other types. */
@@ -273,18 +288,18 @@ export class WebhookDelivery {
     this.#failures = 0;
     this.#failingSinceMs = null;
     this.#retried = 0;
+    this.#unacceptedGaps = null;
   }
 
   async #attempt(batch: WebhookBatch, moves: number): Promise<void> {
     const { deliver, count, clock } = this.#deps;
-    const { texts, end, gapTo } = batch;
-    const { id, cursor } = identityOfMessage(texts.at(-1)!);
-    this.#oldestTime = identityOfMessage(texts.find((text) => identityOfMessage(text).time !== null) ?? texts[0]!).time;
+    const { id, cursor, texts, end, gapTo } = batch;
+    this.#oldestTime = batch.time;
     const body = `{"webhook":"${this.record.id}","cursor":"${cursor}","events":[${texts.join(',')}]}`;
     const outcome = await deliver(this.record, id, body);
     count(outcome.ok ? null : outcome.code, batch.count);
     // The owner has moved the hook meanwhile: the failure is of events that it no longer delivers.
-    if (!outcome.ok) return moves === this.#moves ? this.#failed(outcome, batch.count) : undefined;
+    if (!outcome.ok) return moves === this.#moves ? this.#failed(outcome, batch) : undefined;
     this.#forgetFailures();
     this.#nextAttemptMs = 0;
     this.#oldestTime = null;
@@ -297,12 +312,16 @@ export class WebhookDelivery {
     await this.#save();
   }
 
-  async #failed({ code, message, status }: Extract<DeliveryOutcome, { ok: false }>, events: number): Promise<void> {
+  async #failed(
+    { code, message, status }: Extract<DeliveryOutcome, { ok: false }>,
+    batch: WebhookBatch,
+  ): Promise<void> {
     const { maxPauseMs, disableAfterMs, onDisabled } = this.#deps;
     const now = this.#now();
     this.#failures++;
     this.#failingSinceMs ??= now;
-    this.#retried = events;
+    this.#retried = batch.count;
+    this.#unacceptedGaps = batch.count === 0 ? batch : null;
     this.#report(code, message, status);
     this.#nextAttemptMs = now + retryPauseMs(this.#failures, maxPauseMs, Math.random());
     if (now - this.#failingSinceMs >= disableAfterMs && this.#status === 'active') {

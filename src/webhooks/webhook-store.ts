@@ -151,6 +151,14 @@ export class WebhookStore {
     );
   }
 
+  /** Removes the previous secrets whose time is over. Returns when the next one is, Unix seconds; null if none is left. */
+  removeOldSecrets(now: number): number | null {
+    durably(this.#db, () =>
+      this.#db.query('UPDATE webhooks SET previous = NULL, previous_until = NULL WHERE previous_until <= ?').run(now),
+    );
+    return this.#db.query<{ next: number | null }, []>('SELECT min(previous_until) AS next FROM webhooks').get()!.next;
+  }
+
   removeWebhooks(ids: readonly string[]): void {
     durably(this.#db, () =>
       this.#db.transaction(() => {

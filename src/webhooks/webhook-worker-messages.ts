@@ -5,6 +5,8 @@ export type WebhookJob =
   | { readonly type: 'insert'; readonly record: WebhookRecord; readonly secret: string }
   | { readonly type: 'status'; readonly id: string; readonly status: WebhookStatus }
   | { readonly type: 'secret'; readonly id: string; readonly secret: string; readonly previousUntil: number }
+  /** Removes the previous secrets whose time is over. */
+  | { readonly type: 'removeOldSecrets' }
   | { readonly type: 'remove'; readonly ids: readonly string[] }
   | { readonly type: 'progress'; readonly all: readonly WebhookProgress[] }
   | WebhookDeliveryJob;

@@ -37,6 +37,7 @@ function apply(to: WebhookStore, job: Exclude<WebhookJob, WebhookDeliveryJob>): 
   if (job.type === 'insert') to.insertWebhook(job.record, Uint8Array.fromHex(job.secret));
   else if (job.type === 'status') to.setStatus(job.id, job.status);
   else if (job.type === 'secret') to.replaceSecret(job.id, Uint8Array.fromHex(job.secret), job.previousUntil);
+  else if (job.type === 'removeOldSecrets') to.removeOldSecrets(unixSeconds(hostClock));
   else if (job.type === 'remove') to.removeWebhooks(job.ids);
   else to.saveProgress(job.all);
 }

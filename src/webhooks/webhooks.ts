@@ -9,6 +9,7 @@ import type { WebhookOptions } from '../http/options.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { DeliveryFault, DeliveryOutcome } from './delivery-outcome.ts';
 import { ProgressWriter } from './progress-writer.ts';
+import { SecretExpiry } from './secret-expiry.ts';
 import type { WebhookControl, WebhookRequest, WebhookTest, WebhookView, WebhookWithSecret } from './webhook-control.ts';
 import { type KeyRights, WebhookDelivery, type WebhookState } from './webhook-delivery.ts';
 import { WebhookSender } from './webhook-sender.ts';
@@ -62,7 +63,7 @@ const STOP_MS = 1000;
 export class Webhooks implements WebhookControl {
   readonly #deps: WebhooksDependencies;
   readonly #hooks = new Map<string, WebhookDelivery>();
-  readonly #secretUntil = new Map<string, number>();
+  readonly #secrets: SecretExpiry;
   readonly #testing = new Set<string>();
   readonly #progress: ProgressWriter;
   #sender: WebhookSender | null = null;
@@ -72,6 +73,10 @@ export class Webhooks implements WebhookControl {
 
   constructor(deps: WebhooksDependencies) {
     this.#deps = deps;
+    // An error is logged, and the next start removes the secret.
+    this.#secrets = new SecretExpiry(deps.clock, () => {
+      this.#sender?.store({ type: 'removeOldSecrets' }).catch(() => {});
+    });
     this.#progress = new ProgressWriter((all) => this.#opened.store({ type: 'progress', all }));
   }
 
@@ -86,6 +91,7 @@ export class Webhooks implements WebhookControl {
     // The first hook creates the file.
     if (!existsSync(path)) return;
     const store = new WebhookStore(path);
+    store.removeOldSecrets(unixSeconds(this.#deps.clock));
     for (const record of store.all()) this.#add(record);
     store.close();
   }
@@ -135,9 +141,10 @@ export class Webhooks implements WebhookControl {
 
   async setStatus(owner: string, id: string, status: 'active' | 'paused'): Promise<WebhookView> {
     const hook = this.#find(owner, id);
-    await this.#opened.store({ type: 'status', id, status });
+    // At once: the hook could be disabled while the change is stored, and that would be stored behind it.
     if (status === 'active') hook.resume();
     else hook.pause();
+    await this.#opened.store({ type: 'status', id, status });
     return this.#view(hook);
   }
 
@@ -157,7 +164,7 @@ export class Webhooks implements WebhookControl {
     const made = secret === null ? newWebhookSecret() : null;
     const previousUntil = unixSeconds(this.#deps.clock) + overlapSeconds;
     await this.#opened.store({ type: 'secret', id, secret: secretHex(made ?? secret!), previousUntil });
-    this.#secretUntil.set(id, previousUntil);
+    this.#secrets.setUntil(id, previousUntil);
     return { ...this.#view(hook), secret: made };
   }
 
@@ -207,6 +214,7 @@ export class Webhooks implements WebhookControl {
   async close(): Promise<void> {
     const ended = Promise.all(Array.from(this.#hooks.values(), (hook) => hook.end()));
     await Promise.race([ended, Bun.sleep(STOP_MS)]);
+    this.#secrets.close();
     await this.#sender?.close();
   }
 
@@ -225,7 +233,7 @@ export class Webhooks implements WebhookControl {
       disableAfterMs: options.disableAfterMs,
     });
     this.#hooks.set(record.id, hook);
-    if (record.previousSecretUntil !== null) this.#secretUntil.set(record.id, record.previousSecretUntil);
+    if (record.previousSecretUntil !== null) this.#secrets.setUntil(record.id, record.previousSecretUntil);
     return hook;
   }
 
@@ -244,7 +252,7 @@ export class Webhooks implements WebhookControl {
     await this.#opened.store({ type: 'remove', ids: hooks.map(({ record }) => record.id) });
     for (const hook of hooks) {
       this.#hooks.delete(hook.record.id);
-      this.#secretUntil.delete(hook.record.id);
+      this.#secrets.remove(hook.record.id);
       // A running attempt ends by itself within its time limits.
       void hook.end();
     }
@@ -267,9 +275,7 @@ export class Webhooks implements WebhookControl {
 
   #view({ record, state }: WebhookDelivery): WebhookView {
     const { id, url, types, wallets, label, maxEvents, createdAt } = record;
-    const until = this.#secretUntil.get(id) ?? null;
-    const isOverlapping = until !== null && unixSeconds(this.#deps.clock) < until;
-    const previousSecretUntil = isOverlapping ? until : null;
+    const previousSecretUntil = this.#secrets.untilOf(id);
     return { id, url, types, wallets, label, maxEvents, createdAt, previousSecretUntil, ...state };
   }
 

@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import type { MempoolChange } from '../../src/mempool/changes.ts';
 import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { BEARER, startTestApi, type TestApi } from '../lib/api-fixture.ts';
 import type { ApiOverrides } from '../lib/default-options.ts';
+import { poll } from '../lib/node-process.ts';
 import { WebhookReceiver } from '../lib/webhook-receiver.ts';
 
 const LOCAL = { allowedNetworks: ['127.0.0.0/8'], maxPauseMs: 1000 };
@@ -161,4 +163,46 @@ test('the secret is in no reply but the first one, and in no line of the log', a
   const shown = JSON.stringify(replies) + it.logged.join('\n') + JSON.stringify(receiver.deliveries);
   expect(shown).not.toContain(secret.slice('whsec_'.length));
   expect(shown).not.toContain(Buffer.from(secret.slice('whsec_'.length), 'base64').toHex());
+});
+
+test('the length of a URL is that of its normal form', async () => {
+  await using it = start();
+  const url = `https://shop.example/${'é'.repeat(500)}`;
+  const { status, body } = await ask(it, 'POST', '', { url });
+  expect([status, body.error.details.parameter]).toEqual([400, 'url']);
+});
+
+test('a previous secret leaves the file when its time is over', async () => {
+  await using it = start();
+  const { body } = await ask(it, 'POST', '', { url: 'http://127.0.0.1:9/', types: ['newBlock'] });
+  const previous = () => {
+    using db = new Database(join(it.dir, 'webhooks.db'), { readonly: true });
+    return db.query<{ previous: Uint8Array | null }, []>('SELECT previous FROM webhooks').get()!.previous;
+  };
+  await ask(it, 'POST', `/${body.id}/secret`, { overlap: 1 });
+  expect(previous()).not.toBeNull();
+  await poll('no previous secret', () => previous() === null);
+});
+
+test('a webhook that is resumed while it is disabled has one status in memory and in its file', async () => {
+  await using it = start({ webhooks: { ...LOCAL, disableAfterMs: 1 } });
+  using receiver = new WebhookReceiver();
+  const reply = Promise.withResolvers<Response>();
+  receiver.answer = () => (receiver.deliveries.length === 1 ? new Response(null, { status: 500 }) : reply.promise);
+  const { body } = await ask(it, 'POST', '', { url: receiver.url, types: ['newBlock'] });
+  it.node.mine(1);
+  await receiver.until('the second attempt', () => receiver.deliveries.length === 2);
+  reply.resolve(new Response(null, { status: 500 }));
+  await Bun.sleep(0);
+  // The webhook thread gets the reply while this thread is busy, so the outcome arrives before the change is stored.
+  Bun.sleepSync(300);
+  const { status } = await it.api.context.webhooks.setStatus('static', body.id, 'active');
+  // Changes are stored in their order, so those before this one are stored.
+  await ask(it, 'POST', `/${body.id}/secret`);
+  const stored = () => {
+    using db = new Database(join(it.dir, 'webhooks.db'), { readonly: true });
+    return db.query<{ status: string }, []>('SELECT status FROM webhooks').get()!.status;
+  };
+  expect([status, stored()]).toEqual(['active', 'active']);
+  expect((await ask(it, 'GET', `/${body.id}`)).body.status).toBe('active');
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { deliverPost, type PostMeans } from '../../src/webhooks/deliver-post.ts';
+import { DeliveryError } from '../../src/webhooks/delivery-outcome.ts';
 import type { PostTarget } from '../../src/webhooks/post-exchange.ts';
 import { AllowedNetworks, addressText } from '../../src/webhooks/target-address.ts';
 import { certificateText, keyText } from '../lib/self-signed.ts';
@@ -99,6 +100,37 @@ describe('the target of a delivery', () => {
     });
   });
 
+  test('is tried at each address in its share of the time, the families in turn', async () => {
+    // The addresses of one family accept no connection and refuse none.
+    const hole = ['2606:4700::1', '2606:4700::2', '2606:4700::3', '2606:4700::4'];
+    const tried: string[] = [];
+    const exchange: PostMeans['exchange'] = ({ address }, { connectMs }) => {
+      tried.push(addressText(address));
+      if (address.length === 4) return Promise.resolve(204);
+      return Bun.sleep(connectMs).then(() => {
+        throw new DeliveryError('timeout', 'the connection was not open in time', { isUnsent: true });
+      });
+    };
+    const resolve = () => Promise.resolve([...hole, '8.8.8.8']);
+    const limits = { connectMs: 200, replyMs: 2000 };
+    expect(await deliver('https://dual.example/', means({ resolve, exchange, limits }, []))).toMatchObject({
+      ok: true,
+    });
+    expect(tried).toHaveLength(2);
+    expect(tried[1]).toBe('8.8.8.8');
+  });
+
+  test('is not tried at another address once the request may have arrived', async () => {
+    const tried: string[] = [];
+    const exchange: PostMeans['exchange'] = ({ address }) => {
+      tried.push(addressText(address));
+      return Promise.reject(new DeliveryError('timeout', 'the receiver did not reply in time'));
+    };
+    const resolve = () => Promise.resolve(['8.8.8.8', '8.8.4.4']);
+    expect(await deliver('https://two.example/', means({ resolve, exchange }, []))).toMatchObject({ code: 'timeout' });
+    expect(tried).toEqual(['8.8.8.8']);
+  });
+
   test('is not resolved for longer than the time limit', async () => {
     const resolve = () => new Promise<string[]>(() => {});
     const limits = { connectMs: 50, replyMs: 50 };
@@ -120,6 +152,22 @@ describe('over TLS', () => {
     });
     // Nothing was sent to a receiver without a valid certificate.
     expect(receiver.deliveries).toHaveLength(2);
+  });
+
+  test('an end of the connection before the certificate is verified is not a bad reply', async () => {
+    const resolve = () => Promise.resolve(['127.0.0.1']);
+    for (const close of ['end', 'terminate'] as const) {
+      const listener = Bun.listen({
+        hostname: '127.0.0.1',
+        port: 0,
+        socket: { data: (socket) => void socket[close]() },
+      });
+      expect(await deliver(`https://localhost:${listener.port}/`, means({ resolve }))).toMatchObject({
+        code: 'tls',
+        message: 'the connection was closed before the certificate was verified',
+      });
+      listener.stop(true);
+    }
   });
 
   test('a large body arrives whole', async () => {

@@ -3,7 +3,7 @@ import { nextWebhookBatch } from '../../src/webhooks/webhook-batch.ts';
 import { LogFixture } from '../lib/log-fixture.ts';
 import { NO_WATCHES, sourcesOf } from './delivery-fixture.ts';
 
-const FILTER = { types: new Set(['newBlock']), watches: NO_WATCHES, wallets: null, limit: 100 };
+const FILTER = { types: new Set(['newBlock', 'mempoolUpdate']), watches: NO_WATCHES, wallets: null, limit: 100 };
 
 interface Message {
   readonly type: string;

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import type { LogEntry } from '../../src/feed/log-entry.ts';
+import { ApiError } from '../../src/http/errors.ts';
+import { unixSeconds } from '../../src/util/clock.ts';
 import { LiveChain } from '../feed/live-chain.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
 import { LogFixture } from '../lib/log-fixture.ts';
 import { lockOf, spend } from '../lib/tx-builder.ts';
-import { DeliveryFixture, FAILED, sourcesOf } from './delivery-fixture.ts';
+import { DeliveryFixture, FAILED, NO_WATCHES, sourcesOf } from './delivery-fixture.ts';
 
 const SHOP = lockOf('p2wpkh', 9);
 
@@ -79,4 +81,50 @@ describe('failures of events that are no longer to be delivered do not count', (
     await it.until('no failure', () => it.hook.state.failures === 0);
     expect(it.hook.state).toMatchObject({ status: 'active', failures: 0, failingSince: null });
   });
+});
+
+test('a delivery of a gap alone is repeated with the same id and the same body', async () => {
+  using log = new LogFixture({ rows: [1, 2] });
+  await using it = new DeliveryFixture(sourcesOf(log), 1, {
+    // The cursor is of a log that was replaced.
+    position: 'lostlost000000001c',
+    clock: log.clock,
+    maxPauseMs: 1,
+  });
+  it.answer = () => FAILED;
+  it.hook.start();
+  await it.until('a failure', () => it.hook.state.failures === 1);
+  log.write(3);
+  log.log.committed(3);
+  it.answer = () => ({ ok: true, status: 200 });
+  log.clock.advance(10);
+  it.hook.resume();
+  await it.until('the block', () => it.sent.some(({ types }) => types[0] === 'newBlock'));
+  const [first, again, block] = it.sent;
+  expect(first!.types).toEqual(['gap']);
+  expect(again).toEqual(first!);
+  // The gap ends where it ended at the first attempt, so the block that came later is delivered.
+  expect(block!.types).toEqual(['newBlock']);
+});
+
+test('a hook whose events cannot be read is failing until they can', async () => {
+  using log = new LogFixture({ rows: [1, 2] });
+  let isPruned = true;
+  await using it = new DeliveryFixture(sourcesOf(log), 1, {
+    clock: log.clock,
+    watchesOf: () => {
+      if (isPruned) throw new ApiError('block_pruned', 'the block has been pruned');
+      return NO_WATCHES;
+    },
+  });
+  it.hook.start();
+  await it.until('an error', () => it.hook.state.lastError !== null);
+  expect(it.hook.isFailing).toBe(true);
+  expect(it.hook.state).toMatchObject({ failures: 1, lastError: { code: 'block_pruned' } });
+  expect(it.hook.state.failingSince).toBe(unixSeconds(log.clock));
+  isPruned = false;
+  it.hook.resume();
+  await it.until('the block', () => it.sent.length === 1);
+  await it.until('no failure', () => !it.hook.isFailing);
+  expect(it.hook.state).toMatchObject({ failures: 0, failingSince: null, lastError: null });
 });
