@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { AddressTx, Info } from '../lib/node-client.ts';
 import { cleanUpAfterTests, freePort, NodeProcess, poll, startNode, TEST_KEY, tempDir } from '../lib/node-process.ts';
@@ -236,7 +237,18 @@ describe('the exchanges of clients/', () => {
            (SELECT sum(satoshis) FROM moves) AS matches`,
       );
       expect(sums).toEqual([{ matches: 1 }]);
-      await exchange.end('SIGTERM');
     }
+  });
+
+  test('reverse all credits when another chain replaces that of the node, and end in order', async () => {
+    await node.stop('SIGKILL');
+    // The log of the new chain knows no cursor of the old one. Wallets and watches are elsewhere.
+    rmSync(join(node.networkDir, 'chain'), { recursive: true });
+    node = await new NodeProcess({ args: ARGS, port, datadir: node.datadir }).ready();
+    await node.height(SEED_BLOCKS);
+    await all(async (exchange) => {
+      await poll(`${exchange.name}: no credits`, () => exchange.credited().length === 0);
+      await exchange.end('SIGTERM');
+    });
   });
 });

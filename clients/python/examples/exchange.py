@@ -19,6 +19,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Literal
 
 # The package is beside the examples; an installed one needs no path.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -29,12 +30,12 @@ from ledger import Ledger  # noqa: E402
 
 CONFIRMATIONS = 3
 WALLET = os.environ.get("WALLET", "default")
-TRANSPORT = os.environ.get("TRANSPORT", "pages")
+TRANSPORT: Literal["pages", "websocket"] = "websocket" if os.environ.get("TRANSPORT") == "websocket" else "pages"
 
 
 async def issue_address(node: ObverseClient, ledger: Ledger, customer: str) -> str:
     """The address is watched before the customer learns it, so that no deposit to it can be missed."""
-    address = await node.rpc("getnewaddress", [customer], wallet=WALLET)
+    address: str = await node.rpc("getnewaddress", [customer], wallet=WALLET)
     ledger.add_address(address, customer)
     await watch_addresses(node, [address], CONFIRMATIONS)
     return address
@@ -48,7 +49,7 @@ async def withdraw(node: ObverseClient, ledger: Ledger, id: str, customer: str, 
     """
     ledger.book_withdrawal(id, customer, to, satoshis)
     params = {"address": to, "amount": coins_of(satoshis), "request_id": f"withdrawal-{id}"}
-    txid = await node.rpc("sendtoaddress", params, wallet=WALLET)
+    txid: str = await node.rpc("sendtoaddress", params, wallet=WALLET)
     ledger.store_txid(id, txid)
     return txid
 
@@ -59,7 +60,7 @@ async def bump(node: ObverseClient, ledger: Ledger, id: str, fee_rate: float) ->
         raise SystemExit(f"there is no withdrawal {id}")
     # The transaction that stands for the request now; an earlier bump may have replaced the stored one.
     current = await withdraw(node, ledger, id, stored.customer, stored.address, stored.satoshis)
-    txid = (await node.rpc("bumpfee", [current, {"fee_rate": fee_rate}], wallet=WALLET))["txid"]
+    txid: str = (await node.rpc("bumpfee", [current, {"fee_rate": fee_rate}], wallet=WALLET))["txid"]
     ledger.store_txid(id, txid)
     return txid
 
@@ -67,7 +68,7 @@ async def bump(node: ObverseClient, ledger: Ledger, id: str, fee_rate: float) ->
 async def sweep(node: ObverseClient, address: str) -> str:
     """Coins with fewer confirmations stay, since their deposits may still leave the chain."""
     params = {"recipients": [address], "options": {"minconf": CONFIRMATIONS}}
-    return (await node.rpc("sendall", params, wallet=WALLET))["txid"]
+    return str((await node.rpc("sendall", params, wallet=WALLET))["txid"])
 
 
 async def main(command: str, *args: str) -> None:
@@ -77,10 +78,10 @@ async def main(command: str, *args: str) -> None:
             case "address", customer:
                 print(await issue_address(node, ledger, customer))
             case "watch", :
-                task = asyncio.current_task()
+                watching = asyncio.create_task(watch_deposits(node, ledger, TRANSPORT))
                 for number in (signal.SIGINT, signal.SIGTERM):
-                    asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-                await watch_deposits(node, ledger, TRANSPORT)
+                    asyncio.get_running_loop().add_signal_handler(number, watching.cancel)
+                await watching
             case "withdraw", id, customer, to, satoshis:
                 print(await withdraw(node, ledger, id, customer, to, int(satoshis)))
             case "bump", id, fee_rate:

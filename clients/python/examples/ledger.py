@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from obverse import Change, Deposit
 
@@ -57,7 +58,7 @@ class Ledger:
         return self._column("SELECT DISTINCT customer FROM addresses ORDER BY customer")
 
     def balance(self, customer: str) -> int:
-        return self._column("SELECT coalesce(sum(satoshis), 0) FROM moves WHERE customer = ?", customer)[0]
+        return int(self._column("SELECT coalesce(sum(satoshis), 0) FROM moves WHERE customer = ?", customer)[0])
 
     def add_address(self, address: str, customer: str) -> None:
         self._db.execute("INSERT INTO addresses VALUES (?, ?)", (address, customer))
@@ -162,11 +163,11 @@ class Ledger:
     def _store_cursor(self, cursor: str) -> None:
         self._db.execute("INSERT OR REPLACE INTO position VALUES (1, ?)", (cursor,))
 
-    def _column(self, sql: str, *values: str) -> list:
+    def _column(self, sql: str, *values: str) -> list[Any]:
         return [row[0] for row in self._db.execute(sql, values)]
 
     @contextmanager
-    def _transaction(self):
+    def _transaction(self) -> Iterator[None]:
         self._db.execute("BEGIN IMMEDIATE")
         # Commits at the end, and rolls back at an exception.
         with self._db:

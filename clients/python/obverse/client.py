@@ -49,6 +49,17 @@ RETRYABLE_RPC = frozenset({-28, -10, -37})
 NOT_REPEATABLE = frozenset({"createWebhook", "replayWebhook", "replaceWebhookSecret", "testWebhook", "wsTicket"})
 
 
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect is a failure: the key is for the node alone."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+# The proxies of the environment are not used either.
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
+
+
 class ObverseError(Exception):
     """A failure of the node, of the way to it, or of a call.
 
@@ -86,7 +97,7 @@ class ObverseClient:
     """Calls a node. Use it as ``async with ObverseClient(url, key) as node``."""
 
     def __init__(self, url: str, key: str, *, timeout: float = 30.0, retry_for: float = 60.0) -> None:
-        """``timeout`` limits one attempt; a retryable failure is repeated for ``retry_for`` seconds."""
+        """``timeout`` limits each wait of an attempt; a retryable failure is repeated for ``retry_for`` seconds."""
         self.url = url.rstrip("/")
         self.headers = {"Authorization": f"Bearer {key}"}
         self._timeout = timeout
@@ -127,13 +138,13 @@ class ObverseClient:
 
         def send(limit: float) -> Any:
             status, headers, content = self._request(method, path, data, limit)
-            if status >= 400:
+            if status >= 300:
                 raise _error_of_reply(status, headers, content, operation)
             return _body_of(headers, content)
 
         return await self._repeated(send, operation not in NOT_REPEATABLE, timeout, retry_for)
 
-    async def list(self, operation: str, **parameters: Any) -> list[Any]:
+    async def list_items(self, operation: str, **parameters: Any) -> list[Any]:
         """Returns all items of a list.
 
         A reorg between two pages makes the cursor of a list invalid (``cursor_reorged``); the list is then read again from
@@ -178,7 +189,7 @@ class ObverseClient:
             error = reply.get("error")
             if isinstance(error, dict) and isinstance(error.get("code"), int):
                 raise _error_of_rpc(status, headers, error, method)
-            if status >= 400 or "result" not in reply:
+            if status >= 300 or "result" not in reply:
                 raise _error_of_reply(status, headers, content, method)
             return reply["result"]
 
@@ -208,7 +219,7 @@ class ObverseClient:
             headers["Content-Type"] = "application/json"
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=limit) as reply:
+            with _OPENER.open(request, timeout=limit) as reply:
                 return reply.status, reply.headers, reply.read()
         except urllib.error.HTTPError as error:
             with error:
@@ -217,7 +228,7 @@ class ObverseClient:
 
 def pause_before(attempt: int, retry_after: float | None = None) -> float:
     """Returns the pause before an attempt in seconds: doubled each time, with a random part, at least ``retry_after``."""
-    longest = min(FIRST_PAUSE * 2 ** min(attempt, 10), LONGEST_PAUSE)
+    longest = min(FIRST_PAUSE * 2.0 ** min(attempt, 10), LONGEST_PAUSE)
     return max(longest * random.uniform(0.5, 1), retry_after or 0)
 
 

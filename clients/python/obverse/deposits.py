@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -102,8 +103,9 @@ async def watch_deposits(
     attempt = 0
     while True:
         try:
-            async for _ in _applied_batches(client, store, transport):
-                attempt = 0
+            async with aclosing(_applied_batches(client, store, transport)) as batches:
+                async for _ in batches:
+                    attempt = 0
         except ObverseError as error:
             if not error.retryable:
                 raise
@@ -113,7 +115,7 @@ async def watch_deposits(
             await asyncio.sleep(pause)
 
 
-async def _applied_batches(client: ObverseClient, store: DepositStore, transport: str) -> AsyncIterator[None]:
+async def _applied_batches(client: ObverseClient, store: DepositStore, transport: str) -> AsyncGenerator[None, None]:
     """Yields after each stored batch. Ends where the events have to be requested from a new position."""
     after = store.cursor()
     # Addresses whose watch the node has lost, in an older copy of its data, have no events.
@@ -124,13 +126,14 @@ async def _applied_batches(client: ObverseClient, store: DepositStore, transport
         return
     source = pages_of_events if transport == "pages" else socket_events
     try:
-        async for batch in source(client, after, TYPES):
-            if batch.gap and batch.gap["scope"] == "all":
-                await _reconcile(client, store, "events of blocks are missing")
-                return
-            gone = await _removed_since(client, store) if batch.gap else []
-            store.apply(gone + changes_of(batch.events, store.confirmations), batch.cursor)
-            yield
+        async with aclosing(source(client, after, TYPES)) as batches:
+            async for batch in batches:
+                if batch.gap and batch.gap["scope"] == "all":
+                    await _reconcile(client, store, "events of blocks are missing")
+                    return
+                gone = await _removed_since(client, store) if batch.gap else []
+                store.apply(gone + changes_of(batch.events, store.confirmations), batch.cursor)
+                yield
     except ObverseError as error:
         # The position is not in this log: the node was restored, or replaced by another one.
         if error.code not in ("invalid_cursor", "block_pruned"):
@@ -198,7 +201,7 @@ async def _reconcile(client: ObverseClient, store: DepositStore, reason: str) ->
     deposits: list[Deposit] = []
     pruned: list[str] = []
     for address in store.addresses():
-        txs = await client.list("addressTxs", address=address, order="asc", limit=ADDRESS_PAGE)
+        txs = await client.list_items("addressTxs", address=address, order="asc", limit=ADDRESS_PAGE)
         # A transaction that moves from the mempool to a block between two pages is listed twice.
         for tx in {tx["txid"]: tx for tx in txs}.values():
             if tx["outputs"] is None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ class EventBatch:
     cursor: str
 
 
-async def pages_of_events(client: ObverseClient, after: str, types: tuple[str, ...]) -> AsyncIterator[EventBatch]:
+async def pages_of_events(client: ObverseClient, after: str, types: tuple[str, ...]) -> AsyncGenerator[EventBatch, None]:
     """Reads pages of ``GET /api/events``; each request waits for an event."""
     while True:
         page = await client.call(
@@ -47,7 +47,7 @@ async def pages_of_events(client: ObverseClient, after: str, types: tuple[str, .
         yield EventBatch(page["items"], page["gap"], after)
 
 
-async def socket_events(client: ObverseClient, after: str, types: tuple[str, ...]) -> AsyncIterator[EventBatch]:
+async def socket_events(client: ObverseClient, after: str, types: tuple[str, ...]) -> AsyncGenerator[EventBatch, None]:
     """Reads the same events over one WebSocket connection."""
     import websockets
 
