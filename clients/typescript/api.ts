@@ -3,180 +3,180 @@
 export interface paths {
   "/healthz": {
     /** Liveness: 200 as long as the process serves */
-    get: operations["healthz"];
+    get: operations["getHealthz"];
   };
   "/readyz": {
     /** Readiness: 200 when every check is ok, else 503 */
-    get: operations["readyz"];
+    get: operations["getReadyz"];
   };
   "/metrics": {
     /** Prometheus metrics */
-    get: operations["metrics"];
+    get: operations["getMetrics"];
   };
   "/api/health": {
     /** Health */
-    get: operations["health"];
+    get: operations["getHealth"];
   };
   "/api/block/{hash}": {
     /** Block by hash */
-    get: operations["block"];
+    get: operations["getBlock"];
   };
   "/api/block-by-height/{height}": {
     /** Block of the active chain by height */
-    get: operations["blockByHeight"];
+    get: operations["getBlockByHeight"];
   };
   "/api/blocks": {
     /** Blocks of the active chain, newest first */
-    get: operations["blocks"];
+    get: operations["getBlocks"];
   };
   "/api/blocks/tip": {
     /** The tip of the active chain */
-    get: operations["blocksTip"];
+    get: operations["getBlocksTip"];
   };
   "/api/block/{hash}/txs": {
     /** Transactions of a block, in block order */
-    get: operations["blockTxs"];
+    get: operations["getBlockTxs"];
   };
   "/api/block/{hash}/txids": {
     /** Transaction ids of a block */
-    get: operations["blockTxids"];
+    get: operations["getBlockTxids"];
   };
   "/api/block/{hash}/header": {
     /** Header of a block as hex */
-    get: operations["blockHeader"];
+    get: operations["getBlockHeader"];
   };
   "/api/block/{hash}/raw": {
     /** A block as bytes */
-    get: operations["blockRaw"];
+    get: operations["getBlockRaw"];
   };
   "/api/block/{hash}/hex": {
     /** A block as hex */
-    get: operations["blockHex"];
+    get: operations["getBlockHex"];
   };
   "/api/block/{hash}/status": {
     /** Whether a block is in the active chain */
-    get: operations["blockStatus"];
+    get: operations["getBlockStatus"];
   };
   "/api/headers": {
     /** Headers of the active chain */
-    get: operations["headers"];
+    get: operations["getHeaders"];
   };
   "/api/tx/{txid}": {
     /** Transaction by id */
-    get: operations["tx"];
+    get: operations["getTx"];
   };
   "/api/tx/{txid}/proof": {
     /** Merkle proof that a transaction is in a block */
-    get: operations["txProof"];
+    get: operations["getTxProof"];
   };
   "/api/tx/{txid}/status": {
     /** Whether a transaction is confirmed, and in which block */
-    get: operations["txStatus"];
+    get: operations["getTxStatus"];
   };
   "/api/tx/{txid}/hex": {
     /** A transaction as hex */
-    get: operations["txHex"];
+    get: operations["getTxHex"];
   };
   "/api/tx/{txid}/raw": {
     /** A transaction as bytes */
-    get: operations["txRaw"];
+    get: operations["getTxRaw"];
   };
   "/api/txs/status": {
     /** The status of many transactions */
-    post: operations["txsStatus"];
+    post: operations["getTxsStatus"];
   };
   "/api/txs/details": {
     /**
      * Many transactions with the outputs that they spend
      * @description Up to 1,000 transactions at one tip, each as in `GET /api/tx/{txid}`, in the order of the request. An id that is given twice counts once. A reply holds transactions of one megabyte; the ids of the others are in `remaining` and are sent with the next request.
      */
-    post: operations["txsDetails"];
+    post: operations["getTxsDetails"];
   };
   "/api/tx/{txid}/outspends": {
     /**
      * The inputs that spend the outputs of a transaction
      * @description Inputs of the chain and of the mempool. Needs the spender index (`index.spender`), and the transaction index for a confirmed transaction.
      */
-    get: operations["txOutspends"];
+    get: operations["getTxOutspends"];
   };
   "/api/tx/{txid}/outspend/{n}": {
     /**
      * The input that spends an output of a transaction
      * @description Inputs of the chain and of the mempool. Needs the spender index (`index.spender`), and the transaction index for a confirmed transaction.
      */
-    get: operations["txOutspend"];
+    get: operations["getTxOutspend"];
   };
   "/api/tx/{txid}/cpfp": {
     /**
      * Unconfirmed relatives of a transaction, and the feerate that counts for a miner
      * @description The effective feerate is that of the chunk in which a miner includes the transaction, so a child that pays more raises it. A confirmed transaction has no relatives here.
      */
-    get: operations["txCpfp"];
+    get: operations["getTxCpfp"];
   };
   "/api/balance/{address}": {
     /** Balance of an address */
-    get: operations["balance"];
+    get: operations["getBalance"];
   };
   "/api/balances": {
     /**
      * Balances of many addresses
      * @description All of them at one tip, each as in `GET /api/balance/{address}`.
      */
-    post: operations["balances"];
+    post: operations["getBalances"];
   };
   "/api/address/{address}": {
     /** An address and its balance */
-    get: operations["address"];
+    get: operations["getAddress"];
   };
   "/api/address/{address}/txs": {
     /** Transactions of an address */
-    get: operations["addressTxs"];
+    get: operations["getAddressTxs"];
   };
   "/api/address/{address}/utxos": {
     /** Unspent outputs of an address */
-    get: operations["addressUtxos"];
+    get: operations["getAddressUtxos"];
   };
   "/api/utxos": {
     /**
      * Unspent outputs of many addresses
      * @description One list in the order of the chain, the mempool last, at one tip. An address that is given twice counts once. The next page is the same request with the path and query of `next`; its addresses may be in another order.
      */
-    post: operations["utxos"];
+    post: operations["getUtxos"];
   };
   "/api/validate/{address}": {
     /** Whether an address is valid */
-    get: operations["validate"];
+    get: operations["validateAddress"];
   };
   "/api/mempool/address/{address}": {
     /** Unconfirmed transactions of an address */
-    get: operations["mempoolAddress"];
+    get: operations["getMempoolAddress"];
   };
   "/api/difficulty": {
     /** Difficulty now, next and before */
-    get: operations["difficulty"];
+    get: operations["getDifficulty"];
   };
   "/api/supply/circulating": {
     /** Supply: coins in the UTXO set */
-    get: operations["supplyCirculating"];
+    get: operations["getSupplyCirculating"];
   };
   "/api/supply/issued": {
     /** Supply: coins issued by the schedule */
-    get: operations["supplyIssued"];
+    get: operations["getSupplyIssued"];
   };
   "/api/supply/total": {
     /** Supply: same as circulating */
-    get: operations["supplyTotal"];
+    get: operations["getSupplyTotal"];
   };
   "/api/supply/max": {
     /** Supply: maximum number of coins */
-    get: operations["supplyMax"];
+    get: operations["getSupplyMax"];
   };
   "/api/tx/{txid}/replacements": {
     /**
      * Replacements of a transaction within the last day
      * @description All transactions that the newest replacement has replaced, directly or through others, newest first. `truncated` says that there are more than the 100 newest. The history is in memory: it covers a day at most and ends with the process.
      */
-    get: operations["txReplacements"];
+    get: operations["getTxReplacements"];
   };
   "/api/tx": {
     /** Broadcast a transaction */
@@ -192,46 +192,46 @@ export interface paths {
   };
   "/api/mempool": {
     /** The mempool */
-    get: operations["mempool"];
+    get: operations["getMempool"];
   };
   "/api/mempool/txids": {
     /** Ids of unconfirmed transactions, in the order of arrival */
-    get: operations["mempoolTxids"];
+    get: operations["getMempoolTxids"];
   };
   "/api/mempool/recent": {
     /** The last transactions accepted */
-    get: operations["mempoolRecent"];
+    get: operations["getMempoolRecent"];
   };
   "/api/mempool/blocks": {
     /**
      * The next blocks, as they would be mined from the mempool
      * @description At most a second old, or the last ones for at most a minute while a block is validated. The WebSocket sends changes as `mempoolBlocks`.
      */
-    get: operations["mempoolBlocks"];
+    get: operations["getMempoolBlocks"];
   };
   "/api/fees": {
     /** Fee rates */
-    get: operations["fees"];
+    get: operations["getFees"];
   };
   "/api/info": {
     /** The node and its chain */
-    get: operations["info"];
+    get: operations["getInfo"];
   };
   "/api/peers": {
     /** Connected peers */
-    get: operations["peers"];
+    get: operations["getPeers"];
   };
   "/api/listing": {
     /** The listing record of the coin */
-    get: operations["listing"];
+    get: operations["getListing"];
   };
   "/api/events": {
     /** Events of the chain and the mempool */
-    get: operations["events"];
+    get: operations["getEvents"];
   };
   "/api/watches": {
     /** Watches of this key, oldest first */
-    get: operations["watches"];
+    get: operations["getWatches"];
     /** Watch something, or change what is reported of it */
     post: operations["putWatches"];
     /** Stop watching: the ids that are named, or all */
@@ -239,21 +239,21 @@ export interface paths {
   };
   "/api/watches/{id}": {
     /** One watch */
-    get: operations["watch"];
+    get: operations["getWatch"];
     /** Stop watching one */
     delete: operations["removeWatch"];
   };
   "/api/ws-ticket": {
     /** A ticket for one WebSocket: GET /ws?ticket=…, once, within a minute */
-    post: operations["wsTicket"];
+    post: operations["createWsTicket"];
   };
   "/api/config/limits": {
     /** Rights, limits and present use of the caller */
-    get: operations["configLimits"];
+    get: operations["getConfigLimits"];
   };
   "/api/webhooks": {
     /** Webhooks of this key, oldest first */
-    get: operations["webhooks"];
+    get: operations["getWebhooks"];
     /**
      * Deliver events to a URL
      * @description The node posts the events of these types, and of the watches of the key, in their order and at least once. Each delivery is signed as the Standard Webhooks specification says. The key also needs the scope `read`, and `wallet.read` for walletTransaction. Without `secret` the node makes one and shows it this once. Deliveries begin behind `after`, or at the present end of the log.
@@ -262,7 +262,7 @@ export interface paths {
   };
   "/api/webhooks/{id}": {
     /** One webhook, with its lag and its last error */
-    get: operations["webhook"];
+    get: operations["getWebhook"];
     /** End a webhook */
     delete: operations["removeWebhook"];
   };
@@ -288,7 +288,7 @@ export interface paths {
   };
   "/api/audit": {
     /** Audit log: administrative, spending and key-management calls, newest first */
-    get: operations["audit"];
+    get: operations["getAudit"];
   };
 }
 
@@ -301,24 +301,47 @@ export interface components {
       address: string;
       /** @constant */
       isValid: true;
-      /** @description Bitcoin Core's name of the script type */
-      type: string;
+      type: components["schemas"]["ScriptType"];
       script: components["schemas"]["Script"];
-      /** @description in the UTXO set, with immature coinbases, satoshis */
+      /**
+       * Format: int64
+       * @description in the UTXO set, with immature coinbases, satoshis
+       */
       confirmed: number;
-      /** @description received minus spent in the mempool, satoshis */
+      /**
+       * Format: int64
+       * @description received minus spent in the mempool, satoshis
+       */
       unconfirmed: number;
-      /** @description confirmed plus unconfirmed, satoshis */
+      /**
+       * Format: int64
+       * @description confirmed plus unconfirmed, satoshis
+       */
       total: number;
-      /** @description coinbases of fewer than 100 confirmations, satoshis */
+      /**
+       * Format: int64
+       * @description coinbases of fewer than 100 confirmations, satoshis
+       */
       immature: number;
-      /** @description received in the mempool, satoshis */
+      /**
+       * Format: int64
+       * @description received in the mempool, satoshis
+       */
       pendingReceived: number;
-      /** @description spent in the mempool, satoshis */
+      /**
+       * Format: int64
+       * @description spent in the mempool, satoshis
+       */
       pendingSpent: number;
-      /** @description confirmed receipts of all time, satoshis */
+      /**
+       * Format: int64
+       * @description confirmed receipts of all time, satoshis
+       */
       received: number;
-      /** @description confirmed spends of all time, satoshis */
+      /**
+       * Format: int64
+       * @description confirmed spends of all time, satoshis
+       */
       sent: number;
       /** @description confirmed transactions */
       txCount: number;
@@ -331,12 +354,18 @@ export interface components {
     };
     AddressCheck: {
       isValid: boolean;
-      type: string | null;
+      type: components["schemas"]["ScriptType"] | null;
       witnessVersion: number | null;
       script: components["schemas"]["Script"] | null;
       reason: string | null;
       /** @description characters that are likely wrong */
       errorLocations: number[];
+    };
+    AddressFormat: {
+      type: string;
+      encoding: string;
+      version?: number;
+      prefix: string;
     };
     AddressTransaction: {
       /** @constant */
@@ -348,7 +377,10 @@ export interface components {
       cursor: string;
       /** @description number in the log */
       seq: number;
-      /** @description Unix seconds of the event */
+      /**
+       * Format: int64
+       * @description Unix seconds of the event
+       */
       time: number;
       /** @description order among the messages that are derived from one event */
       sub: number;
@@ -356,63 +388,62 @@ export interface components {
       address: string;
       txid: string;
       status: components["schemas"]["TxStatus"];
-      /** @description satoshis that the outputs pay to the address */
+      /**
+       * Format: int64
+       * @description satoshis that the outputs pay to the address
+       */
       received: number;
-      /** @description satoshis that the inputs spend from the address */
+      /**
+       * Format: int64
+       * @description satoshis that the inputs spend from the address
+       */
       sent: number;
-      outputs: {
-          n: number;
-          /** @description satoshis */
-          value: number;
-        }[];
-      inputs: {
-          n: number;
-          txid: string;
-          vout: number;
-          /** @description satoshis */
-          value: number;
-        }[];
-      /** @enum {string} */
-      phase: "mempool" | "confirmed" | "reverted" | "removed";
+      outputs: components["schemas"]["PaidOutput"][];
+      inputs: components["schemas"]["SpendingInput"][];
+      phase: components["schemas"]["AddressTransactionPhase"];
       watchId: string | null;
     };
+    /**
+     * @description the state that the transaction has reached
+     * @enum {string}
+     */
+    AddressTransactionPhase: "mempool" | "confirmed" | "reverted" | "removed";
     /** @description a transaction as one address sees it; tx only with details=full */
     AddressTx: {
       txid: string;
       status: components["schemas"]["TxStatus"];
-      /** @description of the block, or when the mempool accepted it */
+      /**
+       * Format: int64
+       * @description of the block, or when the mempool accepted it
+       */
       time: number;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       received: number;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       sent: number;
-      /** @description received minus sent, satoshis */
+      /**
+       * Format: int64
+       * @description received minus sent, satoshis
+       */
       net: number;
       fee: number | null;
       vsize: number | null;
       isCoinbase: boolean;
       signalsRbf: boolean | null;
-      outputs: {
-          n: number;
-          /** @description satoshis */
-          value: number;
-        }[] | null;
-      inputs: {
-          n: number;
-          txid: string;
-          vout: number;
-          /** @description satoshis */
-          value: number;
-        }[] | null;
+      outputs: components["schemas"]["PaidOutput"][] | null;
+      inputs: components["schemas"]["SpendingInput"][] | null;
       tx?: components["schemas"]["Tx"] | null;
     };
     AddressTxsPage: {
       /** @description in canonical form */
       address: string;
-      total: {
-        confirmed: number;
-        mempool: number;
-      };
+      total: components["schemas"]["TxTotal"];
       tip: components["schemas"]["Tip"];
       items: components["schemas"]["AddressTx"][];
       nextCursor: string | null;
@@ -423,7 +454,10 @@ export interface components {
       address: string;
       txid: string;
       vout: number;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       value: number;
       /** @description hex */
       script: string;
@@ -435,12 +469,17 @@ export interface components {
       mature: boolean;
       spentInMempool?: string | null;
     };
+    AddressesRequest: {
+      addresses: string[];
+    };
+    AdvisedConfirmations: {
+      deposit: number;
+      depositLarge: number;
+      withdrawal: number;
+      coinbase: number;
+    };
     AllUtxosPage: {
-      total: {
-        count: number;
-        /** @description satoshis */
-        value: number;
-      };
+      total: components["schemas"]["UtxoTotal"];
       tip: components["schemas"]["Tip"];
       items: components["schemas"]["AddressUtxo"][];
       nextCursor: string | null;
@@ -448,7 +487,10 @@ export interface components {
     };
     AuditEntry: {
       id: number;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       time: number;
       /** @description id of a key, static, cookie, rpcauth:USER or cli:UID */
       who: string;
@@ -471,21 +513,45 @@ export interface components {
       /** @description in canonical form */
       address: string;
       script: components["schemas"]["Script"];
-      /** @description in the UTXO set, with immature coinbases, satoshis */
+      /**
+       * Format: int64
+       * @description in the UTXO set, with immature coinbases, satoshis
+       */
       confirmed: number;
-      /** @description received minus spent in the mempool, satoshis */
+      /**
+       * Format: int64
+       * @description received minus spent in the mempool, satoshis
+       */
       unconfirmed: number;
-      /** @description confirmed plus unconfirmed, satoshis */
+      /**
+       * Format: int64
+       * @description confirmed plus unconfirmed, satoshis
+       */
       total: number;
-      /** @description coinbases of fewer than 100 confirmations, satoshis */
+      /**
+       * Format: int64
+       * @description coinbases of fewer than 100 confirmations, satoshis
+       */
       immature: number;
-      /** @description received in the mempool, satoshis */
+      /**
+       * Format: int64
+       * @description received in the mempool, satoshis
+       */
       pendingReceived: number;
-      /** @description spent in the mempool, satoshis */
+      /**
+       * Format: int64
+       * @description spent in the mempool, satoshis
+       */
       pendingSpent: number;
-      /** @description confirmed receipts of all time, satoshis */
+      /**
+       * Format: int64
+       * @description confirmed receipts of all time, satoshis
+       */
       received: number;
-      /** @description confirmed spends of all time, satoshis */
+      /**
+       * Format: int64
+       * @description confirmed spends of all time, satoshis
+       */
       sent: number;
       /** @description confirmed transactions */
       txCount: number;
@@ -515,9 +581,15 @@ export interface components {
       version: number;
       versionHex: string;
       merkleRoot: string;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       time: number;
-      /** @description median time past, BIP-113 */
+      /**
+       * Format: int64
+       * @description median time past, BIP-113
+       */
       medianTime: number;
       nonce: number;
       bits: string;
@@ -533,25 +605,35 @@ export interface components {
       strippedSize: number;
       /** @description weight units, BIP-141 */
       weight: number;
-      /** @description new coins by the schedule, satoshis */
+      /**
+       * Format: int64
+       * @description new coins by the schedule, satoshis
+       */
       subsidy: number;
       fees: number | null;
-      /** @description outputs of the coinbase, satoshis */
+      /**
+       * Format: int64
+       * @description outputs of the coinbase, satoshis
+       */
       reward: number;
       inputs: number;
       outputs: number;
-      /** @description outputs without the coinbase, satoshis */
+      /**
+       * Format: int64
+       * @description outputs without the coinbase, satoshis
+       */
       valueOut: number;
-      coinbase: {
-        txid: string;
-        /** @description hex */
-        scriptHex: string;
-        /** @description printable ASCII characters of the script */
-        text: string;
-      };
+      coinbase: components["schemas"]["BlockCoinbase"];
       /** @description in block order; left out of summaries */
       txids?: string[];
       receivedAt: number | null;
+    };
+    BlockCoinbase: {
+      txid: string;
+      /** @description hex */
+      scriptHex: string;
+      /** @description printable ASCII characters of the script */
+      text: string;
     };
     BlockDisconnected: {
       /** @constant */
@@ -563,7 +645,10 @@ export interface components {
       cursor: string;
       /** @description number in the log */
       seq: number;
-      /** @description Unix seconds of the event */
+      /**
+       * Format: int64
+       * @description Unix seconds of the event
+       */
       time: number;
       hash: string;
       /** @description height of a block */
@@ -573,9 +658,13 @@ export interface components {
       /** @description 1 for the old tip */
       depth: number;
       /** @description the reply of GET /api/block/{hash}, with the details full */
-      block?: {
-        [key: string]: unknown;
-      };
+      block?: components["schemas"]["Block"];
+    };
+    /** @description a block */
+    BlockReference: {
+      /** @description height of a block */
+      height: number;
+      hash: string;
     };
     BlockStatus: {
       inActiveChain: boolean;
@@ -589,9 +678,15 @@ export interface components {
       /** @description height of a block */
       height: number;
       hash: string;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       time: number;
-      /** @description median time past, BIP-113 */
+      /**
+       * Format: int64
+       * @description median time past, BIP-113
+       */
       medianTime: number;
     };
     BlockTxsPage: {
@@ -611,8 +706,7 @@ export interface components {
     Broadcast: {
       txid: string;
       wtxid: string;
-      /** @enum {string} */
-      status: "accepted" | "already_in_mempool" | "already_confirmed";
+      status: components["schemas"]["BroadcastStatus"];
       /** @description virtual bytes */
       vsize: number;
       fee: number | null;
@@ -624,6 +718,87 @@ export interface components {
       /** @description peers */
       relayedTo: number;
     };
+    /**
+     * @description the outcome
+     * @enum {string}
+     */
+    BroadcastStatus: "accepted" | "already_in_mempool" | "already_confirmed";
+    /** @description null without a limit */
+    CallRate: {
+      perSecond: number;
+      burst: number;
+      /** @description calls that are possible now */
+      remaining: number;
+      /** @description seconds until all of the burst is available */
+      resetAfter: number;
+    };
+    Caller: {
+      kind: components["schemas"]["CallerKind"];
+      /** @description public id of the key */
+      id: string;
+      scopes: components["schemas"]["Scope"][];
+      wallets: string[] | null;
+      methods: string[] | null;
+    };
+    /**
+     * @description the kind of its credentials
+     * @enum {string}
+     */
+    CallerKind: "key" | "static" | "cookie" | "rpcauth";
+    CallerLimits: {
+      /** @description bytes of path and query */
+      urlBytes: number;
+      /** @description bytes of the body of POST /api/tx */
+      txBodyBytes: number;
+      /** @description bytes of the body of JSON-RPC */
+      rpcBodyBytes: number;
+      /** @description seconds of a REST read; 0 without a limit */
+      requestSeconds: number;
+      /** @description unanswered REST requests */
+      parallelRequests: number;
+      /** @description calls of a batch */
+      rpcBatch: number;
+      /** @description JSON-RPC requests that run */
+      rpcRunning: number;
+      /** @description JSON-RPC requests that wait */
+      rpcQueued: number;
+      /** @description WebSocket connections */
+      sockets: number;
+      /** @description bytes of a message of a client */
+      socketFrameBytes: number;
+      /** @description messages of a client in ten seconds */
+      socketMessagesPer10s: number;
+      /** @description watched items of a connection */
+      socketWatches: number;
+      storedWatches: number;
+      /** @description requests that wait for events */
+      eventWaits: number;
+      /** @description unused tickets */
+      tickets: number;
+    };
+    /**
+     * @description the outcome of a check
+     * @enum {string}
+     */
+    CheckStatus: "ok" | "degraded" | "fail";
+    /** @description the size of a cluster */
+    ClusterSize: {
+      /** @description transactions */
+      count: number;
+      /** @description virtual bytes */
+      vsize: number;
+    };
+    CoinUnit: {
+      name: string;
+      baseName: string;
+      basePerCoin: number;
+    };
+    CoinbaseProof: {
+      txid: string;
+      /** @description hex */
+      hex: string;
+      merkle: string[];
+    };
     Confirmation: {
       /** @constant */
       type: "confirmation";
@@ -634,7 +809,10 @@ export interface components {
       cursor: string;
       /** @description number in the log */
       seq: number;
-      /** @description Unix seconds of the event */
+      /**
+       * Format: int64
+       * @description Unix seconds of the event
+       */
       time: number;
       /** @description order among the messages that are derived from one event */
       sub: number;
@@ -663,29 +841,37 @@ export interface components {
       effectiveFeeRate: number | null;
       ancestors: components["schemas"]["CpfpTx"][];
       descendants: components["schemas"]["CpfpTx"][];
-      chunk: {
-        /** @description satoshis, with deltas of prioritisetransaction */
-        fee: number;
-        /** @description virtual bytes */
-        vsize: number;
-        /** @description in the order of a block */
-        txids: string[];
-      } | null;
-      cluster: {
-        count: number;
-        /** @description virtual bytes */
-        vsize: number;
-      } | null;
+      chunk: components["schemas"]["CpfpChunk"] | null;
+      cluster: components["schemas"]["ClusterSize"] | null;
       tip: components["schemas"]["Tip"];
+    };
+    /** @description the transactions that a miner includes together; null for a confirmed transaction */
+    CpfpChunk: {
+      /**
+       * Format: int64
+       * @description satoshis, with deltas of prioritisetransaction
+       */
+      fee: number;
+      /** @description virtual bytes */
+      vsize: number;
+      /** @description in the order of a block */
+      txids: string[];
     };
     CpfpTx: {
       txid: string;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       fee: number;
       /** @description virtual bytes */
       vsize: number;
       /** @description satoshis per virtual byte */
       feeRate: number;
+    };
+    DefaultPorts: {
+      p2p: number;
+      http: number;
     };
     Difficulty: {
       /** @description height of a block */
@@ -694,42 +880,30 @@ export interface components {
       /** @description the target as a number of 256 bits */
       target: string;
       difficulty: number;
-      next: {
-        /** @description of the next retarget */
-        height: number;
-        difficulty: number;
-        /** @description 0.01 is one percent more */
-        change: number;
-        /** @description Unix seconds */
-        time: number;
-      };
+      next: components["schemas"]["NextRetarget"];
       blocksToRetarget: number;
-      history: {
-          /** @description height of a block */
-          height: number;
-          /** @description Unix seconds */
-          time: number;
-          difficulty: number;
-        }[];
+      history: components["schemas"]["PastRetarget"][];
       tip: components["schemas"]["Tip"];
     };
-    /** @description why there is no answer */
+    /** @description why there is no answer; a request that failed with 429 or 503 may be sent again after the seconds of Retry-After */
     Error: {
-      error: {
-        /**
-         * @description stable
-         * @enum {string}
-         */
-        code: "invalid_request" | "invalid_parameter" | "invalid_hash" | "invalid_txid" | "invalid_height" | "invalid_address" | "invalid_cursor" | "tx_decode_failed" | "missing_credentials" | "invalid_credentials" | "insufficient_scope" | "ip_not_allowed" | "origin_not_allowed" | "not_found" | "block_not_found" | "tx_not_found" | "method_not_allowed" | "tx_unconfirmed" | "cursor_reorged" | "limit_exceeded" | "block_pruned" | "payload_too_large" | "unsupported_media_type" | "misdirected_request" | "tx_rejected" | "upgrade_required" | "rate_limited" | "too_many_connections" | "audit_unavailable" | "internal_error" | "feature_disabled" | "warming_up" | "syncing" | "index_not_ready" | "overloaded" | "shutting_down";
-        /** @description for humans */
-        message: string;
-        details: {
-          [key: string]: unknown;
-        } | null;
-        /** @description also in X-Request-Id and in the log of the node */
-        requestId: string;
-      };
+      error: components["schemas"]["ErrorBody"];
     };
+    ErrorBody: {
+      code: components["schemas"]["ErrorCode"];
+      /** @description for humans */
+      message: string;
+      details: {
+        [key: string]: unknown;
+      } | null;
+      /** @description also in X-Request-Id and in the log of the node */
+      requestId: string;
+    };
+    /**
+     * @description a stable word; each response lists the ones that it can have
+     * @enum {string}
+     */
+    ErrorCode: "invalid_request" | "invalid_parameter" | "invalid_hash" | "invalid_txid" | "invalid_height" | "invalid_address" | "invalid_cursor" | "tx_decode_failed" | "missing_credentials" | "invalid_credentials" | "insufficient_scope" | "ip_not_allowed" | "origin_not_allowed" | "not_found" | "block_not_found" | "tx_not_found" | "method_not_allowed" | "tx_unconfirmed" | "cursor_reorged" | "limit_exceeded" | "block_pruned" | "payload_too_large" | "unsupported_media_type" | "misdirected_request" | "tx_rejected" | "upgrade_required" | "rate_limited" | "too_many_connections" | "audit_unavailable" | "internal_error" | "feature_disabled" | "warming_up" | "syncing" | "index_not_ready" | "overloaded" | "shutting_down";
     EventGap: {
       /** @enum {string} */
       scope: "mempool" | "all";
@@ -748,6 +922,16 @@ export interface components {
       lastCursor: string;
       gap: components["schemas"]["EventGap"] | null;
     };
+    /**
+     * @description where a transaction of a disconnected block is now
+     * @enum {string}
+     */
+    Fate: "reconfirmed" | "mempool" | "conflicted" | "dropped";
+    /**
+     * @description the source of the fee rates
+     * @enum {string}
+     */
+    FeeEstimator: "mempool_policy" | "block_policy" | "floor";
     Fees: {
       /** @description satoshis per virtual byte for the next block */
       fastest: number;
@@ -759,15 +943,23 @@ export interface components {
       economy: number;
       /** @description satoshis per virtual byte to enter the mempool */
       minimum: number;
-      /** @enum {string} */
-      estimator: "mempool_policy" | "block_policy" | "floor";
+      estimator: components["schemas"]["FeeEstimator"];
       /** @description by blocks to wait: 1, 2, 3, 6, 12, 25, 144, 504, 1008 */
       targets: {
         [key: string]: number;
       };
       tip: components["schemas"]["Tip"];
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       updatedAt: number;
+    };
+    HdPrefixes: {
+      slip44: number;
+      bip32Public: string;
+      bip32Private: string;
+      purposes: number[];
     };
     HeadersPage: {
       tip: components["schemas"]["Tip"];
@@ -781,7 +973,10 @@ export interface components {
       service: string;
       version: string;
       network: string;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       time: number;
       /** @description seconds */
       uptime: number;
@@ -798,13 +993,19 @@ export interface components {
       height: number | null;
       synced: boolean;
     };
+    Indexes: {
+      tx: components["schemas"]["IndexState"];
+      address: components["schemas"]["IndexState"];
+      spender: components["schemas"]["IndexState"];
+      coinStats: components["schemas"]["IndexState"];
+      filter: components["schemas"]["IndexState"];
+    };
     Info: {
       service: string;
       version: string;
       /** @description BIP-14 */
       userAgent: string;
-      /** @enum {string} */
-      network: "main" | "testnet4" | "signet" | "regtest";
+      network: components["schemas"]["NetworkName"];
       /** @description height of a block */
       height: number;
       bestBlockHash: string;
@@ -814,9 +1015,15 @@ export interface components {
       bits: string;
       /** @description work of the active chain */
       chainwork: string;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       time: number;
-      /** @description median time past, BIP-113 */
+      /**
+       * Format: int64
+       * @description median time past, BIP-113
+       */
       medianTime: number;
       verificationProgress: number;
       initialBlockDownload: boolean;
@@ -827,79 +1034,26 @@ export interface components {
       mempoolCount: number;
       pruned: boolean;
       pruneHeight: number | null;
-      indexes: {
-        tx: components["schemas"]["IndexState"];
-        address: components["schemas"]["IndexState"];
-        spender: components["schemas"]["IndexState"];
-        coinStats: components["schemas"]["IndexState"];
-        filter: components["schemas"]["IndexState"];
-      };
+      indexes: components["schemas"]["Indexes"];
       protocolVersion: number;
       /** @description seconds */
       uptime: number;
       warnings: string[];
     };
+    /**
+     * @description a type of event that can be delivered again
+     * @enum {string}
+     */
+    KeptEventType: "newBlock" | "newTransaction" | "mempoolUpdate" | "addressTransaction" | "confirmation" | "blockDisconnected" | "reorg" | "transactionRemoved" | "walletTransaction";
     /** @description the rights and limits of the caller */
     Limits: {
-      key: {
-        /** @description key, static, cookie or rpcauth */
-        kind: string;
-        /** @description public id of the key */
-        id: string;
-        scopes: string[];
-        wallets: string[] | null;
-        methods: string[] | null;
-      };
-      rate: {
-        perSecond: number;
-        burst: number;
-        /** @description calls that are possible now */
-        remaining: number;
-        /** @description seconds until all of the burst is available */
-        resetAfter: number;
-      } | null;
-      use: {
-        /** @description open WebSocket connections */
-        sockets: number;
-        storedWatches: number;
-      };
-      limits: {
-        /** @description bytes of path and query */
-        urlBytes: number;
-        /** @description bytes of the body of POST /api/tx */
-        txBodyBytes: number;
-        /** @description bytes of the body of JSON-RPC */
-        rpcBodyBytes: number;
-        /** @description seconds of a REST read; 0 without a limit */
-        requestSeconds: number;
-        /** @description unanswered REST requests */
-        parallelRequests: number;
-        /** @description calls of a batch */
-        rpcBatch: number;
-        /** @description JSON-RPC requests that run */
-        rpcRunning: number;
-        /** @description JSON-RPC requests that wait */
-        rpcQueued: number;
-        /** @description WebSocket connections */
-        sockets: number;
-        /** @description bytes of a message of a client */
-        socketFrameBytes: number;
-        /** @description messages of a client in ten seconds */
-        socketMessagesPer10s: number;
-        /** @description watched items of a connection */
-        socketWatches: number;
-        storedWatches: number;
-        /** @description requests that wait for events */
-        eventWaits: number;
-        /** @description unused tickets */
-        tickets: number;
-      };
+      key: components["schemas"]["Caller"];
+      rate: components["schemas"]["CallRate"] | null;
+      use: components["schemas"]["Use"];
+      limits: components["schemas"]["CallerLimits"];
       /** @description entries on a page of each list */
       pages: {
-        [key: string]: {
-          default: number;
-          max: number;
-        };
+        [key: string]: components["schemas"]["PageLimits"];
       };
     };
     /** @description the listing record of the coin */
@@ -910,118 +1064,131 @@ export interface components {
       symbol: string;
       /** @constant */
       decimals: 8;
-      unit: {
-        name: string;
-        baseName: string;
-        basePerCoin: number;
-      };
-      network: string;
+      unit: components["schemas"]["CoinUnit"];
+      network: components["schemas"]["NetworkName"];
       isTestnet: boolean;
       genesisHash: string;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       genesisTime: number;
       networkMagic: string;
-      consensus: {
-        type: string;
-        algorithm: string;
-        /** @description seconds */
-        targetBlockTime: number;
-        /** @description blocks */
-        retargetInterval: number;
-        maxBlockWeight: number;
-        /** @description blocks */
-        coinbaseMaturity: number;
-      };
-      supply: {
-        max: string;
-        maxBase: number;
-        issued: string;
-        issuedBase: number;
-        circulating: string;
-        circulatingBase: number;
-        unspendable: string;
-        unspendableBase: number;
-        /** @description height of a block */
-        height: number;
-        blockHash: string;
-        /** @description Unix seconds */
-        time: number;
-      };
-      emission: {
-        initialSubsidy: string;
-        currentSubsidy: string;
-        halvingInterval: number;
-        /** @description height of a block */
-        nextHalvingHeight: number;
-        blocksToHalving: number;
-        /** @description Unix seconds */
-        estimatedHalvingTime: number;
-      };
-      addresses: {
-        formats: {
-            type: string;
-            encoding: string;
-            version?: number;
-            prefix: string;
-          }[];
-        bech32Hrp: string;
-        wifPrefix: number;
-        memoRequired: boolean;
-      };
-      hd: {
-        slip44: number;
-        bip32Public: string;
-        bip32Private: string;
-        purposes: number[];
-      };
-      ports: {
-        p2p: number;
-        http: number;
-      };
-      fees: {
-        /** @description satoshis per virtual byte */
-        minRelayFeeRate: number;
-        /** @description satoshis per virtual byte */
-        incrementalFeeRate: number;
-        /** @description satoshis per virtual byte */
-        dustRelayFeeRate: number;
-        unit: string;
-      };
-      confirmations: {
-        deposit: number;
-        depositLarge: number;
-        withdrawal: number;
-        coinbase: number;
-      };
-      software: {
-        name: string;
-        version: string;
-        userAgent: string;
-        protocolVersion: number;
-        license: string | null;
-      };
-      links: {
-        website: string | null;
-        explorer: string | null;
-        explorerTx: string | null;
-        explorerAddress: string | null;
-        source: string | null;
-        whitepaper: string | null;
-        support: string | null;
-      };
+      consensus: components["schemas"]["ListingConsensus"];
+      supply: components["schemas"]["ListingSupply"];
+      emission: components["schemas"]["ListingEmission"];
+      addresses: components["schemas"]["ListingAddresses"];
+      hd: components["schemas"]["HdPrefixes"];
+      ports: components["schemas"]["DefaultPorts"];
+      fees: components["schemas"]["ListingFees"];
+      confirmations: components["schemas"]["AdvisedConfirmations"];
+      software: components["schemas"]["Software"];
+      links: components["schemas"]["ListingLinks"];
       endpoints: {
         [key: string]: string;
       };
       features: {
         [key: string]: boolean;
       };
-      status: {
-        /** @description height of a block */
-        height: number;
-        synced: boolean;
-        /** @description Unix seconds */
-        tipTime: number;
-      };
+      status: components["schemas"]["ListingStatus"];
+    };
+    ListingAddresses: {
+      formats: components["schemas"]["AddressFormat"][];
+      bech32Hrp: string;
+      wifPrefix: number;
+      memoRequired: boolean;
+    };
+    ListingConsensus: {
+      type: string;
+      algorithm: string;
+      /** @description seconds */
+      targetBlockTime: number;
+      /** @description blocks */
+      retargetInterval: number;
+      maxBlockWeight: number;
+      /** @description blocks */
+      coinbaseMaturity: number;
+    };
+    ListingEmission: {
+      /** @description coins, with eight decimals */
+      initialSubsidy: string;
+      /** @description coins, with eight decimals */
+      currentSubsidy: string;
+      halvingInterval: number;
+      /** @description height of a block */
+      nextHalvingHeight: number;
+      blocksToHalving: number;
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
+      estimatedHalvingTime: number;
+    };
+    ListingFees: {
+      /** @description satoshis per virtual byte */
+      minRelayFeeRate: number;
+      /** @description satoshis per virtual byte */
+      incrementalFeeRate: number;
+      /** @description satoshis per virtual byte */
+      dustRelayFeeRate: number;
+      unit: string;
+    };
+    ListingLinks: {
+      website: string | null;
+      explorer: string | null;
+      explorerTx: string | null;
+      explorerAddress: string | null;
+      source: string | null;
+      whitepaper: string | null;
+      support: string | null;
+    };
+    ListingStatus: {
+      /** @description height of a block */
+      height: number;
+      synced: boolean;
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
+      tipTime: number;
+    };
+    ListingSupply: {
+      /** @description coins, with eight decimals */
+      max: string;
+      /**
+       * Format: int64
+       * @description satoshis
+       */
+      maxBase: number;
+      /** @description coins, with eight decimals */
+      issued: string;
+      /**
+       * Format: int64
+       * @description satoshis
+       */
+      issuedBase: number;
+      /** @description coins, with eight decimals */
+      circulating: string;
+      /**
+       * Format: int64
+       * @description satoshis
+       */
+      circulatingBase: number;
+      /** @description coins, with eight decimals */
+      unspendable: string;
+      /**
+       * Format: int64
+       * @description satoshis
+       */
+      unspendableBase: number;
+      /** @description height of a block */
+      height: number;
+      blockHash: string;
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
+      time: number;
     };
     Mempool: {
       count: number;
@@ -1029,11 +1196,20 @@ export interface components {
       vsize: number;
       /** @description bytes of all transactions */
       size: number;
-      /** @description bytes of memory */
+      /**
+       * Format: int64
+       * @description bytes of memory
+       */
       usage: number;
-      /** @description bytes of memory */
+      /**
+       * Format: int64
+       * @description bytes of memory
+       */
       maxUsage: number;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       totalFee: number;
       /** @description false while saved transactions are read */
       loaded: boolean;
@@ -1049,21 +1225,27 @@ export interface components {
       oldest: number | null;
       /** @description number of the last event */
       seq: number;
-      clusterLimit: {
-        count: number;
-        vsize: number;
-      };
+      clusterLimit: components["schemas"]["ClusterSize"];
       tip: components["schemas"]["Tip"];
     };
     MempoolAddressPage: {
       /** @description in canonical form */
       address: string;
       count: number;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       received: number;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       sent: number;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       net: number;
       tip: components["schemas"]["Tip"];
       items: components["schemas"]["AddressTx"][];
@@ -1071,7 +1253,10 @@ export interface components {
       next: string | null;
     };
     MempoolFacts: {
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       firstSeen: number;
       /** @description number of the event */
       seq: number;
@@ -1104,7 +1289,10 @@ export interface components {
       cursor: string;
       /** @description number in the log */
       seq: number;
-      /** @description Unix seconds of the event */
+      /**
+       * Format: int64
+       * @description Unix seconds of the event
+       */
       time: number;
       count: number;
       /** @description virtual bytes of all transactions */
@@ -1113,7 +1301,10 @@ export interface components {
       size: number;
       /** @description bytes of memory */
       usage: number;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       totalFee: number;
       /** @description satoshis per virtual byte to enter now */
       minFeeRate: number;
@@ -1121,12 +1312,13 @@ export interface components {
       added: number;
       /** @description since the last update */
       removed: number;
-      tip: {
-        /** @description height of a block */
-        height: number;
-        hash: string;
-      } | null;
+      tip: components["schemas"]["BlockReference"] | null;
     };
+    /**
+     * @description the chain
+     * @enum {string}
+     */
+    NetworkName: "main" | "testnet4" | "signet" | "regtest";
     NewBlock: {
       /** @constant */
       type: "newBlock";
@@ -1137,7 +1329,10 @@ export interface components {
       cursor: string;
       /** @description number in the log */
       seq: number;
-      /** @description Unix seconds of the event */
+      /**
+       * Format: int64
+       * @description Unix seconds of the event
+       */
       time: number;
       hash: string;
       /** @description height of a block */
@@ -1145,9 +1340,15 @@ export interface components {
       previousHash: string | null;
       version: number;
       merkleRoot: string;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       blockTime: number;
-      /** @description median of the last eleven blocks, BIP-113 */
+      /**
+       * Format: int64
+       * @description median of the last eleven blocks, BIP-113
+       */
       medianTime: number;
       bits: string;
       nonce: number;
@@ -1161,11 +1362,20 @@ export interface components {
       strippedSize: number;
       /** @description weight units, BIP-141 */
       weight: number;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       fees: number;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       subsidy: number;
-      /** @description satoshis that the coinbase pays */
+      /**
+       * Format: int64
+       * @description satoshis that the coinbase pays
+       */
       reward: number;
       /** @description 1 */
       confirmations: number;
@@ -1175,9 +1385,7 @@ export interface components {
       /** @description height of the best header */
       headers: number;
       /** @description the reply of GET /api/block/{hash}, with the details full */
-      block?: {
-        [key: string]: unknown;
-      };
+      block?: components["schemas"]["Block"];
     };
     NewTransaction: {
       /** @constant */
@@ -1189,7 +1397,10 @@ export interface components {
       cursor: string;
       /** @description number in the log */
       seq: number;
-      /** @description Unix seconds of the event */
+      /**
+       * Format: int64
+       * @description Unix seconds of the event
+       */
       time: number;
       txid: string;
       wtxid: string;
@@ -1199,11 +1410,17 @@ export interface components {
       vsize: number;
       /** @description weight units, BIP-141 */
       weight: number;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       fee: number;
       /** @description satoshis per virtual byte */
       feeRate: number;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       valueOut: number;
       inputs: number;
       outputs: number;
@@ -1216,9 +1433,23 @@ export interface components {
       /** @description submitted to this node */
       local: boolean;
       /** @description the reply of GET /api/tx/{txid}, with the details full */
-      tx?: {
-        [key: string]: unknown;
-      };
+      tx?: components["schemas"]["Tx"];
+    };
+    NextRetarget: {
+      /** @description of the next retarget */
+      height: number;
+      difficulty: number;
+      /** @description 0.01 is one percent more */
+      change: number;
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
+      time: number;
+    };
+    Outpoint: {
+      txid: string;
+      vout: number;
     };
     /** @description the input that spends an output */
     Outspend: {
@@ -1229,17 +1460,21 @@ export interface components {
     };
     PackageMember: {
       txid: string;
-      /** @description accepted, already_in_mempool, rejected, or not validated */
-      status: string;
+      status: components["schemas"]["PackageMemberStatus"];
       vsize: number | null;
       fee: number | null;
       feeRate: number | null;
       effectiveFeeRate: number | null;
       reason: string | null;
-      class: ("consensus" | "script" | "policy" | "fee" | "missing-inputs" | "conflict" | "premature") | null;
+      class: components["schemas"]["RejectionClass"] | null;
       retryable: boolean | null;
       debug: string | null;
     };
+    /**
+     * @description the outcome; not_validated where the package was rejected before this transaction
+     * @enum {string}
+     */
+    PackageMemberStatus: "accepted" | "already_in_mempool" | "rejected" | "not_validated";
     PackageResult: {
       /** @description success, or why the package was rejected */
       packageMessage: string;
@@ -1249,6 +1484,29 @@ export interface components {
       };
       replaced: string[];
     };
+    PageLimits: {
+      default: number;
+      max: number;
+    };
+    /** @description an output that pays an address */
+    PaidOutput: {
+      n: number;
+      /**
+       * Format: int64
+       * @description satoshis
+       */
+      value: number;
+    };
+    PastRetarget: {
+      /** @description height of a block */
+      height: number;
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
+      time: number;
+      difficulty: number;
+    };
     Peer: {
       id: number;
       address: string;
@@ -1256,19 +1514,35 @@ export interface components {
       inbound: boolean;
       /** @description Bitcoin Core's name */
       connectionType: string;
-      /** @enum {string} */
-      transport: "detecting" | "v1" | "v2";
+      transport: components["schemas"]["PeerTransport"];
       services: string;
       servicesNames: string[];
       version: number;
       userAgent: string;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       connectedAt: number;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       lastSend: number;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       lastRecv: number;
+      /**
+       * Format: int64
+       * @description bytes
+       */
       bytesSent: number;
+      /**
+       * Format: int64
+       * @description bytes
+       */
       bytesRecv: number;
       pingMs: number | null;
       minPingMs: number | null;
@@ -1282,11 +1556,26 @@ export interface components {
       minFeeFilter: number;
       permissions: string[];
     };
+    /**
+     * @description v2 is BIP-324
+     * @enum {string}
+     */
+    PeerTransport: "detecting" | "v1" | "v2";
     Peers: {
       count: number;
       inbound: number;
       outbound: number;
       items: components["schemas"]["Peer"][];
+    };
+    Prevout: {
+      /**
+       * Format: int64
+       * @description satoshis
+       */
+      value: number;
+      height: number | null;
+      isCoinbase: boolean;
+      script: components["schemas"]["Script"];
     };
     ProjectedBlock: {
       txCount: number;
@@ -1294,7 +1583,10 @@ export interface components {
       vsize: number;
       /** @description weight units */
       weight: number;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis, with deltas of prioritisetransaction
+       */
       totalFee: number;
       /** @description satoshis per virtual byte */
       medianFeeRate: number;
@@ -1302,31 +1594,58 @@ export interface components {
       feeRange: number[];
     };
     Readiness: {
-      /** @enum {string} */
-      status: "ok" | "degraded" | "fail";
+      status: components["schemas"]["CheckStatus"];
       service: string;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       time: number;
       durationMs: number;
       checks: {
-        [key: string]: {
-          /** @enum {string} */
-          status: "ok" | "degraded" | "fail";
-          [key: string]: unknown;
-        };
+        [key: string]: components["schemas"]["ReadinessCheck"];
       };
+    };
+    /** @description further members depend on the check */
+    ReadinessCheck: {
+      status: components["schemas"]["CheckStatus"];
+      [key: string]: unknown;
     };
     RecentTx: {
       txid: string;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       fee: number;
       vsize: number;
       /** @description satoshis per virtual byte */
       feeRate: number;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       valueOut: number;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       time: number;
+    };
+    /**
+     * @description the kind of rule that a transaction breaks
+     * @enum {string}
+     */
+    RejectionClass: "consensus" | "script" | "policy" | "fee" | "missing-inputs" | "conflict" | "premature";
+    /**
+     * @description why a transaction left the mempool
+     * @enum {string}
+     */
+    RemovalReason: "block" | "replaced" | "conflict" | "sizelimit" | "expiry" | "reorg";
+    RemoveWatchesRequest: {
+      ids?: string[];
+      /** @description true removes all watches of this key */
+      all?: boolean;
     };
     RemovedWatches: {
       deleted: number;
@@ -1348,22 +1667,17 @@ export interface components {
       cursor: string;
       /** @description number in the log */
       seq: number;
-      /** @description Unix seconds of the event */
+      /**
+       * Format: int64
+       * @description Unix seconds of the event
+       */
       time: number;
       /** @description height of a block */
       forkHeight: number;
       /** @description the last block of both branches */
       forkHash: string;
-      oldTip: {
-        /** @description height of a block */
-        height: number;
-        hash: string;
-      };
-      newTip: {
-        /** @description height of a block */
-        height: number;
-        hash: string;
-      };
+      oldTip: components["schemas"]["BlockReference"];
+      newTip: components["schemas"]["BlockReference"];
       /** @description the highest block first */
       disconnected: string[];
       /** @description the lowest block first */
@@ -1374,18 +1688,36 @@ export interface components {
       /** @description whether txs names all transactions of the disconnected blocks */
       txsComplete: boolean;
     };
+    ReorgOutput: {
+      n: number;
+      /**
+       * Format: int64
+       * @description satoshis
+       */
+      value: number;
+      address: string | null;
+    };
     Replacement: {
       txid: string;
       replacedBy: string;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       fee: number;
       /** @description virtual bytes */
       vsize: number;
       /** @description satoshis per virtual byte */
       feeRate: number;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       firstSeen: number;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       replacedAt: number;
     };
     /** @description the replacement history of a transaction */
@@ -1426,24 +1758,58 @@ export interface components {
       id?: string | number | null;
       error?: components["schemas"]["RpcError"] | null;
     };
+    /**
+     * @description a right of a key
+     * @enum {string}
+     */
+    Scope: "read" | "broadcast" | "wallet.read" | "wallet.spend" | "wallet.keys" | "wallet" | "mining" | "metrics" | "webhooks" | "admin";
     /** @description an output script */
     Script: {
       /** @description hex */
       hex: string;
       asm: string;
-      /** @description Bitcoin Core's name of the type */
-      type: string;
+      type: components["schemas"]["ScriptType"];
       address: string | null;
+    };
+    ScriptSig: {
+      /** @description hex */
+      hex: string;
+      asm: string;
+    };
+    /**
+     * @description Bitcoin Core's name of the type of an output script
+     * @enum {string}
+     */
+    ScriptType: "pubkey" | "pubkeyhash" | "scripthash" | "multisig" | "nulldata" | "witness_v0_keyhash" | "witness_v0_scripthash" | "witness_v1_taproot" | "anchor" | "witness_unknown" | "nonstandard";
+    Software: {
+      name: string;
+      version: string;
+      userAgent: string;
+      protocolVersion: number;
+      license: string | null;
+    };
+    /** @description an input that spends from an address; txid and vout name the spent output */
+    SpendingInput: {
+      n: number;
+      txid: string;
+      vout: number;
+      /**
+       * Format: int64
+       * @description satoshis
+       */
+      value: number;
     };
     StoredWatch: {
       id: string;
-      /** @enum {string} */
-      kind: "address" | "script" | "tx" | "outpoint";
+      kind: components["schemas"]["WatchKind"];
       /** @description an address, hex of a script, a transaction id, or txid:n */
       value: string;
       confirmations: number[];
       label: string | null;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       createdAt: number;
       /** @description false where it was there already */
       created: boolean;
@@ -1462,12 +1828,15 @@ export interface components {
       fee: number | null;
       feeRate: number | null;
       reason: string | null;
-      class: ("consensus" | "script" | "policy" | "fee" | "missing-inputs" | "conflict" | "premature") | null;
+      class: components["schemas"]["RejectionClass"] | null;
       debug: string | null;
     };
     Ticket: {
       ticket: string;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       expiresAt: number;
     };
     /** @description the block that an answer belongs to */
@@ -1486,11 +1855,13 @@ export interface components {
       cursor: string;
       /** @description number in the log */
       seq: number;
-      /** @description Unix seconds of the event */
+      /**
+       * Format: int64
+       * @description Unix seconds of the event
+       */
       time: number;
       txid: string;
-      /** @enum {string} */
-      reason: "block" | "replaced" | "conflict" | "sizelimit" | "expiry" | "reorg";
+      reason: components["schemas"]["RemovalReason"];
       replacedBy: string | null;
       blockHash: string | null;
     };
@@ -1512,7 +1883,10 @@ export interface components {
       fee: number | null;
       feeRate: number | null;
       valueIn: number | null;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       valueOut: number;
       vin: components["schemas"]["TxInput"][];
       vout: components["schemas"]["TxOutput"][];
@@ -1538,39 +1912,26 @@ export interface components {
     };
     TxFate: {
       txid: string;
-      /** @enum {string} */
-      fate: "reconfirmed" | "mempool" | "conflicted" | "dropped";
+      fate: components["schemas"]["Fate"];
       conflict: string | null;
       /** @description missing in events that earlier versions stored */
-      outputs?: ({
-          n: number;
-          /** @description satoshis */
-          value: number;
-          address: string | null;
-        })[];
+      outputs?: components["schemas"]["ReorgOutput"][];
     };
     TxInput: {
       txid: string | null;
       vout: number | null;
       sequence: number;
       coinbase: string | null;
-      scriptSig: {
-        /** @description hex */
-        hex: string;
-        asm: string;
-      };
+      scriptSig: components["schemas"]["ScriptSig"];
       witness: string[];
-      prevout: ({
-        /** @description satoshis */
-        value: number;
-        height: number | null;
-        isCoinbase: boolean;
-        script: components["schemas"]["Script"];
-      }) | null;
+      prevout: components["schemas"]["Prevout"] | null;
     };
     TxOutput: {
       n: number;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       value: number;
       spent: boolean | null;
       script: components["schemas"]["Script"];
@@ -1581,7 +1942,10 @@ export interface components {
       blockHash: string;
       /** @description height of a block */
       blockHeight: number;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       blockTime: number;
       confirmations: number;
       /** @description index in the block */
@@ -1593,13 +1957,34 @@ export interface components {
       header: string;
       /** @description hex that verifytxoutproof accepts */
       merkleBlock: string;
-      coinbase: {
-        txid: string;
-        /** @description hex */
-        hex: string;
-        merkle: string[];
-      } | null;
+      coinbase: components["schemas"]["CoinbaseProof"] | null;
       tip: components["schemas"]["Tip"];
+    };
+    TxRejectedBody: {
+      /** @constant */
+      code: "tx_rejected";
+      /** @description for humans */
+      message: string;
+      details: components["schemas"]["TxRejection"];
+      /** @description also in X-Request-Id and in the log of the node */
+      requestId: string;
+    };
+    TxRejectedError: {
+      error: components["schemas"]["TxRejectedBody"];
+    };
+    /** @description why the mempool rejected a transaction */
+    TxRejection: {
+      /** @description Bitcoin Core's reject string */
+      reason: string;
+      debug: string | null;
+      class: components["schemas"]["RejectionClass"];
+      /** @description whether the same bytes may be accepted later */
+      retryable: boolean;
+      txid: string;
+      /** @description transactions of the mempool that spend the same outputs */
+      conflicts: string[];
+      /** @description spent outputs that the node does not know */
+      missingInputs: components["schemas"]["Outpoint"][];
     };
     /** @description whether a transaction is confirmed, and in which block */
     TxStatus: {
@@ -1610,6 +1995,14 @@ export interface components {
       blockTime: number | null;
       /** @description 0 in the mempool, 1 in the block at the tip */
       confirmations: number;
+    };
+    /** @description numbers of transactions */
+    TxTotal: {
+      confirmed: number;
+      mempool: number;
+    };
+    TxidsRequest: {
+      txids: string[];
     };
     TxsBody: {
       txs: string[];
@@ -1625,10 +2018,18 @@ export interface components {
       /** @description ids of transactions for which the reply has no room */
       remaining: string[];
     };
+    Use: {
+      /** @description open WebSocket connections */
+      sockets: number;
+      storedWatches: number;
+    };
     Utxo: {
       txid: string;
       vout: number;
-      /** @description satoshis */
+      /**
+       * Format: int64
+       * @description satoshis
+       */
       value: number;
       /** @description hex */
       script: string;
@@ -1640,19 +2041,29 @@ export interface components {
       mature: boolean;
       spentInMempool?: string | null;
     };
+    /** @description the sum of all pages */
+    UtxoTotal: {
+      count: number;
+      /**
+       * Format: int64
+       * @description satoshis
+       */
+      value: number;
+    };
     UtxosPage: {
       /** @description in canonical form */
       address: string;
-      total: {
-        count: number;
-        /** @description satoshis */
-        value: number;
-      };
+      total: components["schemas"]["UtxoTotal"];
       tip: components["schemas"]["Tip"];
       items: components["schemas"]["Utxo"][];
       nextCursor: string | null;
       next: string | null;
     };
+    /**
+     * @description Bitcoin Core's word
+     * @enum {string}
+     */
+    WalletCategory: "send" | "receive" | "generate" | "immature" | "orphan";
     WalletTransaction: {
       /** @constant */
       type: "walletTransaction";
@@ -1664,17 +2075,22 @@ export interface components {
       cursor: string;
       /** @description number in the log */
       seq: number;
-      /** @description Unix seconds of the event */
+      /**
+       * Format: int64
+       * @description Unix seconds of the event
+       */
       time: number;
       /** @description order among the messages that are derived from one event */
       sub: number;
       wallet: string;
       txid: string;
-      /** @enum {string} */
-      phase: "mempool" | "confirmed" | "reverted" | "conflicted" | "removed" | "abandoned";
+      phase: components["schemas"]["WalletTransactionPhase"];
       reason: string | null;
       replacedBy: string | null;
-      /** @description change of the balance without the fee, satoshis */
+      /**
+       * Format: int64
+       * @description change of the balance without the fee, satoshis
+       */
       amount: number;
       fee: number | null;
       /** @description -1 if a block contradicts it */
@@ -1687,46 +2103,69 @@ export interface components {
       /** @description height of a block */
       blockheight?: number;
       blockindex?: number;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       blocktime?: number;
       wtxid: string;
       alternate_wtxids: string[];
       walletconflicts: string[];
       mempoolconflicts: string[];
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       timereceived: number;
       comment?: string;
       to?: string;
       replaces_txid?: string;
       replaced_by_txid?: string;
-      details: ({
-          address?: string;
-          parent_descs?: string[];
-          /** @enum {string} */
-          category: "send" | "receive" | "generate" | "immature" | "orphan";
-          /** @description satoshis */
-          amount: number;
-          label?: string;
-          vout: number;
-          /** @description satoshis */
-          fee?: number;
-          abandoned: boolean;
-        })[];
+      details: components["schemas"]["WalletTransactionDetail"][];
     };
+    WalletTransactionDetail: {
+      address?: string;
+      parent_descs?: string[];
+      category: components["schemas"]["WalletCategory"];
+      /**
+       * Format: int64
+       * @description satoshis
+       */
+      amount: number;
+      label?: string;
+      vout: number;
+      /**
+       * Format: int64
+       * @description satoshis
+       */
+      fee?: number;
+      abandoned: boolean;
+    };
+    /**
+     * @description the state that the transaction has reached
+     * @enum {string}
+     */
+    WalletTransactionPhase: "mempool" | "confirmed" | "reverted" | "conflicted" | "removed" | "abandoned";
     Watch: {
       id: string;
-      /** @enum {string} */
-      kind: "address" | "script" | "tx" | "outpoint";
+      kind: components["schemas"]["WatchKind"];
       /** @description an address, hex of a script, a transaction id, or txid:n */
       value: string;
       confirmations: number[];
       label: string | null;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       createdAt: number;
     };
+    /**
+     * @description the kind of the watched value
+     * @enum {string}
+     */
+    WatchKind: "address" | "script" | "tx" | "outpoint";
     WatchRequest: {
-      /** @enum {string} */
-      kind: "address" | "script" | "tx" | "outpoint";
+      kind: components["schemas"]["WatchKind"];
       /** @description an address, hex of a script, a transaction id, or txid:n */
       value: string;
       /** @description numbers of confirmations that are reported; none for addresses and scripts, else 0 and 1 */
@@ -1741,41 +2180,51 @@ export interface components {
       nextCursor: string | null;
       next: string | null;
     };
+    WatchesRequest: {
+      watches: components["schemas"]["WatchRequest"][];
+    };
     Webhook: {
       id: string;
       /** @description https://, or http:// where the node allows it */
       url: string;
       /** @description types of events */
-      types: ("newBlock" | "newTransaction" | "mempoolUpdate" | "addressTransaction" | "confirmation" | "blockDisconnected" | "reorg" | "transactionRemoved" | "walletTransaction")[];
+      types: components["schemas"]["KeptEventType"][];
       wallets: string[] | null;
       label: string | null;
       /** @description limit of the events of one delivery */
       maxEvents: number;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       createdAt: number;
       previousSecretUntil: number | null;
-      /** @enum {string} */
-      status: "active" | "paused" | "disabled";
+      status: components["schemas"]["WebhookStatus"];
       /** @description everything up to it is delivered */
       cursor: string;
-      lag: {
-        /** @description event numbers between the cursor and the end of the log */
-        events: number;
-        /** @description age of the oldest event whose delivery failed; 0 without one */
-        seconds: number;
-      };
+      lag: components["schemas"]["WebhookLag"];
       /** @description failed attempts in a row */
       failures: number;
       failingSince: number | null;
       nextAttemptAt: number | null;
       deliveredAt: number | null;
-      lastError: ({
-        code: string;
-        message: string;
-        status: number | null;
-        /** @description Unix seconds */
-        at: number;
-      }) | null;
+      lastError: components["schemas"]["WebhookFailure"] | null;
+    };
+    WebhookFailure: {
+      code: string;
+      message: string;
+      status: number | null;
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
+      at: number;
+    };
+    WebhookLag: {
+      /** @description event numbers between the cursor and the end of the log */
+      events: number;
+      /** @description age of the oldest event whose delivery failed; 0 without one */
+      seconds: number;
     };
     WebhookReplay: {
       /** @description cursor or seq of the event behind which to begin */
@@ -1785,7 +2234,7 @@ export interface components {
       /** @description https://, or http:// where the node allows it */
       url: string;
       /** @description types of events */
-      types?: ("newBlock" | "newTransaction" | "mempoolUpdate" | "addressTransaction" | "confirmation" | "blockDisconnected" | "reorg" | "transactionRemoved" | "walletTransaction")[];
+      types?: components["schemas"]["KeptEventType"][];
       wallets?: string[] | null;
       label?: string | null;
       /** @description limit of the events of one delivery */
@@ -1795,51 +2244,57 @@ export interface components {
       /** @description cursor or seq of the event behind which to begin */
       after?: string | number;
     };
+    WebhookSecretRequest: {
+      /** @description whsec_ and the base64 of 24 to 64 bytes */
+      secret?: string;
+      /**
+       * @description seconds for which the previous secret signs as well
+       * @default 86400
+       */
+      overlap?: number;
+    };
+    /**
+     * @description disabled by the node after many failures
+     * @enum {string}
+     */
+    WebhookStatus: "active" | "paused" | "disabled";
     WebhookTest: {
       delivered: boolean;
       status: number | null;
       /** @description milliseconds */
       durationMs: number;
-      error: {
-        code: string;
-        message: string;
-      } | null;
+      error: components["schemas"]["WebhookTestError"] | null;
+    };
+    WebhookTestError: {
+      code: string;
+      message: string;
     };
     WebhookWithSecret: {
       id: string;
       /** @description https://, or http:// where the node allows it */
       url: string;
       /** @description types of events */
-      types: ("newBlock" | "newTransaction" | "mempoolUpdate" | "addressTransaction" | "confirmation" | "blockDisconnected" | "reorg" | "transactionRemoved" | "walletTransaction")[];
+      types: components["schemas"]["KeptEventType"][];
       wallets: string[] | null;
       label: string | null;
       /** @description limit of the events of one delivery */
       maxEvents: number;
-      /** @description Unix seconds */
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
       createdAt: number;
       previousSecretUntil: number | null;
-      /** @enum {string} */
-      status: "active" | "paused" | "disabled";
+      status: components["schemas"]["WebhookStatus"];
       /** @description everything up to it is delivered */
       cursor: string;
-      lag: {
-        /** @description event numbers between the cursor and the end of the log */
-        events: number;
-        /** @description age of the oldest event whose delivery failed; 0 without one */
-        seconds: number;
-      };
+      lag: components["schemas"]["WebhookLag"];
       /** @description failed attempts in a row */
       failures: number;
       failingSince: number | null;
       nextAttemptAt: number | null;
       deliveredAt: number | null;
-      lastError: ({
-        code: string;
-        message: string;
-        status: number | null;
-        /** @description Unix seconds */
-        at: number;
-      }) | null;
+      lastError: components["schemas"]["WebhookFailure"] | null;
       secret: string | null;
     };
     Webhooks: {
@@ -1860,7 +2315,7 @@ export type external = Record<string, never>;
 export interface operations {
 
   /** Liveness: 200 as long as the process serves */
-  healthz: {
+  getHealthz: {
     responses: {
       /** @description success */
       200: {
@@ -1871,7 +2326,7 @@ export interface operations {
     };
   };
   /** Readiness: 200 when every check is ok, else 503 */
-  readyz: {
+  getReadyz: {
     responses: {
       /** @description success */
       200: {
@@ -1882,7 +2337,7 @@ export interface operations {
     };
   };
   /** Prometheus metrics */
-  metrics: {
+  getMetrics: {
     responses: {
       /** @description success */
       200: {
@@ -1893,7 +2348,7 @@ export interface operations {
     };
   };
   /** Health */
-  health: {
+  getHealth: {
     responses: {
       /** @description success */
       200: {
@@ -1904,7 +2359,7 @@ export interface operations {
     };
   };
   /** Block by hash */
-  block: {
+  getBlock: {
     parameters: {
       query?: {
         /** @description summary leaves out txids */
@@ -1925,7 +2380,7 @@ export interface operations {
     };
   };
   /** Block of the active chain by height */
-  blockByHeight: {
+  getBlockByHeight: {
     parameters: {
       query?: {
         /** @description summary leaves out txids */
@@ -1946,7 +2401,7 @@ export interface operations {
     };
   };
   /** Blocks of the active chain, newest first */
-  blocks: {
+  getBlocks: {
     parameters: {
       query?: {
         /** @description height above the first block */
@@ -1967,7 +2422,7 @@ export interface operations {
     };
   };
   /** The tip of the active chain */
-  blocksTip: {
+  getBlocksTip: {
     responses: {
       /** @description success */
       200: {
@@ -1978,7 +2433,7 @@ export interface operations {
     };
   };
   /** Transactions of a block, in block order */
-  blockTxs: {
+  getBlockTxs: {
     parameters: {
       query?: {
         /** @description entries on a page */
@@ -2001,7 +2456,7 @@ export interface operations {
     };
   };
   /** Transaction ids of a block */
-  blockTxids: {
+  getBlockTxids: {
     parameters: {
       path: {
         /** @description block hash, 64 hex digits */
@@ -2018,7 +2473,7 @@ export interface operations {
     };
   };
   /** Header of a block as hex */
-  blockHeader: {
+  getBlockHeader: {
     parameters: {
       path: {
         /** @description block hash, 64 hex digits */
@@ -2035,7 +2490,7 @@ export interface operations {
     };
   };
   /** A block as bytes */
-  blockRaw: {
+  getBlockRaw: {
     parameters: {
       path: {
         /** @description block hash, 64 hex digits */
@@ -2052,7 +2507,7 @@ export interface operations {
     };
   };
   /** A block as hex */
-  blockHex: {
+  getBlockHex: {
     parameters: {
       path: {
         /** @description block hash, 64 hex digits */
@@ -2069,7 +2524,7 @@ export interface operations {
     };
   };
   /** Whether a block is in the active chain */
-  blockStatus: {
+  getBlockStatus: {
     parameters: {
       path: {
         /** @description block hash, 64 hex digits */
@@ -2086,7 +2541,7 @@ export interface operations {
     };
   };
   /** Headers of the active chain */
-  headers: {
+  getHeaders: {
     parameters: {
       query?: {
         /** @description first height */
@@ -2105,7 +2560,7 @@ export interface operations {
     };
   };
   /** Transaction by id */
-  tx: {
+  getTx: {
     parameters: {
       path: {
         /** @description transaction id, 64 hex digits */
@@ -2122,7 +2577,7 @@ export interface operations {
     };
   };
   /** Merkle proof that a transaction is in a block */
-  txProof: {
+  getTxProof: {
     parameters: {
       query?: {
         /** @description true adds the branch of the coinbase */
@@ -2143,7 +2598,7 @@ export interface operations {
     };
   };
   /** Whether a transaction is confirmed, and in which block */
-  txStatus: {
+  getTxStatus: {
     parameters: {
       path: {
         /** @description transaction id, 64 hex digits */
@@ -2160,7 +2615,7 @@ export interface operations {
     };
   };
   /** A transaction as hex */
-  txHex: {
+  getTxHex: {
     parameters: {
       path: {
         /** @description transaction id, 64 hex digits */
@@ -2177,7 +2632,7 @@ export interface operations {
     };
   };
   /** A transaction as bytes */
-  txRaw: {
+  getTxRaw: {
     parameters: {
       path: {
         /** @description transaction id, 64 hex digits */
@@ -2194,12 +2649,10 @@ export interface operations {
     };
   };
   /** The status of many transactions */
-  txsStatus: {
+  getTxsStatus: {
     requestBody: {
       content: {
-        "application/json": {
-          txids: string[];
-        };
+        "application/json": components["schemas"]["TxidsRequest"];
       };
     };
     responses: {
@@ -2217,12 +2670,10 @@ export interface operations {
    * Many transactions with the outputs that they spend
    * @description Up to 1,000 transactions at one tip, each as in `GET /api/tx/{txid}`, in the order of the request. An id that is given twice counts once. A reply holds transactions of one megabyte; the ids of the others are in `remaining` and are sent with the next request.
    */
-  txsDetails: {
+  getTxsDetails: {
     requestBody: {
       content: {
-        "application/json": {
-          txids: string[];
-        };
+        "application/json": components["schemas"]["TxidsRequest"];
       };
     };
     responses: {
@@ -2238,7 +2689,7 @@ export interface operations {
    * The inputs that spend the outputs of a transaction
    * @description Inputs of the chain and of the mempool. Needs the spender index (`index.spender`), and the transaction index for a confirmed transaction.
    */
-  txOutspends: {
+  getTxOutspends: {
     parameters: {
       path: {
         /** @description transaction id, 64 hex digits */
@@ -2258,7 +2709,7 @@ export interface operations {
    * The input that spends an output of a transaction
    * @description Inputs of the chain and of the mempool. Needs the spender index (`index.spender`), and the transaction index for a confirmed transaction.
    */
-  txOutspend: {
+  getTxOutspend: {
     parameters: {
       path: {
         /** @description transaction id, 64 hex digits */
@@ -2280,7 +2731,7 @@ export interface operations {
    * Unconfirmed relatives of a transaction, and the feerate that counts for a miner
    * @description The effective feerate is that of the chunk in which a miner includes the transaction, so a child that pays more raises it. A confirmed transaction has no relatives here.
    */
-  txCpfp: {
+  getTxCpfp: {
     parameters: {
       path: {
         /** @description transaction id, 64 hex digits */
@@ -2297,7 +2748,7 @@ export interface operations {
     };
   };
   /** Balance of an address */
-  balance: {
+  getBalance: {
     parameters: {
       path: {
         /** @description an address, or script:<hex> */
@@ -2317,12 +2768,10 @@ export interface operations {
    * Balances of many addresses
    * @description All of them at one tip, each as in `GET /api/balance/{address}`.
    */
-  balances: {
+  getBalances: {
     requestBody: {
       content: {
-        "application/json": {
-          addresses: string[];
-        };
+        "application/json": components["schemas"]["AddressesRequest"];
       };
     };
     responses: {
@@ -2335,7 +2784,7 @@ export interface operations {
     };
   };
   /** An address and its balance */
-  address: {
+  getAddress: {
     parameters: {
       path: {
         /** @description an address, or script:<hex> */
@@ -2352,7 +2801,7 @@ export interface operations {
     };
   };
   /** Transactions of an address */
-  addressTxs: {
+  getAddressTxs: {
     parameters: {
       query?: {
         /** @description entries on a page */
@@ -2387,7 +2836,7 @@ export interface operations {
     };
   };
   /** Unspent outputs of an address */
-  addressUtxos: {
+  getAddressUtxos: {
     parameters: {
       query?: {
         /** @description entries on a page */
@@ -2415,7 +2864,7 @@ export interface operations {
    * Unspent outputs of many addresses
    * @description One list in the order of the chain, the mempool last, at one tip. An address that is given twice counts once. The next page is the same request with the path and query of `next`; its addresses may be in another order.
    */
-  utxos: {
+  getUtxos: {
     parameters: {
       query?: {
         /** @description entries on a page */
@@ -2428,9 +2877,7 @@ export interface operations {
     };
     requestBody: {
       content: {
-        "application/json": {
-          addresses: string[];
-        };
+        "application/json": components["schemas"]["AddressesRequest"];
       };
     };
     responses: {
@@ -2443,7 +2890,7 @@ export interface operations {
     };
   };
   /** Whether an address is valid */
-  validate: {
+  validateAddress: {
     parameters: {
       path: {
         /** @description an address, or script:<hex> */
@@ -2460,7 +2907,7 @@ export interface operations {
     };
   };
   /** Unconfirmed transactions of an address */
-  mempoolAddress: {
+  getMempoolAddress: {
     parameters: {
       query?: {
         /** @description entries on a page */
@@ -2483,7 +2930,7 @@ export interface operations {
     };
   };
   /** Difficulty now, next and before */
-  difficulty: {
+  getDifficulty: {
     responses: {
       /** @description success */
       200: {
@@ -2494,7 +2941,7 @@ export interface operations {
     };
   };
   /** Supply: coins in the UTXO set */
-  supplyCirculating: {
+  getSupplyCirculating: {
     responses: {
       /** @description success */
       200: {
@@ -2505,7 +2952,7 @@ export interface operations {
     };
   };
   /** Supply: coins issued by the schedule */
-  supplyIssued: {
+  getSupplyIssued: {
     responses: {
       /** @description success */
       200: {
@@ -2516,7 +2963,7 @@ export interface operations {
     };
   };
   /** Supply: same as circulating */
-  supplyTotal: {
+  getSupplyTotal: {
     responses: {
       /** @description success */
       200: {
@@ -2527,7 +2974,7 @@ export interface operations {
     };
   };
   /** Supply: maximum number of coins */
-  supplyMax: {
+  getSupplyMax: {
     responses: {
       /** @description success */
       200: {
@@ -2541,7 +2988,7 @@ export interface operations {
    * Replacements of a transaction within the last day
    * @description All transactions that the newest replacement has replaced, directly or through others, newest first. `truncated` says that there are more than the 100 newest. The history is in memory: it covers a day at most and ends with the process.
    */
-  txReplacements: {
+  getTxReplacements: {
     parameters: {
       path: {
         /** @description transaction id, 64 hex digits */
@@ -2608,7 +3055,7 @@ export interface operations {
     };
   };
   /** The mempool */
-  mempool: {
+  getMempool: {
     responses: {
       /** @description success */
       200: {
@@ -2619,7 +3066,7 @@ export interface operations {
     };
   };
   /** Ids of unconfirmed transactions, in the order of arrival */
-  mempoolTxids: {
+  getMempoolTxids: {
     parameters: {
       query?: {
         /** @description entries on a page */
@@ -2638,7 +3085,7 @@ export interface operations {
     };
   };
   /** The last transactions accepted */
-  mempoolRecent: {
+  getMempoolRecent: {
     responses: {
       /** @description success */
       200: {
@@ -2652,7 +3099,7 @@ export interface operations {
    * The next blocks, as they would be mined from the mempool
    * @description At most a second old, or the last ones for at most a minute while a block is validated. The WebSocket sends changes as `mempoolBlocks`.
    */
-  mempoolBlocks: {
+  getMempoolBlocks: {
     responses: {
       /** @description success */
       200: {
@@ -2663,7 +3110,7 @@ export interface operations {
     };
   };
   /** Fee rates */
-  fees: {
+  getFees: {
     responses: {
       /** @description success */
       200: {
@@ -2674,7 +3121,7 @@ export interface operations {
     };
   };
   /** The node and its chain */
-  info: {
+  getInfo: {
     responses: {
       /** @description success */
       200: {
@@ -2685,7 +3132,7 @@ export interface operations {
     };
   };
   /** Connected peers */
-  peers: {
+  getPeers: {
     responses: {
       /** @description success */
       200: {
@@ -2696,7 +3143,7 @@ export interface operations {
     };
   };
   /** The listing record of the coin */
-  listing: {
+  getListing: {
     responses: {
       /** @description success */
       200: {
@@ -2707,7 +3154,7 @@ export interface operations {
     };
   };
   /** Events of the chain and the mempool */
-  events: {
+  getEvents: {
     parameters: {
       query?: {
         /** @description lastCursor of the page before, or data.cursor of an event: the page begins right behind it. Or lastSeq of the page before. Without it the page begins at the current end of the log */
@@ -2730,7 +3177,7 @@ export interface operations {
     };
   };
   /** Watches of this key, oldest first */
-  watches: {
+  getWatches: {
     parameters: {
       query?: {
         /** @description address, script, tx, outpoint */
@@ -2758,9 +3205,7 @@ export interface operations {
   putWatches: {
     requestBody: {
       content: {
-        "application/json": components["schemas"]["WatchRequest"] | {
-          watches: components["schemas"]["WatchRequest"][];
-        };
+        "application/json": components["schemas"]["WatchRequest"] | components["schemas"]["WatchesRequest"];
       };
     };
     responses: {
@@ -2784,11 +3229,7 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        "application/json": {
-          ids?: string[];
-          /** @description true removes all watches of this key */
-          all?: boolean;
-        };
+        "application/json": components["schemas"]["RemoveWatchesRequest"];
       };
     };
     responses: {
@@ -2801,7 +3242,7 @@ export interface operations {
     };
   };
   /** One watch */
-  watch: {
+  getWatch: {
     parameters: {
       path: {
         /** @description id of a watch */
@@ -2835,7 +3276,7 @@ export interface operations {
     };
   };
   /** A ticket for one WebSocket: GET /ws?ticket=…, once, within a minute */
-  wsTicket: {
+  createWsTicket: {
     responses: {
       /** @description success */
       200: {
@@ -2846,7 +3287,7 @@ export interface operations {
     };
   };
   /** Rights, limits and present use of the caller */
-  configLimits: {
+  getConfigLimits: {
     responses: {
       /** @description success */
       200: {
@@ -2857,7 +3298,7 @@ export interface operations {
     };
   };
   /** Webhooks of this key, oldest first */
-  webhooks: {
+  getWebhooks: {
     responses: {
       /** @description success */
       200: {
@@ -2887,7 +3328,7 @@ export interface operations {
     };
   };
   /** One webhook, with its lag and its last error */
-  webhook: {
+  getWebhook: {
     parameters: {
       path: {
         /** @description id of a webhook */
@@ -2986,15 +3427,7 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        "application/json": {
-          /** @description whsec_ and the base64 of 24 to 64 bytes */
-          secret?: string;
-          /**
-           * @description seconds for which the previous secret signs as well
-           * @default 86400
-           */
-          overlap?: number;
-        };
+        "application/json": components["schemas"]["WebhookSecretRequest"];
       };
     };
     responses: {
@@ -3024,7 +3457,7 @@ export interface operations {
     };
   };
   /** Audit log: administrative, spending and key-management calls, newest first */
-  audit: {
+  getAudit: {
     parameters: {
       query?: {
         /** @description id of a key, static, cookie, rpcauth:USER or cli:UID */
@@ -3052,74 +3485,74 @@ export interface operations {
 
 /** Method and path of each operation. */
 export const OPERATIONS = {
-  healthz: ['GET', '/healthz'],
-  readyz: ['GET', '/readyz'],
-  metrics: ['GET', '/metrics'],
-  health: ['GET', '/api/health'],
-  block: ['GET', '/api/block/{hash}'],
-  blockByHeight: ['GET', '/api/block-by-height/{height}'],
-  blocks: ['GET', '/api/blocks'],
-  blocksTip: ['GET', '/api/blocks/tip'],
-  blockTxs: ['GET', '/api/block/{hash}/txs'],
-  blockTxids: ['GET', '/api/block/{hash}/txids'],
-  blockHeader: ['GET', '/api/block/{hash}/header'],
-  blockRaw: ['GET', '/api/block/{hash}/raw'],
-  blockHex: ['GET', '/api/block/{hash}/hex'],
-  blockStatus: ['GET', '/api/block/{hash}/status'],
-  headers: ['GET', '/api/headers'],
-  tx: ['GET', '/api/tx/{txid}'],
-  txProof: ['GET', '/api/tx/{txid}/proof'],
-  txStatus: ['GET', '/api/tx/{txid}/status'],
-  txHex: ['GET', '/api/tx/{txid}/hex'],
-  txRaw: ['GET', '/api/tx/{txid}/raw'],
-  txsStatus: ['POST', '/api/txs/status'],
-  txsDetails: ['POST', '/api/txs/details'],
-  txOutspends: ['GET', '/api/tx/{txid}/outspends'],
-  txOutspend: ['GET', '/api/tx/{txid}/outspend/{n}'],
-  txCpfp: ['GET', '/api/tx/{txid}/cpfp'],
-  balance: ['GET', '/api/balance/{address}'],
-  balances: ['POST', '/api/balances'],
-  address: ['GET', '/api/address/{address}'],
-  addressTxs: ['GET', '/api/address/{address}/txs'],
-  addressUtxos: ['GET', '/api/address/{address}/utxos'],
-  utxos: ['POST', '/api/utxos'],
-  validate: ['GET', '/api/validate/{address}'],
-  mempoolAddress: ['GET', '/api/mempool/address/{address}'],
-  difficulty: ['GET', '/api/difficulty'],
-  supplyCirculating: ['GET', '/api/supply/circulating'],
-  supplyIssued: ['GET', '/api/supply/issued'],
-  supplyTotal: ['GET', '/api/supply/total'],
-  supplyMax: ['GET', '/api/supply/max'],
-  txReplacements: ['GET', '/api/tx/{txid}/replacements'],
+  getHealthz: ['GET', '/healthz'],
+  getReadyz: ['GET', '/readyz'],
+  getMetrics: ['GET', '/metrics'],
+  getHealth: ['GET', '/api/health'],
+  getBlock: ['GET', '/api/block/{hash}'],
+  getBlockByHeight: ['GET', '/api/block-by-height/{height}'],
+  getBlocks: ['GET', '/api/blocks'],
+  getBlocksTip: ['GET', '/api/blocks/tip'],
+  getBlockTxs: ['GET', '/api/block/{hash}/txs'],
+  getBlockTxids: ['GET', '/api/block/{hash}/txids'],
+  getBlockHeader: ['GET', '/api/block/{hash}/header'],
+  getBlockRaw: ['GET', '/api/block/{hash}/raw'],
+  getBlockHex: ['GET', '/api/block/{hash}/hex'],
+  getBlockStatus: ['GET', '/api/block/{hash}/status'],
+  getHeaders: ['GET', '/api/headers'],
+  getTx: ['GET', '/api/tx/{txid}'],
+  getTxProof: ['GET', '/api/tx/{txid}/proof'],
+  getTxStatus: ['GET', '/api/tx/{txid}/status'],
+  getTxHex: ['GET', '/api/tx/{txid}/hex'],
+  getTxRaw: ['GET', '/api/tx/{txid}/raw'],
+  getTxsStatus: ['POST', '/api/txs/status'],
+  getTxsDetails: ['POST', '/api/txs/details'],
+  getTxOutspends: ['GET', '/api/tx/{txid}/outspends'],
+  getTxOutspend: ['GET', '/api/tx/{txid}/outspend/{n}'],
+  getTxCpfp: ['GET', '/api/tx/{txid}/cpfp'],
+  getBalance: ['GET', '/api/balance/{address}'],
+  getBalances: ['POST', '/api/balances'],
+  getAddress: ['GET', '/api/address/{address}'],
+  getAddressTxs: ['GET', '/api/address/{address}/txs'],
+  getAddressUtxos: ['GET', '/api/address/{address}/utxos'],
+  getUtxos: ['POST', '/api/utxos'],
+  validateAddress: ['GET', '/api/validate/{address}'],
+  getMempoolAddress: ['GET', '/api/mempool/address/{address}'],
+  getDifficulty: ['GET', '/api/difficulty'],
+  getSupplyCirculating: ['GET', '/api/supply/circulating'],
+  getSupplyIssued: ['GET', '/api/supply/issued'],
+  getSupplyTotal: ['GET', '/api/supply/total'],
+  getSupplyMax: ['GET', '/api/supply/max'],
+  getTxReplacements: ['GET', '/api/tx/{txid}/replacements'],
   broadcastTx: ['POST', '/api/tx'],
   testTxs: ['POST', '/api/tx/test'],
   broadcastPackage: ['POST', '/api/txs/package'],
-  mempool: ['GET', '/api/mempool'],
-  mempoolTxids: ['GET', '/api/mempool/txids'],
-  mempoolRecent: ['GET', '/api/mempool/recent'],
-  mempoolBlocks: ['GET', '/api/mempool/blocks'],
-  fees: ['GET', '/api/fees'],
-  info: ['GET', '/api/info'],
-  peers: ['GET', '/api/peers'],
-  listing: ['GET', '/api/listing'],
-  events: ['GET', '/api/events'],
-  watches: ['GET', '/api/watches'],
+  getMempool: ['GET', '/api/mempool'],
+  getMempoolTxids: ['GET', '/api/mempool/txids'],
+  getMempoolRecent: ['GET', '/api/mempool/recent'],
+  getMempoolBlocks: ['GET', '/api/mempool/blocks'],
+  getFees: ['GET', '/api/fees'],
+  getInfo: ['GET', '/api/info'],
+  getPeers: ['GET', '/api/peers'],
+  getListing: ['GET', '/api/listing'],
+  getEvents: ['GET', '/api/events'],
+  getWatches: ['GET', '/api/watches'],
   putWatches: ['POST', '/api/watches'],
   removeWatches: ['DELETE', '/api/watches'],
-  watch: ['GET', '/api/watches/{id}'],
+  getWatch: ['GET', '/api/watches/{id}'],
   removeWatch: ['DELETE', '/api/watches/{id}'],
-  wsTicket: ['POST', '/api/ws-ticket'],
-  configLimits: ['GET', '/api/config/limits'],
-  webhooks: ['GET', '/api/webhooks'],
+  createWsTicket: ['POST', '/api/ws-ticket'],
+  getConfigLimits: ['GET', '/api/config/limits'],
+  getWebhooks: ['GET', '/api/webhooks'],
   createWebhook: ['POST', '/api/webhooks'],
-  webhook: ['GET', '/api/webhooks/{id}'],
+  getWebhook: ['GET', '/api/webhooks/{id}'],
   removeWebhook: ['DELETE', '/api/webhooks/{id}'],
   pauseWebhook: ['POST', '/api/webhooks/{id}/pause'],
   resumeWebhook: ['POST', '/api/webhooks/{id}/resume'],
   replayWebhook: ['POST', '/api/webhooks/{id}/replay'],
   replaceWebhookSecret: ['POST', '/api/webhooks/{id}/secret'],
   testWebhook: ['POST', '/api/webhooks/{id}/test'],
-  audit: ['GET', '/api/audit'],
+  getAudit: ['GET', '/api/audit'],
 } as const satisfies Record<string, readonly [method: string, path: string]>;
 
 export type Schemas = components['schemas'];

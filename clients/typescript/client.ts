@@ -64,7 +64,7 @@ const NOT_REPEATABLE: ReadonlySet<string> = new Set([
   'replayWebhook',
   'replaceWebhookSecret',
   'testWebhook',
-  'wsTicket',
+  'createWsTicket',
 ]);
 
 /** A failure of the node, of the way to it, or of a call. */
@@ -119,7 +119,7 @@ export class ObverseClient {
     return this.#headers;
   }
 
-  /** Calls an operation of REST, for example `call('block', { hash })`. Throws ObverseError. */
+  /** Calls an operation of REST, for example `call('getBlock', { hash })`. Throws ObverseError. */
   call<N extends OperationName>(name: N, input: Input<N>, options: CallOptions = {}): Promise<Output<N>> {
     const isRepeatable = !NOT_REPEATABLE.has(name);
     return this.#repeated(isRepeatable, options, async (signal) => {

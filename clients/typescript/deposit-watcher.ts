@@ -177,7 +177,7 @@ async function removedSince(client: ObverseClient, store: DepositStore, signal: 
   const changes: DepositChange[] = [];
   for (let from = 0; from < txids.length; from += STATUSES_AT_ONCE) {
     const some = txids.slice(from, from + STATUSES_AT_ONCE);
-    const statuses = await client.call('txsStatus', { body: { txids: some } }, { signal });
+    const statuses = await client.call('getTxsStatus', { body: { txids: some } }, { signal });
     for (const txid of some) if (statuses[txid] === null) changes.push({ type: 'removed', txid, address: null });
   }
   return changes;
@@ -188,11 +188,11 @@ async function removedSince(client: ObverseClient, store: DepositStore, signal: 
  * then, and change nothing when they do.
  */
 async function reconcileLedger(client: ObverseClient, store: DepositStore, signal: AbortSignal): Promise<void> {
-  const { lastCursor } = await client.call('events', { limit: 1 }, { signal });
+  const { lastCursor } = await client.call('getEvents', { limit: 1 }, { signal });
   const deposits: KnownDeposit[] = [];
   const pruned: string[] = [];
   for (const address of await store.addresses()) {
-    const txs = await client.list('addressTxs', { address, order: 'asc', limit: ADDRESS_PAGE }, { signal });
+    const txs = await client.list('getAddressTxs', { address, order: 'asc', limit: ADDRESS_PAGE }, { signal });
     // A transaction that moves from the mempool to a block between two pages is listed twice.
     const latest = new Map(txs.map((tx) => [tx.txid, tx]));
     for (const { txid, outputs, status } of latest.values()) {

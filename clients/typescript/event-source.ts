@@ -37,7 +37,7 @@ export async function* pagesOfEvents(
 ): AsyncGenerator<EventBatch> {
   for (let cursor = after; ; ) {
     const page = await client.call(
-      'events',
+      'getEvents',
       { after: cursor, types: types.join(','), limit: PAGE, wait: WAIT_SECONDS },
       { signal, timeoutMs: WAIT_SECONDS * 1000 + WAIT_GRACE_MS, retryForMs: 0 },
     );
@@ -158,7 +158,7 @@ class EventQueue {
   async #reason(): Promise<unknown> {
     const { after, signal } = this.#request;
     if (!this.#opened && !signal.aborted)
-      await this.#client.call('events', { after, limit: 1 }, { signal, retryForMs: 0 });
+      await this.#client.call('getEvents', { after, limit: 1 }, { signal, retryForMs: 0 });
     return this.#error;
   }
 

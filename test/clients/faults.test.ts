@@ -45,20 +45,20 @@ describe('clients behind a connection with faults', () => {
 
   test('a read is repeated over refusals, replies of proxies, lost replies and time-outs', async () => {
     const { client, requests } = through('503', '502', 'drop', 'lost', 'hang');
-    expect((await client.call('info', {})).height).toBe(105);
+    expect((await client.call('getInfo', {})).height).toBe(105);
     expect(requests()).toBe(6);
   });
 
   test('the pause of a 429 is that of Retry-After', async () => {
     const { client } = through('429');
     const from = performance.now();
-    await client.call('info', {});
+    await client.call('getInfo', {});
     expect(performance.now() - from).toBeGreaterThanOrEqual(1000);
   });
 
   test('an error that a repetition does not mend is thrown at once', async () => {
     const { client, requests } = through();
-    const error = await failure(client.call('block', { hash: '00'.repeat(32) }));
+    const error = await failure(client.call('getBlock', { hash: '00'.repeat(32) }));
     expect(error).toMatchObject({ code: 'block_not_found', status: 404, retryable: false, rpcCode: null });
     expect(error.requestId).not.toBeNull();
     expect(requests()).toBe(1);
@@ -101,7 +101,7 @@ describe('clients behind a connection with faults', () => {
       if (path.includes('/txs') && ++pages === 4)
         await node.api.rpc('invalidateblock', [await node.api.rpc('getblockhash', [3])]);
     };
-    const txs = await client.list('addressTxs', { address, order: 'asc', confirmed: true, limit: 1 });
+    const txs = await client.list('getAddressTxs', { address, order: 'asc', confirmed: true, limit: 1 });
     proxy.beforeForward = () => Promise.resolve();
     expect(txs.map(({ status }) => status.blockHeight)).toEqual([1, 2]);
     // Three pages, the refused one, and two pages again.
@@ -113,7 +113,7 @@ describe('clients behind a connection with faults', () => {
     const options = { rate: { perSecond: 4, burst: 1 } };
     const { key, id } = await node.api.rpc<{ key: string; id: string }>('createapikey', ['limited', ['read'], options]);
     const limited = new ObverseClient({ url: node.api.url, key });
-    const replies = await Promise.all([1, 2, 3, 4].map(() => limited.call('blocksTip', {})));
+    const replies = await Promise.all([1, 2, 3, 4].map(() => limited.call('getBlocksTip', {})));
     expect(new Set(replies.map(({ hash }) => hash)).size).toBe(1);
 
     for (const transport of ['pages', 'websocket'] as const) {

@@ -22,7 +22,7 @@ interface Document {
 }
 
 /** Routes that a client calls in another way: JSON-RPC has its own protocol, and these two stay open. */
-const OTHERS: ReadonlySet<string> = new Set(['rpc', 'rpcWallet', 'webSocket', 'stream']);
+const OTHERS: ReadonlySet<string> = new Set(['/', '/wallet/{name}', '/ws', '/api/stream']);
 const NOTICE = '`npm run generate:clients` writes this file from the OpenAPI document of the node.';
 
 /** Returns the generated files of the clients by their paths, for the OpenAPI document of a node as JSON text. */
@@ -36,10 +36,9 @@ export async function generatedClients(openApi: string): Promise<Readonly<Record
 
 /** Operations with their method and path, in the order of the document. */
 function operationsOf({ paths }: Document) {
-  return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods)
-      .filter(([, { operationId }]) => !OTHERS.has(operationId))
-      .map(([method, operation]) => ({ method: method.toUpperCase(), path, ...operation })),
+  const called = Object.entries(paths).filter(([path]) => !OTHERS.has(path));
+  return called.flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, ...operation })),
   );
 }
 
@@ -48,16 +47,14 @@ function operationsOf({ paths }: Document) {
  * `Error`. The file has a third of the size, and stays the same when an example is recorded again.
  */
 function reduced({ paths, components, ...document }: Document): object {
-  const kept = Object.entries(paths).map(([path, methods]) => {
-    const operations = Object.entries(methods)
-      .filter(([, { operationId }]) => !OTHERS.has(operationId))
-      .map(
-        ([method, operation]) => [method, { ...operation, responses: { 200: operation.responses['200'] } }] as const,
-      );
+  const called = Object.entries(paths).filter(([path]) => !OTHERS.has(path));
+  const kept = called.map(([path, methods]) => {
+    const operations = Object.entries(methods).map(
+      ([method, operation]) => [method, { ...operation, responses: { 200: operation.responses['200'] } }] as const,
+    );
     return [path, Object.fromEntries(operations)] as const;
   });
-  const used = Object.fromEntries(kept.filter(([, methods]) => Object.keys(methods).length > 0));
-  return { ...document, paths: withoutExamples(used), components: { schemas: components.schemas } };
+  return { ...document, paths: withoutExamples(Object.fromEntries(kept)), components: { schemas: components.schemas } };
 }
 
 const LEFT_OUT: ReadonlySet<string> = new Set(['example', 'examples', 'headers']);

@@ -26,6 +26,7 @@ const KEYWORDS: ReadonlySet<string> = new Set(['from', 'in', 'is', 'class', 'imp
 /** Returns Python classes (TypedDict) for named schemas; an object within another has the name of both. */
 export function pythonTypes(schemas: Readonly<Record<string, Schema>>): string {
   const declared: string[] = [];
+  const aliases = new Map<string, string>();
   const typeOf = (schema: Schema, name: string): string => {
     if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1)!;
     if (schema.const !== undefined) return `Literal[${literal(schema.const)}]`;
@@ -59,10 +60,19 @@ export function pythonTypes(schemas: Readonly<Record<string, Schema>>): string {
   };
   for (const [name, schema] of Object.entries(schemas)) {
     if (schema.type === 'object' && Object.keys(schema.properties ?? {}).length > 0) declare(schema, name);
-    // A name for another type is a text, since it may name classes below it.
-    else declared.push(`${name} = '${typeOf(schema, name)}'\n`);
+    else aliases.set(name, typeOf(schema, name));
+  }
+  // Names of other types are values, so they follow the classes and the names that they refer to.
+  while (aliases.size > 0) {
+    const [name, type] = [...aliases].find(([own, text]) => !refersTo(text, aliases, own)) ?? [...aliases][0]!;
+    declared.push(`${name} = ${type}\n`);
+    aliases.delete(name);
   }
   return declared.join('\n');
+}
+
+function refersTo(type: string, names: ReadonlyMap<string, string>, own: string): boolean {
+  return (type.match(/\w+/g) ?? []).some((word) => word !== own && names.has(word));
 }
 
 function literal(value: unknown): string {

@@ -6,7 +6,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 class Address(TypedDict):
     address: str
     isValid: Literal[True]
-    type: str
+    type: ScriptType
     script: Script
     confirmed: int
     unconfirmed: int
@@ -25,25 +25,21 @@ class Address(TypedDict):
 
 class AddressCheck(TypedDict):
     isValid: bool
-    type: str | None
+    type: ScriptType | None
     witnessVersion: int | None
     script: Script | None
     reason: str | None
     errorLocations: list[int]
 
+class AddressFormat(TypedDict):
+    type: str
+    encoding: str
+    version: NotRequired[int]
+    prefix: str
+
 class AddressTransaction(TypedDict):
     type: Literal["addressTransaction"]
     data: AddressTransactionData
-
-class AddressTransactionDataOutputsItem(TypedDict):
-    n: int
-    value: int
-
-class AddressTransactionDataInputsItem(TypedDict):
-    n: int
-    txid: str
-    vout: int
-    value: int
 
 class AddressTransactionData(TypedDict):
     cursor: str
@@ -55,20 +51,10 @@ class AddressTransactionData(TypedDict):
     status: TxStatus
     received: int
     sent: int
-    outputs: list[AddressTransactionDataOutputsItem]
-    inputs: list[AddressTransactionDataInputsItem]
-    phase: Literal["mempool", "confirmed", "reverted", "removed"]
+    outputs: list[PaidOutput]
+    inputs: list[SpendingInput]
+    phase: AddressTransactionPhase
     watchId: str | None
-
-class AddressTxOutputsItem(TypedDict):
-    n: int
-    value: int
-
-class AddressTxInputsItem(TypedDict):
-    n: int
-    txid: str
-    vout: int
-    value: int
 
 class AddressTx(TypedDict):
     txid: str
@@ -81,17 +67,13 @@ class AddressTx(TypedDict):
     vsize: int | None
     isCoinbase: bool
     signalsRbf: bool | None
-    outputs: list[AddressTxOutputsItem] | None
-    inputs: list[AddressTxInputsItem] | None
+    outputs: list[PaidOutput] | None
+    inputs: list[SpendingInput] | None
     tx: NotRequired[Tx | None]
-
-class AddressTxsPageTotal(TypedDict):
-    confirmed: int
-    mempool: int
 
 class AddressTxsPage(TypedDict):
     address: str
-    total: AddressTxsPageTotal
+    total: TxTotal
     tip: Tip
     items: list[AddressTx]
     nextCursor: str | None
@@ -110,12 +92,17 @@ class AddressUtxo(TypedDict):
     mature: bool
     spentInMempool: NotRequired[str | None]
 
-class AllUtxosPageTotal(TypedDict):
-    count: int
-    value: int
+class AddressesRequest(TypedDict):
+    addresses: list[str]
+
+class AdvisedConfirmations(TypedDict):
+    deposit: int
+    depositLarge: int
+    withdrawal: int
+    coinbase: int
 
 class AllUtxosPage(TypedDict):
-    total: AllUtxosPageTotal
+    total: UtxoTotal
     tip: Tip
     items: list[AddressUtxo]
     nextCursor: str | None
@@ -161,11 +148,6 @@ class Balances(TypedDict):
     tip: Tip
     items: list[Balance]
 
-class BlockCoinbase(TypedDict):
-    txid: str
-    scriptHex: str
-    text: str
-
 class Block(TypedDict):
     hash: str
     height: int
@@ -197,6 +179,11 @@ class Block(TypedDict):
     txids: NotRequired[list[str]]
     receivedAt: int | None
 
+class BlockCoinbase(TypedDict):
+    txid: str
+    scriptHex: str
+    text: str
+
 class BlockDisconnected(TypedDict):
     type: Literal["blockDisconnected"]
     data: BlockDisconnectedData
@@ -210,7 +197,11 @@ class BlockDisconnectedData(TypedDict):
     previousHash: str | None
     txids: list[str]
     depth: int
-    block: NotRequired[dict[str, Any]]
+    block: NotRequired[Block]
+
+class BlockReference(TypedDict):
+    height: int
+    hash: str
 
 class BlockStatus(TypedDict):
     inActiveChain: bool
@@ -240,7 +231,7 @@ class BlocksPage(TypedDict):
 class Broadcast(TypedDict):
     txid: str
     wtxid: str
-    status: Literal["accepted", "already_in_mempool", "already_confirmed"]
+    status: BroadcastStatus
     vsize: int
     fee: int | None
     feeRate: float | None
@@ -248,6 +239,50 @@ class Broadcast(TypedDict):
     blockHash: str | None
     confirmations: int
     relayedTo: int
+
+class CallRate(TypedDict):
+    perSecond: float
+    burst: float
+    remaining: int
+    resetAfter: int
+
+class Caller(TypedDict):
+    kind: CallerKind
+    id: str
+    scopes: list[Scope]
+    wallets: list[str] | None
+    methods: list[str] | None
+
+class CallerLimits(TypedDict):
+    urlBytes: int
+    txBodyBytes: int
+    rpcBodyBytes: int
+    requestSeconds: float
+    parallelRequests: int
+    rpcBatch: int
+    rpcRunning: int
+    rpcQueued: int
+    sockets: int
+    socketFrameBytes: int
+    socketMessagesPer10s: int
+    socketWatches: int
+    storedWatches: int
+    eventWaits: int
+    tickets: int
+
+class ClusterSize(TypedDict):
+    count: int
+    vsize: int
+
+class CoinUnit(TypedDict):
+    name: str
+    baseName: str
+    basePerCoin: int
+
+class CoinbaseProof(TypedDict):
+    txid: str
+    hex: str
+    merkle: list[str]
 
 class Confirmation(TypedDict):
     type: Literal["confirmation"]
@@ -270,15 +305,6 @@ class ConfirmationData(TypedDict):
     watchId: str | None
     threshold: int
 
-class CpfpChunk(TypedDict):
-    fee: int
-    vsize: int
-    txids: list[str]
-
-class CpfpCluster(TypedDict):
-    count: int
-    vsize: int
-
 class Cpfp(TypedDict):
     txid: str
     fee: int | None
@@ -289,8 +315,13 @@ class Cpfp(TypedDict):
     ancestors: list[CpfpTx]
     descendants: list[CpfpTx]
     chunk: CpfpChunk | None
-    cluster: CpfpCluster | None
+    cluster: ClusterSize | None
     tip: Tip
+
+class CpfpChunk(TypedDict):
+    fee: int
+    vsize: int
+    txids: list[str]
 
 class CpfpTx(TypedDict):
     txid: str
@@ -298,35 +329,28 @@ class CpfpTx(TypedDict):
     vsize: int
     feeRate: float
 
-class DifficultyNext(TypedDict):
-    height: int
-    difficulty: float
-    change: float
-    time: int
-
-class DifficultyHistoryItem(TypedDict):
-    height: int
-    time: int
-    difficulty: float
+class DefaultPorts(TypedDict):
+    p2p: int
+    http: int
 
 class Difficulty(TypedDict):
     height: int
     bits: str
     target: str
     difficulty: float
-    next: DifficultyNext
+    next: NextRetarget
     blocksToRetarget: int
-    history: list[DifficultyHistoryItem]
+    history: list[PastRetarget]
     tip: Tip
 
-class ErrorError(TypedDict):
-    code: Literal["invalid_request", "invalid_parameter", "invalid_hash", "invalid_txid", "invalid_height", "invalid_address", "invalid_cursor", "tx_decode_failed", "missing_credentials", "invalid_credentials", "insufficient_scope", "ip_not_allowed", "origin_not_allowed", "not_found", "block_not_found", "tx_not_found", "method_not_allowed", "tx_unconfirmed", "cursor_reorged", "limit_exceeded", "block_pruned", "payload_too_large", "unsupported_media_type", "misdirected_request", "tx_rejected", "upgrade_required", "rate_limited", "too_many_connections", "audit_unavailable", "internal_error", "feature_disabled", "warming_up", "syncing", "index_not_ready", "overloaded", "shutting_down"]
+class Error(TypedDict):
+    error: ErrorBody
+
+class ErrorBody(TypedDict):
+    code: ErrorCode
     message: str
     details: dict[str, Any] | None
     requestId: str
-
-class Error(TypedDict):
-    error: ErrorError
 
 class EventGap(TypedDict):
     scope: Literal["mempool", "all"]
@@ -347,10 +371,16 @@ class Fees(TypedDict):
     hour: float
     economy: float
     minimum: float
-    estimator: Literal["mempool_policy", "block_policy", "floor"]
+    estimator: FeeEstimator
     targets: dict[str, float]
     tip: Tip
     updatedAt: int
+
+class HdPrefixes(TypedDict):
+    slip44: int
+    bip32Public: str
+    bip32Private: str
+    purposes: list[int]
 
 class HeadersPage(TypedDict):
     tip: Tip
@@ -376,7 +406,7 @@ class IndexState(TypedDict):
     height: int | None
     synced: bool
 
-class InfoIndexes(TypedDict):
+class Indexes(TypedDict):
     tx: IndexState
     address: IndexState
     spender: IndexState
@@ -387,7 +417,7 @@ class Info(TypedDict):
     service: str
     version: str
     userAgent: str
-    network: Literal["main", "testnet4", "signet", "regtest"]
+    network: NetworkName
     height: int
     bestBlockHash: str
     headers: int
@@ -405,60 +435,48 @@ class Info(TypedDict):
     mempoolCount: int
     pruned: bool
     pruneHeight: int | None
-    indexes: InfoIndexes
+    indexes: Indexes
     protocolVersion: int
     uptime: int
     warnings: list[str]
 
-class LimitsKey(TypedDict):
-    kind: str
-    id: str
-    scopes: list[str]
-    wallets: list[str] | None
-    methods: list[str] | None
-
-class LimitsRate(TypedDict):
-    perSecond: float
-    burst: float
-    remaining: int
-    resetAfter: int
-
-class LimitsUse(TypedDict):
-    sockets: int
-    storedWatches: int
-
-class LimitsLimits(TypedDict):
-    urlBytes: int
-    txBodyBytes: int
-    rpcBodyBytes: int
-    requestSeconds: float
-    parallelRequests: int
-    rpcBatch: int
-    rpcRunning: int
-    rpcQueued: int
-    sockets: int
-    socketFrameBytes: int
-    socketMessagesPer10s: int
-    socketWatches: int
-    storedWatches: int
-    eventWaits: int
-    tickets: int
-
-class LimitsPagesValue(TypedDict):
-    default: int
-    max: int
-
 class Limits(TypedDict):
-    key: LimitsKey
-    rate: LimitsRate | None
-    use: LimitsUse
-    limits: LimitsLimits
-    pages: dict[str, LimitsPagesValue]
+    key: Caller
+    rate: CallRate | None
+    use: Use
+    limits: CallerLimits
+    pages: dict[str, PageLimits]
 
-class ListingUnit(TypedDict):
+class Listing(TypedDict):
+    schema: Literal[1]
     name: str
-    baseName: str
-    basePerCoin: int
+    symbol: str
+    decimals: Literal[8]
+    unit: CoinUnit
+    network: NetworkName
+    isTestnet: bool
+    genesisHash: str
+    genesisTime: int
+    networkMagic: str
+    consensus: ListingConsensus
+    supply: ListingSupply
+    emission: ListingEmission
+    addresses: ListingAddresses
+    hd: HdPrefixes
+    ports: DefaultPorts
+    fees: ListingFees
+    confirmations: AdvisedConfirmations
+    software: Software
+    links: ListingLinks
+    endpoints: dict[str, str]
+    features: dict[str, bool]
+    status: ListingStatus
+
+class ListingAddresses(TypedDict):
+    formats: list[AddressFormat]
+    bech32Hrp: str
+    wifPrefix: int
+    memoRequired: bool
 
 class ListingConsensus(TypedDict):
     type: str
@@ -468,19 +486,6 @@ class ListingConsensus(TypedDict):
     maxBlockWeight: int
     coinbaseMaturity: int
 
-class ListingSupply(TypedDict):
-    max: str
-    maxBase: int
-    issued: str
-    issuedBase: int
-    circulating: str
-    circulatingBase: int
-    unspendable: str
-    unspendableBase: int
-    height: int
-    blockHash: str
-    time: int
-
 class ListingEmission(TypedDict):
     initialSubsidy: str
     currentSubsidy: str
@@ -489,46 +494,11 @@ class ListingEmission(TypedDict):
     blocksToHalving: int
     estimatedHalvingTime: int
 
-class ListingAddressesFormatsItem(TypedDict):
-    type: str
-    encoding: str
-    version: NotRequired[int]
-    prefix: str
-
-class ListingAddresses(TypedDict):
-    formats: list[ListingAddressesFormatsItem]
-    bech32Hrp: str
-    wifPrefix: int
-    memoRequired: bool
-
-class ListingHd(TypedDict):
-    slip44: int
-    bip32Public: str
-    bip32Private: str
-    purposes: list[int]
-
-class ListingPorts(TypedDict):
-    p2p: int
-    http: int
-
 class ListingFees(TypedDict):
     minRelayFeeRate: float
     incrementalFeeRate: float
     dustRelayFeeRate: float
     unit: str
-
-class ListingConfirmations(TypedDict):
-    deposit: int
-    depositLarge: int
-    withdrawal: int
-    coinbase: int
-
-class ListingSoftware(TypedDict):
-    name: str
-    version: str
-    userAgent: str
-    protocolVersion: int
-    license: str | None
 
 class ListingLinks(TypedDict):
     website: str | None
@@ -544,34 +514,18 @@ class ListingStatus(TypedDict):
     synced: bool
     tipTime: int
 
-class Listing(TypedDict):
-    schema: Literal[1]
-    name: str
-    symbol: str
-    decimals: Literal[8]
-    unit: ListingUnit
-    network: str
-    isTestnet: bool
-    genesisHash: str
-    genesisTime: int
-    networkMagic: str
-    consensus: ListingConsensus
-    supply: ListingSupply
-    emission: ListingEmission
-    addresses: ListingAddresses
-    hd: ListingHd
-    ports: ListingPorts
-    fees: ListingFees
-    confirmations: ListingConfirmations
-    software: ListingSoftware
-    links: ListingLinks
-    endpoints: dict[str, str]
-    features: dict[str, bool]
-    status: ListingStatus
-
-class MempoolClusterLimit(TypedDict):
-    count: int
-    vsize: int
+class ListingSupply(TypedDict):
+    max: str
+    maxBase: int
+    issued: str
+    issuedBase: int
+    circulating: str
+    circulatingBase: int
+    unspendable: str
+    unspendableBase: int
+    height: int
+    blockHash: str
+    time: int
 
 class Mempool(TypedDict):
     count: int
@@ -588,7 +542,7 @@ class Mempool(TypedDict):
     unbroadcast: int
     oldest: int | None
     seq: int
-    clusterLimit: MempoolClusterLimit
+    clusterLimit: ClusterSize
     tip: Tip
 
 class MempoolAddressPage(TypedDict):
@@ -623,10 +577,6 @@ class MempoolUpdate(TypedDict):
     type: Literal["mempoolUpdate"]
     data: MempoolUpdateData
 
-class MempoolUpdateDataTip(TypedDict):
-    height: int
-    hash: str
-
 class MempoolUpdateData(TypedDict):
     cursor: str
     seq: int
@@ -639,7 +589,7 @@ class MempoolUpdateData(TypedDict):
     minFeeRate: float
     added: int
     removed: int
-    tip: MempoolUpdateDataTip | None
+    tip: BlockReference | None
 
 class NewBlock(TypedDict):
     type: Literal["newBlock"]
@@ -671,7 +621,7 @@ class NewBlockData(TypedDict):
     reorg: bool
     initialSync: bool
     headers: int
-    block: NotRequired[dict[str, Any]]
+    block: NotRequired[Block]
 
 class NewTransaction(TypedDict):
     type: Literal["newTransaction"]
@@ -695,7 +645,17 @@ class NewTransactionData(TypedDict):
     replaces: list[str]
     reaccepted: bool
     local: bool
-    tx: NotRequired[dict[str, Any]]
+    tx: NotRequired[Tx]
+
+class NextRetarget(TypedDict):
+    height: int
+    difficulty: float
+    change: float
+    time: int
+
+class Outpoint(TypedDict):
+    txid: str
+    vout: int
 
 class Outspend(TypedDict):
     spent: bool | None
@@ -705,13 +665,13 @@ class Outspend(TypedDict):
 
 PackageMember = TypedDict('PackageMember', {
     'txid': 'str',
-    'status': 'str',
+    'status': 'PackageMemberStatus',
     'vsize': 'int | None',
     'fee': 'int | None',
     'feeRate': 'float | None',
     'effectiveFeeRate': 'float | None',
     'reason': 'str | None',
-    'class': 'Literal["consensus", "script", "policy", "fee", "missing-inputs", "conflict", "premature"] | None',
+    'class': 'RejectionClass | None',
     'retryable': 'bool | None',
     'debug': 'str | None',
 })
@@ -721,13 +681,26 @@ class PackageResult(TypedDict):
     results: dict[str, PackageMember]
     replaced: list[str]
 
+class PageLimits(TypedDict):
+    default: int
+    max: int
+
+class PaidOutput(TypedDict):
+    n: int
+    value: int
+
+class PastRetarget(TypedDict):
+    height: int
+    time: int
+    difficulty: float
+
 class Peer(TypedDict):
     id: int
     address: str
     network: str
     inbound: bool
     connectionType: str
-    transport: Literal["detecting", "v1", "v2"]
+    transport: PeerTransport
     services: str
     servicesNames: list[str]
     version: int
@@ -753,6 +726,12 @@ class Peers(TypedDict):
     outbound: int
     items: list[Peer]
 
+class Prevout(TypedDict):
+    value: int
+    height: int | None
+    isCoinbase: bool
+    script: Script
+
 class ProjectedBlock(TypedDict):
     txCount: int
     vsize: int
@@ -761,15 +740,15 @@ class ProjectedBlock(TypedDict):
     medianFeeRate: float
     feeRange: list[float]
 
-class ReadinessChecksValue(TypedDict):
-    status: Literal["ok", "degraded", "fail"]
-
 class Readiness(TypedDict):
-    status: Literal["ok", "degraded", "fail"]
+    status: CheckStatus
     service: str
     time: int
     durationMs: int
-    checks: dict[str, ReadinessChecksValue]
+    checks: dict[str, ReadinessCheck]
+
+class ReadinessCheck(TypedDict):
+    status: CheckStatus
 
 class RecentTx(TypedDict):
     txid: str
@@ -778,6 +757,10 @@ class RecentTx(TypedDict):
     feeRate: float
     valueOut: int
     time: int
+
+class RemoveWatchesRequest(TypedDict):
+    ids: NotRequired[list[str]]
+    all: NotRequired[bool]
 
 class RemovedWatches(TypedDict):
     deleted: int
@@ -791,27 +774,24 @@ class Reorg(TypedDict):
     type: Literal["reorg"]
     data: ReorgData
 
-class ReorgDataOldTip(TypedDict):
-    height: int
-    hash: str
-
-class ReorgDataNewTip(TypedDict):
-    height: int
-    hash: str
-
 class ReorgData(TypedDict):
     cursor: str
     seq: int
     time: int
     forkHeight: int
     forkHash: str
-    oldTip: ReorgDataOldTip
-    newTip: ReorgDataNewTip
+    oldTip: BlockReference
+    newTip: BlockReference
     disconnected: list[str]
     connected: list[str]
     depth: int
     txs: list[TxFate]
     txsComplete: bool
+
+class ReorgOutput(TypedDict):
+    n: int
+    value: int
+    address: str | None
 
 class Replacement(TypedDict):
     txid: str
@@ -851,12 +831,29 @@ class RpcReply(TypedDict):
 class Script(TypedDict):
     hex: str
     asm: str
-    type: str
+    type: ScriptType
     address: str | None
+
+class ScriptSig(TypedDict):
+    hex: str
+    asm: str
+
+class Software(TypedDict):
+    name: str
+    version: str
+    userAgent: str
+    protocolVersion: int
+    license: str | None
+
+class SpendingInput(TypedDict):
+    n: int
+    txid: str
+    vout: int
+    value: int
 
 class StoredWatch(TypedDict):
     id: str
-    kind: Literal["address", "script", "tx", "outpoint"]
+    kind: WatchKind
     value: str
     confirmations: list[int]
     label: str | None
@@ -876,7 +873,7 @@ TestResult = TypedDict('TestResult', {
     'fee': 'int | None',
     'feeRate': 'float | None',
     'reason': 'str | None',
-    'class': 'Literal["consensus", "script", "policy", "fee", "missing-inputs", "conflict", "premature"] | None',
+    'class': 'RejectionClass | None',
     'debug': 'str | None',
 })
 
@@ -897,7 +894,7 @@ class TransactionRemovedData(TypedDict):
     seq: int
     time: int
     txid: str
-    reason: Literal["block", "replaced", "conflict", "sizelimit", "expiry", "reorg"]
+    reason: RemovalReason
     replacedBy: str | None
     blockHash: str | None
 
@@ -927,46 +924,26 @@ class TxBody(TypedDict):
     maxFeeRate: NotRequired[float]
     maxBurn: NotRequired[int]
 
-class TxFateOutputsItem(TypedDict):
-    n: int
-    value: int
-    address: str | None
-
 class TxFate(TypedDict):
     txid: str
-    fate: Literal["reconfirmed", "mempool", "conflicted", "dropped"]
+    fate: Fate
     conflict: str | None
-    outputs: NotRequired[list[TxFateOutputsItem]]
-
-class TxInputScriptSig(TypedDict):
-    hex: str
-    asm: str
-
-class TxInputPrevout(TypedDict):
-    value: int
-    height: int | None
-    isCoinbase: bool
-    script: Script
+    outputs: NotRequired[list[ReorgOutput]]
 
 class TxInput(TypedDict):
     txid: str | None
     vout: int | None
     sequence: int
     coinbase: str | None
-    scriptSig: TxInputScriptSig
+    scriptSig: ScriptSig
     witness: list[str]
-    prevout: TxInputPrevout | None
+    prevout: Prevout | None
 
 class TxOutput(TypedDict):
     n: int
     value: int
     spent: bool | None
     script: Script
-
-class TxProofCoinbase(TypedDict):
-    txid: str
-    hex: str
-    merkle: list[str]
 
 class TxProof(TypedDict):
     txid: str
@@ -980,8 +957,27 @@ class TxProof(TypedDict):
     merkleRoot: str
     header: str
     merkleBlock: str
-    coinbase: TxProofCoinbase | None
+    coinbase: CoinbaseProof | None
     tip: Tip
+
+class TxRejectedBody(TypedDict):
+    code: Literal["tx_rejected"]
+    message: str
+    details: TxRejection
+    requestId: str
+
+class TxRejectedError(TypedDict):
+    error: TxRejectedBody
+
+TxRejection = TypedDict('TxRejection', {
+    'reason': 'str',
+    'debug': 'str | None',
+    'class': 'RejectionClass',
+    'retryable': 'bool',
+    'txid': 'str',
+    'conflicts': 'list[str]',
+    'missingInputs': 'list[Outpoint]',
+})
 
 class TxStatus(TypedDict):
     confirmed: bool
@@ -990,6 +986,13 @@ class TxStatus(TypedDict):
     blockIndex: int | None
     blockTime: int | None
     confirmations: int
+
+class TxTotal(TypedDict):
+    confirmed: int
+    mempool: int
+
+class TxidsRequest(TypedDict):
+    txids: list[str]
 
 class TxsBody(TypedDict):
     txs: list[str]
@@ -1000,6 +1003,10 @@ class TxsDetails(TypedDict):
     missing: list[str]
     pruned: list[str]
     remaining: list[str]
+
+class Use(TypedDict):
+    sockets: int
+    storedWatches: int
 
 class Utxo(TypedDict):
     txid: str
@@ -1013,13 +1020,13 @@ class Utxo(TypedDict):
     mature: bool
     spentInMempool: NotRequired[str | None]
 
-class UtxosPageTotal(TypedDict):
+class UtxoTotal(TypedDict):
     count: int
     value: int
 
 class UtxosPage(TypedDict):
     address: str
-    total: UtxosPageTotal
+    total: UtxoTotal
     tip: Tip
     items: list[Utxo]
     nextCursor: str | None
@@ -1029,16 +1036,6 @@ class WalletTransaction(TypedDict):
     type: Literal["walletTransaction"]
     data: WalletTransactionData
 
-class WalletTransactionDataDetailsItem(TypedDict):
-    address: NotRequired[str]
-    parent_descs: NotRequired[list[str]]
-    category: Literal["send", "receive", "generate", "immature", "orphan"]
-    amount: int
-    label: NotRequired[str]
-    vout: int
-    fee: NotRequired[int]
-    abandoned: bool
-
 class WalletTransactionData(TypedDict):
     cursor: str
     seq: int
@@ -1046,7 +1043,7 @@ class WalletTransactionData(TypedDict):
     sub: int
     wallet: str
     txid: str
-    phase: Literal["mempool", "confirmed", "reverted", "conflicted", "removed", "abandoned"]
+    phase: WalletTransactionPhase
     reason: str | None
     replacedBy: str | None
     amount: int
@@ -1067,18 +1064,28 @@ class WalletTransactionData(TypedDict):
     to: NotRequired[str]
     replaces_txid: NotRequired[str]
     replaced_by_txid: NotRequired[str]
-    details: list[WalletTransactionDataDetailsItem]
+    details: list[WalletTransactionDetail]
+
+class WalletTransactionDetail(TypedDict):
+    address: NotRequired[str]
+    parent_descs: NotRequired[list[str]]
+    category: WalletCategory
+    amount: int
+    label: NotRequired[str]
+    vout: int
+    fee: NotRequired[int]
+    abandoned: bool
 
 class Watch(TypedDict):
     id: str
-    kind: Literal["address", "script", "tx", "outpoint"]
+    kind: WatchKind
     value: str
     confirmations: list[int]
     label: str | None
     createdAt: int
 
 class WatchRequest(TypedDict):
-    kind: Literal["address", "script", "tx", "outpoint"]
+    kind: WatchKind
     value: str
     confirmations: NotRequired[list[int]]
     label: NotRequired[str | None]
@@ -1090,49 +1097,52 @@ class WatchesPage(TypedDict):
     nextCursor: str | None
     next: str | None
 
-class WebhookLag(TypedDict):
-    events: int
-    seconds: int
-
-class WebhookLastError(TypedDict):
-    code: str
-    message: str
-    status: int | None
-    at: int
+class WatchesRequest(TypedDict):
+    watches: list[WatchRequest]
 
 class Webhook(TypedDict):
     id: str
     url: str
-    types: list[Literal["newBlock", "newTransaction", "mempoolUpdate", "addressTransaction", "confirmation", "blockDisconnected", "reorg", "transactionRemoved", "walletTransaction"]]
+    types: list[KeptEventType]
     wallets: list[str] | None
     label: str | None
     maxEvents: int
     createdAt: int
     previousSecretUntil: int | None
-    status: Literal["active", "paused", "disabled"]
+    status: WebhookStatus
     cursor: str
     lag: WebhookLag
     failures: int
     failingSince: int | None
     nextAttemptAt: int | None
     deliveredAt: int | None
-    lastError: WebhookLastError | None
+    lastError: WebhookFailure | None
+
+class WebhookFailure(TypedDict):
+    code: str
+    message: str
+    status: int | None
+    at: int
+
+class WebhookLag(TypedDict):
+    events: int
+    seconds: int
 
 class WebhookReplay(TypedDict):
     after: str | float
 
 class WebhookRequest(TypedDict):
     url: str
-    types: NotRequired[list[Literal["newBlock", "newTransaction", "mempoolUpdate", "addressTransaction", "confirmation", "blockDisconnected", "reorg", "transactionRemoved", "walletTransaction"]]]
+    types: NotRequired[list[KeptEventType]]
     wallets: NotRequired[list[str] | None]
     label: NotRequired[str | None]
     maxEvents: NotRequired[int]
     secret: NotRequired[str]
     after: NotRequired[str | float]
 
-class WebhookTestError(TypedDict):
-    code: str
-    message: str
+class WebhookSecretRequest(TypedDict):
+    secret: NotRequired[str]
+    overlap: NotRequired[int]
 
 class WebhookTest(TypedDict):
     delivered: bool
@@ -1140,106 +1150,138 @@ class WebhookTest(TypedDict):
     durationMs: int
     error: WebhookTestError | None
 
-class WebhookWithSecretLag(TypedDict):
-    events: int
-    seconds: int
-
-class WebhookWithSecretLastError(TypedDict):
+class WebhookTestError(TypedDict):
     code: str
     message: str
-    status: int | None
-    at: int
 
 class WebhookWithSecret(TypedDict):
     id: str
     url: str
-    types: list[Literal["newBlock", "newTransaction", "mempoolUpdate", "addressTransaction", "confirmation", "blockDisconnected", "reorg", "transactionRemoved", "walletTransaction"]]
+    types: list[KeptEventType]
     wallets: list[str] | None
     label: str | None
     maxEvents: int
     createdAt: int
     previousSecretUntil: int | None
-    status: Literal["active", "paused", "disabled"]
+    status: WebhookStatus
     cursor: str
-    lag: WebhookWithSecretLag
+    lag: WebhookLag
     failures: int
     failingSince: int | None
     nextAttemptAt: int | None
     deliveredAt: int | None
-    lastError: WebhookWithSecretLastError | None
+    lastError: WebhookFailure | None
     secret: str | None
 
 class Webhooks(TypedDict):
     items: list[Webhook]
 
+AddressTransactionPhase = Literal["mempool", "confirmed", "reverted", "removed"]
+
+BroadcastStatus = Literal["accepted", "already_in_mempool", "already_confirmed"]
+
+CallerKind = Literal["key", "static", "cookie", "rpcauth"]
+
+CheckStatus = Literal["ok", "degraded", "fail"]
+
+ErrorCode = Literal["invalid_request", "invalid_parameter", "invalid_hash", "invalid_txid", "invalid_height", "invalid_address", "invalid_cursor", "tx_decode_failed", "missing_credentials", "invalid_credentials", "insufficient_scope", "ip_not_allowed", "origin_not_allowed", "not_found", "block_not_found", "tx_not_found", "method_not_allowed", "tx_unconfirmed", "cursor_reorged", "limit_exceeded", "block_pruned", "payload_too_large", "unsupported_media_type", "misdirected_request", "tx_rejected", "upgrade_required", "rate_limited", "too_many_connections", "audit_unavailable", "internal_error", "feature_disabled", "warming_up", "syncing", "index_not_ready", "overloaded", "shutting_down"]
+
+Fate = Literal["reconfirmed", "mempool", "conflicted", "dropped"]
+
+FeeEstimator = Literal["mempool_policy", "block_policy", "floor"]
+
+KeptEventType = Literal["newBlock", "newTransaction", "mempoolUpdate", "addressTransaction", "confirmation", "blockDisconnected", "reorg", "transactionRemoved", "walletTransaction"]
+
+NetworkName = Literal["main", "testnet4", "signet", "regtest"]
+
+PackageMemberStatus = Literal["accepted", "already_in_mempool", "rejected", "not_validated"]
+
+PeerTransport = Literal["detecting", "v1", "v2"]
+
+RejectionClass = Literal["consensus", "script", "policy", "fee", "missing-inputs", "conflict", "premature"]
+
+RemovalReason = Literal["block", "replaced", "conflict", "sizelimit", "expiry", "reorg"]
+
+Scope = Literal["read", "broadcast", "wallet.read", "wallet.spend", "wallet.keys", "wallet", "mining", "metrics", "webhooks", "admin"]
+
+ScriptType = Literal["pubkey", "pubkeyhash", "scripthash", "multisig", "nulldata", "witness_v0_keyhash", "witness_v0_scripthash", "witness_v1_taproot", "anchor", "witness_unknown", "nonstandard"]
+
+WalletCategory = Literal["send", "receive", "generate", "immature", "orphan"]
+
+WalletTransactionPhase = Literal["mempool", "confirmed", "reverted", "conflicted", "removed", "abandoned"]
+
+WatchKind = Literal["address", "script", "tx", "outpoint"]
+
+WebhookStatus = Literal["active", "paused", "disabled"]
+
 # Method and path of each operation.
 OPERATIONS: dict[str, tuple[str, str]] = {
-    "healthz": ("GET", "/healthz"),
-    "readyz": ("GET", "/readyz"),
-    "metrics": ("GET", "/metrics"),
-    "health": ("GET", "/api/health"),
-    "block": ("GET", "/api/block/{hash}"),
-    "blockByHeight": ("GET", "/api/block-by-height/{height}"),
-    "blocks": ("GET", "/api/blocks"),
-    "blocksTip": ("GET", "/api/blocks/tip"),
-    "blockTxs": ("GET", "/api/block/{hash}/txs"),
-    "blockTxids": ("GET", "/api/block/{hash}/txids"),
-    "blockHeader": ("GET", "/api/block/{hash}/header"),
-    "blockRaw": ("GET", "/api/block/{hash}/raw"),
-    "blockHex": ("GET", "/api/block/{hash}/hex"),
-    "blockStatus": ("GET", "/api/block/{hash}/status"),
-    "headers": ("GET", "/api/headers"),
-    "tx": ("GET", "/api/tx/{txid}"),
-    "txProof": ("GET", "/api/tx/{txid}/proof"),
-    "txStatus": ("GET", "/api/tx/{txid}/status"),
-    "txHex": ("GET", "/api/tx/{txid}/hex"),
-    "txRaw": ("GET", "/api/tx/{txid}/raw"),
-    "txsStatus": ("POST", "/api/txs/status"),
-    "txsDetails": ("POST", "/api/txs/details"),
-    "txOutspends": ("GET", "/api/tx/{txid}/outspends"),
-    "txOutspend": ("GET", "/api/tx/{txid}/outspend/{n}"),
-    "txCpfp": ("GET", "/api/tx/{txid}/cpfp"),
-    "balance": ("GET", "/api/balance/{address}"),
-    "balances": ("POST", "/api/balances"),
-    "address": ("GET", "/api/address/{address}"),
-    "addressTxs": ("GET", "/api/address/{address}/txs"),
-    "addressUtxos": ("GET", "/api/address/{address}/utxos"),
-    "utxos": ("POST", "/api/utxos"),
-    "validate": ("GET", "/api/validate/{address}"),
-    "mempoolAddress": ("GET", "/api/mempool/address/{address}"),
-    "difficulty": ("GET", "/api/difficulty"),
-    "supplyCirculating": ("GET", "/api/supply/circulating"),
-    "supplyIssued": ("GET", "/api/supply/issued"),
-    "supplyTotal": ("GET", "/api/supply/total"),
-    "supplyMax": ("GET", "/api/supply/max"),
-    "txReplacements": ("GET", "/api/tx/{txid}/replacements"),
+    "getHealthz": ("GET", "/healthz"),
+    "getReadyz": ("GET", "/readyz"),
+    "getMetrics": ("GET", "/metrics"),
+    "getHealth": ("GET", "/api/health"),
+    "getBlock": ("GET", "/api/block/{hash}"),
+    "getBlockByHeight": ("GET", "/api/block-by-height/{height}"),
+    "getBlocks": ("GET", "/api/blocks"),
+    "getBlocksTip": ("GET", "/api/blocks/tip"),
+    "getBlockTxs": ("GET", "/api/block/{hash}/txs"),
+    "getBlockTxids": ("GET", "/api/block/{hash}/txids"),
+    "getBlockHeader": ("GET", "/api/block/{hash}/header"),
+    "getBlockRaw": ("GET", "/api/block/{hash}/raw"),
+    "getBlockHex": ("GET", "/api/block/{hash}/hex"),
+    "getBlockStatus": ("GET", "/api/block/{hash}/status"),
+    "getHeaders": ("GET", "/api/headers"),
+    "getTx": ("GET", "/api/tx/{txid}"),
+    "getTxProof": ("GET", "/api/tx/{txid}/proof"),
+    "getTxStatus": ("GET", "/api/tx/{txid}/status"),
+    "getTxHex": ("GET", "/api/tx/{txid}/hex"),
+    "getTxRaw": ("GET", "/api/tx/{txid}/raw"),
+    "getTxsStatus": ("POST", "/api/txs/status"),
+    "getTxsDetails": ("POST", "/api/txs/details"),
+    "getTxOutspends": ("GET", "/api/tx/{txid}/outspends"),
+    "getTxOutspend": ("GET", "/api/tx/{txid}/outspend/{n}"),
+    "getTxCpfp": ("GET", "/api/tx/{txid}/cpfp"),
+    "getBalance": ("GET", "/api/balance/{address}"),
+    "getBalances": ("POST", "/api/balances"),
+    "getAddress": ("GET", "/api/address/{address}"),
+    "getAddressTxs": ("GET", "/api/address/{address}/txs"),
+    "getAddressUtxos": ("GET", "/api/address/{address}/utxos"),
+    "getUtxos": ("POST", "/api/utxos"),
+    "validateAddress": ("GET", "/api/validate/{address}"),
+    "getMempoolAddress": ("GET", "/api/mempool/address/{address}"),
+    "getDifficulty": ("GET", "/api/difficulty"),
+    "getSupplyCirculating": ("GET", "/api/supply/circulating"),
+    "getSupplyIssued": ("GET", "/api/supply/issued"),
+    "getSupplyTotal": ("GET", "/api/supply/total"),
+    "getSupplyMax": ("GET", "/api/supply/max"),
+    "getTxReplacements": ("GET", "/api/tx/{txid}/replacements"),
     "broadcastTx": ("POST", "/api/tx"),
     "testTxs": ("POST", "/api/tx/test"),
     "broadcastPackage": ("POST", "/api/txs/package"),
-    "mempool": ("GET", "/api/mempool"),
-    "mempoolTxids": ("GET", "/api/mempool/txids"),
-    "mempoolRecent": ("GET", "/api/mempool/recent"),
-    "mempoolBlocks": ("GET", "/api/mempool/blocks"),
-    "fees": ("GET", "/api/fees"),
-    "info": ("GET", "/api/info"),
-    "peers": ("GET", "/api/peers"),
-    "listing": ("GET", "/api/listing"),
-    "events": ("GET", "/api/events"),
-    "watches": ("GET", "/api/watches"),
+    "getMempool": ("GET", "/api/mempool"),
+    "getMempoolTxids": ("GET", "/api/mempool/txids"),
+    "getMempoolRecent": ("GET", "/api/mempool/recent"),
+    "getMempoolBlocks": ("GET", "/api/mempool/blocks"),
+    "getFees": ("GET", "/api/fees"),
+    "getInfo": ("GET", "/api/info"),
+    "getPeers": ("GET", "/api/peers"),
+    "getListing": ("GET", "/api/listing"),
+    "getEvents": ("GET", "/api/events"),
+    "getWatches": ("GET", "/api/watches"),
     "putWatches": ("POST", "/api/watches"),
     "removeWatches": ("DELETE", "/api/watches"),
-    "watch": ("GET", "/api/watches/{id}"),
+    "getWatch": ("GET", "/api/watches/{id}"),
     "removeWatch": ("DELETE", "/api/watches/{id}"),
-    "wsTicket": ("POST", "/api/ws-ticket"),
-    "configLimits": ("GET", "/api/config/limits"),
-    "webhooks": ("GET", "/api/webhooks"),
+    "createWsTicket": ("POST", "/api/ws-ticket"),
+    "getConfigLimits": ("GET", "/api/config/limits"),
+    "getWebhooks": ("GET", "/api/webhooks"),
     "createWebhook": ("POST", "/api/webhooks"),
-    "webhook": ("GET", "/api/webhooks/{id}"),
+    "getWebhook": ("GET", "/api/webhooks/{id}"),
     "removeWebhook": ("DELETE", "/api/webhooks/{id}"),
     "pauseWebhook": ("POST", "/api/webhooks/{id}/pause"),
     "resumeWebhook": ("POST", "/api/webhooks/{id}/resume"),
     "replayWebhook": ("POST", "/api/webhooks/{id}/replay"),
     "replaceWebhookSecret": ("POST", "/api/webhooks/{id}/secret"),
     "testWebhook": ("POST", "/api/webhooks/{id}/test"),
-    "audit": ("GET", "/api/audit"),
+    "getAudit": ("GET", "/api/audit"),
 }

@@ -46,7 +46,7 @@ REFUSED_STATUSES = frozenset({425, 429})
 # Errors of JSON-RPC that are retryable: the node starts or stops, is in the initial download, or has no free slot.
 RETRYABLE_RPC = frozenset({-28, -10, -37})
 # Each repetition of these would make or change something again.
-NOT_REPEATABLE = frozenset({"createWebhook", "replayWebhook", "replaceWebhookSecret", "testWebhook", "wsTicket"})
+NOT_REPEATABLE = frozenset({"createWebhook", "replayWebhook", "replaceWebhookSecret", "testWebhook", "createWsTicket"})
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -123,7 +123,7 @@ class ObverseClient:
         retry_for: float | None = None,
         **parameters: str | int | bool | None,
     ) -> Any:
-        """Calls an operation of REST, for example ``call("block", hash=...)``. Raises ObverseError."""
+        """Calls an operation of REST, for example ``call("getBlock", hash=...)``. Raises ObverseError."""
         method, path = OPERATIONS[operation]
         query: dict[str, str] = {}
         for name, value in parameters.items():

@@ -186,7 +186,7 @@ async def _removed_since(client: ObverseClient, store: DepositStore) -> list[Cha
     changes: list[Change] = []
     for start in range(0, len(txids), STATUSES_AT_ONCE):
         some = txids[start : start + STATUSES_AT_ONCE]
-        statuses = await client.call("txsStatus", body={"txids": some})
+        statuses = await client.call("getTxsStatus", body={"txids": some})
         changes += [Change("removed", txid, None) for txid in some if statuses[txid] is None]
     return changes
 
@@ -197,11 +197,11 @@ async def _reconcile(client: ObverseClient, store: DepositStore, reason: str) ->
     The position is read first: events behind it may repeat a part of what REST shows then, and change nothing when they do.
     """
     log.warning("the ledger is compared with the chain: %s", reason)
-    position = (await client.call("events", limit=1))["lastCursor"]
+    position = (await client.call("getEvents", limit=1))["lastCursor"]
     deposits: list[Deposit] = []
     pruned: list[str] = []
     for address in store.addresses():
-        txs = await client.list_items("addressTxs", address=address, order="asc", limit=ADDRESS_PAGE)
+        txs = await client.list_items("getAddressTxs", address=address, order="asc", limit=ADDRESS_PAGE)
         # A transaction that moves from the mempool to a block between two pages is listed twice.
         for tx in {tx["txid"]: tx for tx in txs}.values():
             if tx["outputs"] is None:

@@ -35,7 +35,7 @@ async def pages_of_events(client: ObverseClient, after: str, types: tuple[str, .
     """Reads pages of ``GET /api/events``; each request waits for an event."""
     while True:
         page = await client.call(
-            "events",
+            "getEvents",
             after=after,
             types=",".join(types),
             limit=PAGE,
@@ -80,7 +80,7 @@ async def socket_events(client: ObverseClient, after: str, types: tuple[str, ...
         raise _closed(close.code if close else None, close.reason if close else str(error)) from error
     except (OSError, asyncio.TimeoutError, websockets.exceptions.WebSocketException) as error:
         # A request with the same key and cursor is refused for the same reason, with its code.
-        await client.call("events", after=after, limit=1, retry_for=0)
+        await client.call("getEvents", after=after, limit=1, retry_for=0)
         raise ObverseError(f"/ws: {error}", "no_reply", retryable=True) from error
 
 

@@ -28,18 +28,18 @@ class Faults(unittest.IsolatedAsyncioTestCase):
             return int(reply.read())
 
     async def test_a_read_is_repeated_over_refusals_replies_of_proxies_lost_replies_and_time_outs(self) -> None:
-        info = await self.through("503", "502", "drop", "lost", "hang").call("info")
+        info = await self.through("503", "502", "drop", "lost", "hang").call("getInfo")
         self.assertEqual(info["network"], "regtest")
         self.assertEqual(self.requests(), 6)
 
     async def test_the_pause_of_a_429_is_that_of_retry_after(self) -> None:
         start = time.monotonic()
-        await self.through("429").call("info")
+        await self.through("429").call("getInfo")
         self.assertGreaterEqual(time.monotonic() - start, 1)
 
     async def test_an_error_that_a_repetition_does_not_mend_is_raised_at_once(self) -> None:
         with self.assertRaises(ObverseError) as raised:
-            await self.through().call("block", hash="00" * 32)
+            await self.through().call("getBlock", hash="00" * 32)
         self.assertEqual((raised.exception.code, raised.exception.status), ("block_not_found", 404))
         self.assertFalse(raised.exception.retryable)
         self.assertEqual(self.requests(), 1)
@@ -63,14 +63,14 @@ class Faults(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_wrong_key_is_refused(self) -> None:
         async with ObverseClient(NODE, "obv1_wrong") as node:
-            for call in (node.call("fees"), node.rpc("getblockcount")):
+            for call in (node.call("getFees"), node.rpc("getblockcount")):
                 with self.assertRaises(ObverseError) as raised:
                     await call
                 self.assertEqual((raised.exception.code, raised.exception.retryable), ("invalid_credentials", False))
 
     async def test_a_list_has_the_items_of_all_pages(self) -> None:
         async with ObverseClient(NODE, KEY) as node:
-            heights = [block["height"] for block in await node.list_items("blocks", limit=50)]
+            heights = [block["height"] for block in await node.list_items("getBlocks", limit=50)]
         self.assertEqual(heights, list(range(heights[0], -1, -1)))
 
     async def address(self) -> str:
