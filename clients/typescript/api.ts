@@ -657,7 +657,6 @@ export interface components {
       txids: string[];
       /** @description 1 for the old tip */
       depth: number;
-      /** @description the reply of GET /api/block/{hash}, with the details full */
       block?: components["schemas"]["Block"];
     };
     /** @description a block */
@@ -1384,7 +1383,6 @@ export interface components {
       initialSync: boolean;
       /** @description height of the best header */
       headers: number;
-      /** @description the reply of GET /api/block/{hash}, with the details full */
       block?: components["schemas"]["Block"];
     };
     NewTransaction: {
@@ -1432,7 +1430,6 @@ export interface components {
       reaccepted: boolean;
       /** @description submitted to this node */
       local: boolean;
-      /** @description the reply of GET /api/tx/{txid}, with the details full */
       tx?: components["schemas"]["Tx"];
     };
     NextRetarget: {
