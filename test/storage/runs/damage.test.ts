@@ -103,7 +103,7 @@ describe.each([
   }
 
   function flipped(at: number, bit: number): Uint8Array {
-    const bytes = Uint8Array.from(intact);
+    const bytes = new Uint8Array(intact);
     bytes[at]! ^= 1 << bit;
     return bytes;
   }
@@ -182,7 +182,7 @@ describe.each([
     ];
     if (family.filterSize > 0) ranges.push(['the filter', filter, footer]);
     for (const [name, from, to] of ranges) {
-      const bytes = Uint8Array.from(intact);
+      const bytes = new Uint8Array(intact);
       bytes.set(foreign.subarray(from, to), from);
       expect([name, outcome(bytes, true) !== null]).toEqual([name, true]);
     }
@@ -195,7 +195,7 @@ describe.each([
       [0, 4096, 4096],
       [parts.index, parts.index + blockSize, blockSize],
     ] as const) {
-      const bytes = Uint8Array.from(intact);
+      const bytes = new Uint8Array(intact);
       bytes.copyWithin(to, from, from + length);
       expect(outcome(bytes, true)).not.toBeNull();
       expect(outcome(bytes, false)).not.toBeNull();
@@ -210,7 +210,7 @@ describe.each([
 
   // As runs were written before checksums were bound to their place.
   test('a run of format 1 is read', () => {
-    const bytes = Uint8Array.from(intact);
+    const bytes = new Uint8Array(intact);
     const view = new DataView(bytes.buffer);
     const sum = (from: number, to: number) => view.setUint32(to, Bun.hash.crc32(bytes.subarray(from, to)), true);
     for (let at = 0; at < parts.index; at += 4096) sum(at, at + 4092);
