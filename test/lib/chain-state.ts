@@ -57,14 +57,24 @@ export function dumpSpenders(dir: string): string[] {
 export function expectedSpenders(blocks: Iterable<Uint8Array | { readonly raw: Uint8Array }>): string[] {
   const lines: string[] = [];
   let height = 0;
-  for (const block of blocks) {
-    height++;
-    for (const [index, { tx }] of parseBlock(block instanceof Uint8Array ? block : block.raw).txs.entries())
-      if (index > 0)
-        for (const { prevout } of tx.inputs)
-          lines.push(spenderLine(prevout.txid.slice(0, 6), prevout.vout, height * 2 ** 20 + index));
-  }
+  for (const block of blocks) lines.push(...spendersOfBlock(block instanceof Uint8Array ? block : block.raw, ++height));
   return lines.sort();
+}
+
+const spenderLines = new WeakMap<Uint8Array, readonly string[]>();
+
+/** A block has one height. */
+function spendersOfBlock(raw: Uint8Array, height: number): readonly string[] {
+  let lines = spenderLines.get(raw);
+  if (!lines) {
+    lines = parsedBlock(raw)
+      .txs.slice(1)
+      .flatMap(({ tx }, i) =>
+        tx.inputs.map(({ prevout: { txid, vout } }) => spenderLine(txid.slice(0, 6), vout, height * 2 ** 20 + i + 1)),
+      );
+    spenderLines.set(raw, lines);
+  }
+  return lines;
 }
 
 function spenderLine(prefix: Uint8Array, vout: number, position: number): string {
@@ -177,6 +187,15 @@ export function differences(actual: ChainState, expected: ChainState, limit = 4)
   return found;
 }
 
+const parsedBlocks = new WeakMap<Uint8Array, ParsedBlock>();
+
+/** Returns the same object for the same bytes: models of many branches begin with the same blocks. */
+function parsedBlock(raw: Uint8Array): ParsedBlock {
+  let block = parsedBlocks.get(raw);
+  if (!block) parsedBlocks.set(raw, (block = parseBlock(raw)));
+  return block;
+}
+
 interface ModelCoin {
   readonly position: number;
   readonly value: bigint;
@@ -219,7 +238,7 @@ export class ModelChain {
   }
 
   connect(raw: Uint8Array): void {
-    const block = parseBlock(raw);
+    const block = parsedBlock(raw);
     const height = ++this.#height;
     let undoLength = 0;
     let inputs = 0;
@@ -343,11 +362,16 @@ function voutKey(vout: number): string {
 }
 
 const scriptKeys = new Map<string, string>();
+/** By the arrays of parsed blocks, whose bytes do not change. */
+const keysOfScripts = new WeakMap<Uint8Array, string>();
 
 /** The first 20 bytes of the SHA-256. */
 function scriptKey(script: Uint8Array): string {
+  let key = keysOfScripts.get(script);
+  if (key) return key;
   const hex = script.toHex();
-  let key = scriptKeys.get(hex);
+  key = scriptKeys.get(hex);
   if (!key) scriptKeys.set(hex, (key = new Bun.CryptoHasher('sha256').update(script).digest('hex').slice(0, 40)));
+  keysOfScripts.set(script, key);
   return key;
 }
