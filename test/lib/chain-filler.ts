@@ -82,8 +82,9 @@ export function fillChain(
   let circulating = 0;
   let txCount = 0;
 
+  const undo = new ByteWriter(1 << 20);
   const connect = (block: ParsedBlock, height: number) => {
-    const undo = new ByteWriter(1 << 22);
+    undo.reset();
     let fees = 0;
     for (const [index, { tx, txid, offset }] of block.txs.entries()) {
       const position = txPosition(height, index);

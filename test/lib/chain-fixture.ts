@@ -24,10 +24,13 @@ import { readVectorBytes } from './vectors.ts';
 /** Long after every block that tests make, so that the chain stays in initial sync. */
 export const LONG_AFTER_MS = 1_800_000_000_000;
 
+/** Writers of blocks whose scripts are verified: thousands of blocks of a test share their memory. */
+const idleWriters: VerifyBatchWriter[] = [];
+
 /** Verifies scripts when `finish` is called, in this thread. */
 export const inlineVerifier: ScriptVerifier = {
   begin(flags) {
-    const batch = new VerifyBatchWriter();
+    const batch = idleWriters.pop() ?? new VerifyBatchWriter();
     batch.begin(flags);
     return {
       add: ({ raw, columns: { txAt, firstInput } }, i, spent, from, to) => {
@@ -36,7 +39,11 @@ export const inlineVerifier: ScriptVerifier = {
       },
       addTransaction: (tx, raw, spent, inputs) =>
         batch.add(tx, inputs, { bytes: raw, from: 0, to: raw.length }, { bytes: spent, from: 0, to: spent.length }),
-      finish: async () => verifyBatch(batch.finish(), signatureEngine()),
+      finish: async () => {
+        const bytes = batch.finish();
+        idleWriters.push(batch);
+        return verifyBatch(bytes, signatureEngine());
+      },
       cancel: () => {},
     };
   },
