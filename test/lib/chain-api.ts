@@ -1,5 +1,5 @@
 import { describe, test } from 'bun:test';
-import { existsSync, mkdtempSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MempoolChange } from '../../src/mempool/changes.ts';
@@ -46,17 +46,23 @@ export function mixedChainBlocks(): Uint8Array[] {
   return blocksOfFile(readVectorBytes('chains/regtest-mixed-160.dat'));
 }
 
+/** A directory of the whole run, in which test processes leave what others can use; absent for a file run alone. */
+const { TEST_FIXTURES: fixtures } = process.env;
 let mixedDir: string | null = null;
 
-/** The directory of a node that has connected all of it; made once a process, and not to be written to. */
+/** The directory of a node that has connected all of it; made once a run or a process, and not to be written to. */
 export function mixedChainDir(): string {
-  mixedDir ??= join(tmpdir(), `obverse-mixed-${process.pid}`);
-  const done = join(mixedDir, 'done');
-  if (!existsSync(done)) {
-    fillChain(mixedDir, regtest, mixedChainBlocks());
-    writeFileSync(done, '');
-    process.on('exit', () => rmSync(mixedDir!, { recursive: true, force: true }));
+  mixedDir ??= fixtures ? join(fixtures, 'mixed-chain') : join(tmpdir(), `obverse-mixed-${process.pid}`);
+  if (existsSync(mixedDir)) return mixedDir;
+  const made = mkdtempSync(join(fixtures ?? tmpdir(), 'obverse-mixed-'));
+  fillChain(made, regtest, mixedChainBlocks());
+  try {
+    renameSync(made, mixedDir);
+  } catch {
+    // Another process was first.
+    rmSync(made, { recursive: true });
   }
+  if (!fixtures) process.on('exit', () => rmSync(mixedDir!, { recursive: true, force: true }));
   return mixedDir;
 }
 
