@@ -92,7 +92,7 @@ export class EventHistory {
     const { oldest, last } = this.#events.bounds();
     const isPartial = within !== WHOLE && isHeld(seq);
     // Messages derived from a missing event are missing as well.
-    let from = isPartial || this.#endedWhole(seq) ? seq : completeUpTo(point);
+    let from = isPartial || this.#endedWhole(point) ? seq : completeUpTo(point);
     const gaps: Gap[] = [];
     const add = (scope: Gap['scope'], fromSeq: number, toSeq: number, end: EventPosition) =>
       gaps.push({ scope, fromSeq, toSeq, lastChainSeq: last, cursor: this.cursorAt(end) });
@@ -130,9 +130,10 @@ export class EventHistory {
     return kept === chainSeq ? null : kept + 1;
   }
 
-  /** Whether an event of an earlier process is gone, and no message was derived from it. */
-  #endedWhole(seq: number): boolean {
-    return seq > this.#ended.lastCause && seq <= this.reservedBefore;
+  /** Whether an event of the mempool ended with an earlier process, and no message was derived from it. */
+  #endedWhole({ seq, chainSeq }: ResumePoint): boolean {
+    const isOfMempool = chainSeq !== null && chainSeq < seq;
+    return isOfMempool && seq > this.#ended.lastCause && seq <= this.reservedBefore;
   }
 
   /** Returns the events of the mempool that are missing behind a number; null without any. */

@@ -158,6 +158,13 @@ describe('after a restart', () => {
     expect(it.log.lostTo).toBe(0);
   });
 
+  test('messages of a block that is gone are missing, whatever has ended of the mempool', () => {
+    using it = new LogFixture({ rows: [1, 100, 101], first: 10_001, ended: { last: 0, lastCause: 0, undone: null } });
+    it.prune(101);
+    expect(it.gaps('log1000000000002sc')).toEqual([{ scope: 'all', fromSeq: 100, toSeq: 100, lastChainSeq: 101 }]);
+    expect(it.log.gapsBehind({ seq: 100, within: '', chainSeq: null })).toMatchObject([{ scope: 'all', toSeq: 100 }]);
+  });
+
   test('a first event that follows the last one says that nothing was lost', () => {
     using it = new LogFixture({ rows: [1] });
     it.log.append([update(2)]);

@@ -8,6 +8,7 @@ import type { EventLogLimits } from '../../src/http/options.ts';
 import type { MempoolChange } from '../../src/mempool/changes.ts';
 import { openWriter } from '../../src/storage/chain-database.ts';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
+import type { EndedEvents } from '../../src/storage/event-store.ts';
 import { ManualClock } from './manual-clock.ts';
 
 const LIMITS: EventLogLimits = { entries: 200_000, bytes: 128 * 1024 ** 2, ageMs: 24 * 3600 * 1000 };
@@ -27,18 +28,22 @@ export class LogFixture implements Disposable {
     limits = {},
     sliceMs = Infinity,
     typeOf = () => 'newBlock',
+    ended,
   }: {
     rows?: number[];
     first?: number;
     limits?: Partial<EventLogLimits>;
     sliceMs?: number;
     typeOf?: (seq: number) => string;
+    /** Events of the mempool that ended with the processes before; all of their numbers if absent. */
+    ended?: EndedEvents;
   } = {}) {
     this.#typeOf = typeOf;
     this.#db = openWriter(join(this.#dir, 'chain.db'), { network: 'regtest', genesisHash: '00'.repeat(32) }, 8);
     this.write(...rows);
     // The numbers of this process, behind those of the ones before.
     this.#db.run("INSERT INTO event_ranges VALUES (0, 'log10000'), (?, 'log1now0')", [first]);
+    if (ended) this.#db.run("INSERT INTO meta VALUES ('endedEvents', ?)", [JSON.stringify({ first, ...ended })]);
     this.reads = new ChainReads(this.#dir);
     this.log = new EventLog({ clock: this.clock, limits: { ...LIMITS, ...limits }, sliceMs });
     this.log.attach(this.reads);
