@@ -1,13 +1,14 @@
 import { ApiError } from '../http/errors.ts';
 import { MempoolMirror } from '../mempool/mirror.ts';
+import { packScripts } from '../primitives/packed-scripts.ts';
 import { failureOf, type ReadEndpoint, type ReadReply, replyOf, sentReply } from '../queries/answer.ts';
+import { spentTxids } from '../queries/mempool-parts.ts';
 import { MempoolBehind, NeedsSpenders, type ReadBase, type ReadEnv, withSnapshot } from '../queries/read-env.ts';
 import type { ReaderJob, ReaderResult } from '../queries/reader-jobs.ts';
 import { withWallet } from '../queries/wallet-env.ts';
 import { READ_ENDPOINTS } from '../rest/read-endpoints.ts';
 import { coreRestEndpoint } from '../rpc/core-rest/core-rest-endpoint.ts';
 import { parseJson } from '../rpc/engine/json.ts';
-import { packScripts, spentTxids } from '../rpc/engine/mempool-parts.ts';
 import { readArguments } from '../rpc/engine/method.ts';
 import { RpcError } from '../rpc/engine/rpc-error.ts';
 import { runScanStep } from '../rpc/methods/blockchain/scan-steps.ts';

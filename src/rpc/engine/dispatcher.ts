@@ -2,6 +2,7 @@ import type { Call } from '../../http/call.ts';
 import { ApiError } from '../../http/errors.ts';
 import { NODE, ownerOf } from '../../http/owner.ts';
 import type { Scope } from '../../http/scopes.ts';
+import { mempoolSlotsOf, txidsTouching } from '../../queries/mempool-parts.ts';
 import { MempoolBehind, NeedsWorker, type ReadEnv } from '../../queries/read-env.ts';
 import type { ReadService } from '../../queries/read-service.ts';
 import { withWallet } from '../../queries/wallet-env.ts';
@@ -12,7 +13,6 @@ import { walletOf, walletSynced } from './call-wallet.ts';
 import { jobBody, jobText } from './job-result.ts';
 import type { RpcValue } from './json.ts';
 import type { QueueSlot } from './key-queue.ts';
-import { mempoolSlotsOf, txidsTouching } from './mempool-parts.ts';
 import {
   type MainThreadEnv,
   type RpcMethod,

@@ -1,6 +1,7 @@
 import { NODE, ownerOf } from '../../../http/owner.ts';
 import type { BlockHash } from '../../../primitives/hash.ts';
 import { filterIndexState } from '../../../queries/filter-reads.ts';
+import { mempoolSlotsOf, txidsTouching } from '../../../queries/mempool-parts.ts';
 import type { ReadEnv } from '../../../queries/read-env.ts';
 import type { ScanStep } from '../../../queries/reader-jobs.ts';
 import { concatBytes } from '../../../util/bytes.ts';
@@ -8,7 +9,6 @@ import { EXAMPLE, example } from '../../engine/example.ts';
 import type { FilterScan } from '../../engine/filter-scans.ts';
 import { jobBody, jobText } from '../../engine/job-result.ts';
 import { member, type RpcValue } from '../../engine/json.ts';
-import { mempoolSlotsOf, txidsTouching } from '../../engine/mempool-parts.ts';
 import { JsonText, type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import {
   array,

@@ -1,28 +1,13 @@
-import { slicePauses } from '../../http/slice-pauses.ts';
-import type { MempoolMirror } from '../../mempool/mirror.ts';
-import { hashToHex, type Txid } from '../../primitives/hash.ts';
-import type { Outpoint } from '../../primitives/outpoint.ts';
-import type { ReadEnv } from '../../queries/read-env.ts';
-import { ByteReader, ByteWriter } from '../../util/bytes.ts';
+import { slicePauses } from '../http/slice-pauses.ts';
+import type { MempoolMirror } from '../mempool/mirror.ts';
+import { hashToHex, type Txid } from '../primitives/hash.ts';
+import type { Outpoint } from '../primitives/outpoint.ts';
+import { unpackScripts } from '../primitives/packed-scripts.ts';
+import type { ReadEnv } from './read-env.ts';
 
 /** Time limit of one slice on the main thread, milliseconds. */
 const SLICE_MS = 2;
 const HASH_SIZE = 32;
-
-/** Encodes scripts into one byte array, each after its length. */
-export function packScripts(scripts: Iterable<Uint8Array>): Uint8Array {
-  const w = new ByteWriter();
-  for (const script of scripts) {
-    w.u32(script.length);
-    w.bytes(script);
-  }
-  return w.finish();
-}
-
-export function* unpackScripts(packed: Uint8Array): Generator<Uint8Array> {
-  const r = new ByteReader(packed);
-  while (r.remaining > 0) yield r.bytes(r.u32());
-}
 
 /** Returns the packed txids of the mempool transactions that touch packed scripts. It yields between slices. */
 export async function txidsTouching(
