@@ -2,6 +2,7 @@ import { type ParsedTransaction, parseTransaction } from '../primitives/block.ts
 import type { Coin } from '../primitives/coin.ts';
 import { hashToHex, type Txid } from '../primitives/hash.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
+import { unpackScripts } from '../primitives/packed-scripts.ts';
 import { assert } from '../util/assert.ts';
 import type { Clock } from '../util/clock.ts';
 import { Arrivals } from './arrivals.ts';
@@ -46,6 +47,8 @@ export interface MirrorPart {
   readonly added: readonly AddedChange[];
   /** Txids all of whose spenders are included. */
   readonly covered: readonly Uint8Array[];
+  /** Packed scripts all of whose transactions are included; absent without any. */
+  readonly scripts?: Uint8Array | undefined;
 }
 
 type AddedChange = Extract<MempoolChange, { kind: 'added' }>;
@@ -77,6 +80,8 @@ export class MempoolMirror {
   #tip: string | null = null;
   /** In a mirror made from a part: txids whose spenders are known. Null in a complete mirror. */
   #covered: ReadonlySet<string> | null = null;
+  /** In a mirror made from a part: scripts, as hex, whose transactions are known. Null in a complete mirror. */
+  #coveredScripts: ReadonlySet<string> | null = null;
 
   /** `columns` are those of the mempool where the mirror reads its entries; null where it does not, or learns them later. */
   constructor(clock: Clock, columns: EntryColumns | null = null) {
@@ -85,12 +90,13 @@ export class MempoolMirror {
   }
 
   /** Creates a mirror with the contents of a part. */
-  static fromPart({ tip, seq, added, covered }: MirrorPart, clock: Clock): MempoolMirror {
+  static fromPart({ tip, seq, added, covered, scripts }: MirrorPart, clock: Clock): MempoolMirror {
     const mirror = new MempoolMirror(clock);
     for (const change of added.toSorted((a, b) => a.seq - b.seq)) mirror.apply(change);
     mirror.#tip = tip;
     mirror.#seq = seq;
     mirror.#covered = new Set(covered.map((txid) => hashToHex(txid as Txid)));
+    mirror.#coveredScripts = new Set(scripts ? Array.from(unpackScripts(scripts), (script) => script.toHex()) : []);
     return mirror;
   }
 
@@ -271,17 +277,26 @@ export class MempoolMirror {
     return null;
   }
 
-  /** Returns a part for another thread: the given transactions, and all that spend outputs of the `covered` ones. */
-  part(slots: Iterable<number>, covered: readonly Uint8Array[]): MirrorPart {
+  /**
+   * Returns a part for another thread: the given transactions, and all that spend outputs of the `covered` ones. The
+   * given ones include those of the packed `scripts`.
+   */
+  part(slots: Iterable<number>, covered: readonly Uint8Array[], scripts?: Uint8Array): MirrorPart {
     const selected = new Set(slots);
     for (const txid of covered) for (const slot of this.entries.spendersOf(txid)) selected.add(slot);
-    return { tip: this.#tip, seq: this.#seq, added: Array.from(selected, (slot) => this.#change(slot)), covered };
+    const added = Array.from(selected, (slot) => this.#change(slot));
+    return { tip: this.#tip, seq: this.#seq, added, covered, ...(scripts && { scripts }) };
   }
 
   /** Returns the txids whose spenders are unknown; none in a complete mirror. */
   notCovered(txids: readonly Txid[]): Txid[] {
     const covered = this.#covered;
     return covered ? txids.filter((txid) => !covered.has(hashToHex(txid))) : [];
+  }
+
+  /** Whether all transactions of a script are known, as always in a complete mirror. */
+  coversScript(script: Uint8Array): boolean {
+    return this.#coveredScripts?.has(script.toHex()) ?? true;
   }
 
   #add(change: AddedChange): void {

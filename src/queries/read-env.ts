@@ -6,6 +6,7 @@ import { BlockPruned, type ChainReads, type ChainState } from '../storage/chain-
 import type { HeaderRecord } from '../storage/header-store.ts';
 import type { WalletReads } from '../wallet/store/wallet-reads.ts';
 import type { WalletState } from '../wallet/wallet-state.ts';
+import type { DerivedScripts } from './derived-scripts.ts';
 import type { ReadSettings } from './read-settings.ts';
 import type { TxTexts } from './tx-texts.ts';
 
@@ -26,6 +27,8 @@ export interface ReadEnv {
   readonly mempoolSeq: number | null;
   /** Returns the reads of a loaded wallet; only for endpoints that run in workers. */
   wallets?(state: Pick<WalletState, 'name' | 'load'>): WalletReads;
+  /** The cache of derived scripts of a worker; absent elsewhere. */
+  readonly derived?: DerivedScripts | undefined;
   /**
    * Announces the expected work. On the main thread, an announcement that exceeds the budget ends the attempt, and a
    * reader worker makes the whole answer instead. In a worker, it ends work that no request waits for any more: long
@@ -55,6 +58,17 @@ export class NeedsSpenders extends Error {
   }
 }
 
+/** Thrown in a worker: the answer needs the mempool transactions of these scripts. */
+export class NeedsScripts extends Error {
+  override readonly name = 'NeedsScripts';
+  readonly scripts: readonly Uint8Array[];
+
+  constructor(scripts: readonly Uint8Array[]) {
+    super('the mempool transactions of some scripts are needed');
+    this.scripts = scripts;
+  }
+}
+
 /** Announces that the answer shows which outputs of these transactions the mempool spends. */
 export function needSpenders({ mempool }: ReadEnv, txids: readonly Txid[]): void {
   const missing = mempool.notCovered(txids);
@@ -65,6 +79,7 @@ export function needSpenders({ mempool }: ReadEnv, txids: readonly Txid[]): void
 export interface ReadBase extends Pick<ReadEnv, 'reads' | 'params' | 'settings' | 'wallets'> {
   readonly mirror: MempoolMirror | null;
   readonly texts?: TxTexts | null;
+  readonly derived?: DerivedScripts | undefined;
 }
 
 /** Work budget of an answer on the main thread. */
@@ -94,6 +109,7 @@ class SnapshotEnv implements ReadEnv {
   readonly params: NetworkParams;
   readonly settings: ReadSettings;
   readonly texts: TxTexts | null;
+  readonly derived: DerivedScripts | undefined;
   readonly expectWork: (microseconds: number) => void;
   protected readonly base: ReadBase;
   protected readonly open: () => void;
@@ -105,6 +121,7 @@ class SnapshotEnv implements ReadEnv {
     this.params = base.params;
     this.settings = base.settings;
     this.texts = base.texts ?? null;
+    this.derived = base.derived;
     this.expectWork = expectWork;
     this.base = base;
     this.open = open;

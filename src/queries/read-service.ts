@@ -12,6 +12,7 @@ import type { ChainReads } from '../storage/chain-reads.ts';
 import type { Log } from '../util/log.ts';
 import type { MaybePromise } from '../util/maybe-promise.ts';
 import { type Answer, type ReadEndpoint, type ReadReply, replyOf, sentReply } from './answer.ts';
+import { mempoolSlotsOf, txidsTouching } from './mempool-parts.ts';
 import type { MempoolState } from './mempool-state.ts';
 import { frontBudget, MempoolBehind, NeedsWorker, type ReadEnv, withSnapshot } from './read-env.ts';
 import type { ReadSources } from './read-settings.ts';
@@ -151,10 +152,14 @@ export class ReadService {
   /** Runs a job in a worker. The job ends when the signal aborts. */
   async runJob({ job, signal, long, owner = NODE, mempoolPart }: WorkerJob): Promise<JobResult> {
     let covered: readonly Uint8Array[] = [];
+    let scripts: Uint8Array | null = null;
     for (;;) {
-      const mempool = mempoolPart && (await this.#part(mempoolPart, covered, signal));
+      const touching: typeof mempoolPart = scripts ? await this.#slotsTouching(scripts, signal) : undefined;
+      const slots = (env: ReadEnv) => [...mempoolPart!(env), ...(touching?.(env) ?? [])];
+      const mempool = mempoolPart && (await this.#part(slots, signal, covered, scripts ?? undefined));
       const result = await this.#pool.run({ ...job, mempool }, { signal, long, owner });
       if ('spendersOf' in result) covered = [...covered, ...result.spendersOf];
+      else if ('touching' in result) scripts = result.touching;
       else if (!('behind' in result)) return result;
     }
   }
@@ -203,10 +208,20 @@ export class ReadService {
 
   #part(
     slots: (env: ReadEnv) => Iterable<number>,
-    covered: readonly Uint8Array[],
     signal: AbortSignal,
+    covered: readonly Uint8Array[],
+    scripts?: Uint8Array,
   ): Promise<MirrorPart> {
-    return this.readWhole((env) => env.mempool.part(slots(env), covered), signal);
+    return this.readWhole((env) => env.mempool.part(slots(env), covered, scripts), signal);
+  }
+
+  /** Finds the mempool transactions of packed scripts, which may be thousands, in slices. */
+  async #slotsTouching(scripts: Uint8Array, signal: AbortSignal): Promise<(env: ReadEnv) => Iterable<number>> {
+    const { mirror } = this.#ctx.mempool;
+    const { seq } = mirror;
+    const txids = await txidsTouching(mirror, scripts, signal);
+    // A transaction that arrives between two slices is included, whether it touches a script or not.
+    return (env) => [...mempoolSlotsOf(env, txids), ...env.mempool.after(seq)];
   }
 
   /** A reply of a worker is reused until the chain or the mempool changes. */

@@ -66,7 +66,9 @@ export type ReaderResult =
   /** The chain has moved on from the block of the mempool part. */
   | { readonly ok: false; readonly behind: true }
   /** The mempool part lacks the spenders of outputs of these transactions. */
-  | { readonly ok: false; readonly spendersOf: readonly Uint8Array[] };
+  | { readonly ok: false; readonly spendersOf: readonly Uint8Array[] }
+  /** The mempool part lacks transactions of some of these packed scripts. */
+  | { readonly ok: false; readonly touching: Uint8Array };
 
 export type JobResult =
   | { readonly ok: true; readonly reply: ReadReply }

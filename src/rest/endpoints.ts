@@ -66,6 +66,7 @@ import {
   webhookSecretEndpoint,
   webhooksEndpoint,
 } from './webhook-endpoints.ts';
+import { xpubEndpoint, xpubTxsEndpoint, xpubUtxosEndpoint } from './xpub-endpoints.ts';
 
 /** Routes that only read the chain and the mempool. Reader workers can answer them as well. */
 export const READ_ROUTES = [
@@ -96,6 +97,9 @@ export const READ_ROUTES = [
   addressTxsEndpoint,
   addressUtxosEndpoint,
   utxosEndpoint,
+  xpubEndpoint,
+  xpubTxsEndpoint,
+  xpubUtxosEndpoint,
   validateEndpoint,
   mempoolAddressEndpoint,
   difficultyEndpoint,

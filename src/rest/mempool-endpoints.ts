@@ -13,8 +13,9 @@ import { readScriptInput, type ScriptInput } from '../queries/script-input.ts';
 import { unconfirmedFacts, valueOut } from '../queries/tx-facts.ts';
 import { systemClock, unixSeconds } from '../util/clock.ts';
 import { feesView } from '../views/rest/fees-view.ts';
-import { addressTxView } from './address-txs.ts';
+import { onlyScript } from './address-txs.ts';
 import { endpoint, readEndpoint } from './endpoint.ts';
+import { ownTxView } from './history-page.ts';
 import { ADDRESS, CURSOR, LIMIT } from './parameters.ts';
 import type { RestContext } from './rest-context.ts';
 import { MEMPOOL_ADDRESS_PAGE } from './schemas/address-schemas.ts';
@@ -100,7 +101,7 @@ export const mempoolAddressEndpoint = readEndpoint({
         sent: sums.sent,
         net: sums.received - sums.sent,
         items: page.map((slot) =>
-          addressTxView(env, { script, full: false }, unconfirmedFacts(env, mempool.entryAt(slot))),
+          ownTxView(env, { membersOf: onlyScript(script) }, unconfirmedFacts(env, mempool.entryAt(slot)), false),
         ),
         nextCursor,
         next,

@@ -12,6 +12,7 @@ import type { ScriptInput } from '../queries/script-input.ts';
 import { confirmationsAt } from '../queries/tx-facts.ts';
 import { isUnspendable } from '../script/templates.ts';
 import type { ScriptCoin, ScriptKey } from '../storage/script-store.ts';
+import { mergeSorted } from '../util/merge-sorted.ts';
 
 const UTXO_US = 12;
 /** Time to scan one transaction of the mempool, microseconds. */
@@ -57,11 +58,9 @@ interface Owned {
   readonly key: ScriptKey;
 }
 
-/** The next coin of a script, and the coins behind it. */
-interface Source {
+interface OwnedCoin {
   readonly owner: ScriptInput;
-  readonly rest: Iterator<ScriptCoin>;
-  coin: ScriptCoin;
+  readonly coin: ScriptCoin;
 }
 
 /**
@@ -144,26 +143,12 @@ function* utxosBehind(
 }
 
 /** Yields the coins of scripts in the order of the chain. */
-function* coinsInOrder(
-  env: ReadEnv,
-  known: readonly Owned[],
-  after: CoinPlace,
-): Generator<Pick<Source, 'owner' | 'coin'>> {
+function coinsInOrder(env: ReadEnv, known: readonly Owned[], after: CoinPlace): Generator<OwnedCoin> {
   const batch = Math.max(MIN_BATCH, Math.ceil(BATCH / known.length));
-  // The source with the next coin is the last one.
-  const sources: Source[] = [];
-  for (const { owner, key } of known) {
-    env.expectWork(0);
-    addSource(sources, owner, coinsOf(env, key, after, batch));
-  }
-  sources.sort((a, b) => comparePlaces(b.coin, a.coin));
-  for (let source = sources.pop(); source; source = sources.pop()) {
-    yield source;
-    const next = source.rest.next();
-    if (next.done) continue;
-    source.coin = next.value;
-    sources.splice(insertionPoint(sources, source.coin), 0, source);
-  }
+  return mergeSorted(
+    known.map((owned) => coinsOf(env, owned, after, batch)),
+    (a, b) => comparePlaces(a.coin, b.coin),
+  );
 }
 
 interface CoinPlace {
@@ -175,27 +160,12 @@ function comparePlaces(a: CoinPlace, b: CoinPlace): number {
   return a.position - b.position || a.vout - b.vout;
 }
 
-function addSource(sources: Source[], owner: ScriptInput, rest: Iterator<ScriptCoin>): void {
-  const first = rest.next();
-  if (!first.done) sources.push({ owner, rest, coin: first.value });
-}
-
-/** Returns the index before which a coin has its place in the descending list of sources. */
-function insertionPoint(sources: readonly Source[], coin: CoinPlace): number {
-  let [low, high] = [0, sources.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (comparePlaces(sources[middle]!.coin, coin) > 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-function* coinsOf({ reads }: ReadEnv, key: ScriptKey, from: CoinPlace, batch: number): Generator<ScriptCoin> {
+function* coinsOf(env: ReadEnv, { owner, key }: Owned, from: CoinPlace, batch: number): Generator<OwnedCoin> {
   let after = from;
   for (;;) {
-    const coins = reads.scripts.coins(key, after, batch);
-    yield* coins;
+    env.expectWork(0);
+    const coins = env.reads.scripts.coins(key, after, batch);
+    for (const coin of coins) yield { owner, coin };
     if (coins.length < batch) return;
     after = coins.at(-1)!;
   }

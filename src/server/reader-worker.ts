@@ -1,3 +1,4 @@
+import { DerivedScripts } from '../queries/derived-scripts.ts';
 import type { ReadSources } from '../queries/read-settings.ts';
 import { type FromReader, READER_CLOSED, type ToReader } from '../queries/reader-messages.ts';
 import { WalletFileReaders } from '../queries/wallet-readers.ts';
@@ -25,6 +26,7 @@ class TookTooLong extends Error {
 }
 
 let reads: ChainReads | null = null;
+const derived = new DerivedScripts();
 let wallets: WalletFileReaders | null = null;
 let sources: ReadSources | null = null;
 let cancelled: Int32Array = new Int32Array(1);
@@ -55,7 +57,7 @@ self.onmessage = ({ data }: MessageEvent<ToReader>) => {
   try {
     answer = {
       id,
-      result: runJob({ reads: reads!, wallets: (state) => wallets!.get(state), ...sources! }, job, checkpoint),
+      result: runJob({ reads: reads!, wallets: (state) => wallets!.get(state), derived, ...sources! }, job, checkpoint),
       error: null,
     };
   } catch (error) {

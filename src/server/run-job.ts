@@ -3,7 +3,14 @@ import { MempoolMirror } from '../mempool/mirror.ts';
 import { packScripts } from '../primitives/packed-scripts.ts';
 import { failureOf, type ReadEndpoint, type ReadReply, replyOf, sentReply } from '../queries/answer.ts';
 import { spentTxids } from '../queries/mempool-parts.ts';
-import { MempoolBehind, NeedsSpenders, type ReadBase, type ReadEnv, withSnapshot } from '../queries/read-env.ts';
+import {
+  MempoolBehind,
+  NeedsScripts,
+  NeedsSpenders,
+  type ReadBase,
+  type ReadEnv,
+  withSnapshot,
+} from '../queries/read-env.ts';
 import type { ReaderJob, ReaderResult } from '../queries/reader-jobs.ts';
 import { withWallet } from '../queries/wallet-env.ts';
 import { READ_ENDPOINTS } from '../rest/read-endpoints.ts';
@@ -33,6 +40,7 @@ export function runJob(base: Omit<ReadBase, 'mirror'>, job: ReaderJob, checkpoin
   } catch (error) {
     if (error instanceof MempoolBehind) return { ok: false, behind: true };
     if (error instanceof NeedsSpenders) return { ok: false, spendersOf: error.txids };
+    if (error instanceof NeedsScripts) return { ok: false, touching: packScripts(error.scripts).slice() };
     if (error instanceof ApiError) return { ok: false, api: failureOf(error) };
     if (error instanceof RpcError)
       return { ok: false, rpc: { rpcCode: error.rpcCode, message: error.message, data: error.data } };

@@ -63,6 +63,8 @@ export class ExampleNode implements AsyncDisposable {
         return { body: { tx: await this.#signed() } };
       case 'signedList':
         return { body: { txs: [await this.#signed()] } };
+      case 'descriptor':
+        return { body: { descriptor: await this.#descriptor(), gapLimit: 20 } };
       case 'watch':
         return { path: { id: await this.#watch() } };
       case 'watches':
@@ -82,6 +84,13 @@ export class ExampleNode implements AsyncDisposable {
       default:
         throw new Error(`no preparation has the name ${needs}: add it to test/lib/example-node.ts`);
     }
+  }
+
+  /** The receiving and change addresses of the wallet. */
+  async #descriptor(): Promise<string> {
+    const { descriptors } = await this.node.api.rpc<{ descriptors: { desc: string }[] }>('listdescriptors');
+    const receiving = descriptors.find(({ desc }) => desc.startsWith('wpkh(') && desc.includes('/0/*)'))!.desc;
+    return receiving.replace(/\/0\/\*\)#.*$/, '/<0;1>/*)');
   }
 
   /** A payment of the wallet that the mempool does not have. */

@@ -74,6 +74,11 @@ export function testSecret(name: string): Uint8Array {
   return sha256(new TextEncoder().encode(`test key ${name}`));
 }
 
+/** Adds a key that `spend` signs with. Returns its compressed public key. */
+export function addTestKey(secret: Uint8Array): Uint8Array {
+  return testRing.addKey(secret, true);
+}
+
 /** The lock of a kind with an index, always the same one. */
 export function lockOf(kind: LockKind, index = 0): Lock {
   const name = `${kind} ${index}`;

@@ -231,6 +231,9 @@ describeWithVectors('replies fit the OpenAPI document', () => {
     expect(await ask('POST', '/api/balances', { addresses: [address] })).toBe(200);
     expect(await ask('POST', '/api/utxos?limit=1', { addresses: [address, `script:51`] })).toBe(200);
     expect(await ask('POST', '/api/utxos?confirmed=true', { addresses: [address] })).toBe(200);
+    for (const part of ['', '?addresses=all', '/txs?limit=1', '/txs?details=full', '/utxos', '/utxos?confirmed=true'])
+      expect(await ask('POST', `/api/xpub${part}`, { descriptor: `addr(${address})`, gapLimit: 2 })).toBe(200);
+    expect(await ask('POST', '/api/xpub', { descriptor: 'wpkh(' })).toBe(400);
     expect(await ask('POST', '/api/tx', { tx: hex })).toBe(200);
     expect(await ask('POST', '/api/tx/test', { txs: [hex] })).toBe(200);
     expect(await ask('POST', '/api/txs/package', { txs: [hex] })).toBe(200);

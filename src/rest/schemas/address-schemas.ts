@@ -48,19 +48,24 @@ export const ADDRESS_FACTS = named('Address', {
   ...BALANCE_FACTS,
 });
 
+/** Members of a transaction from the perspective of some scripts. */
+export const OWN_TX_FACTS = {
+  txid: hash(),
+  status: TX_STATUS,
+  time: time('of the block, or when the mempool accepted it'),
+  received: sats(),
+  sent: sats(),
+  net: signedSats('received minus sent, satoshis'),
+  fee: nullable(sats('satoshis; null for a coinbase, and where the block has been pruned')),
+  vsize: nullable(count('virtual bytes; null where the block has been pruned')),
+  isCoinbase: t.Boolean(),
+  signalsRbf: nullable(t.Boolean({ description: 'null where the block has been pruned' })),
+};
+
 const ADDRESS_TX = named(
   'AddressTx',
   {
-    txid: hash(),
-    status: TX_STATUS,
-    time: time('of the block, or when the mempool accepted it'),
-    received: sats(),
-    sent: sats(),
-    net: signedSats('received minus sent, satoshis'),
-    fee: nullable(sats('satoshis; null for a coinbase, and where the block has been pruned')),
-    vsize: nullable(count('virtual bytes; null where the block has been pruned')),
-    isCoinbase: t.Boolean(),
-    signalsRbf: nullable(t.Boolean({ description: 'null where the block has been pruned' })),
+    ...OWN_TX_FACTS,
     outputs: nullable(
       t.Array(PAID_OUTPUT, {
         description: 'outputs that pay the script; null where the block has been pruned',
@@ -100,7 +105,7 @@ export const BALANCES = named(
   'the balances of many addresses at one tip',
 );
 
-const UTXO_FACTS = {
+export const UTXO_FACTS = {
   txid: hash(),
   vout: count(),
   value: sats(),
@@ -114,7 +119,7 @@ const UTXO_FACTS = {
 };
 
 const UTXO = named('Utxo', UTXO_FACTS);
-const UTXO_TOTAL = named('UtxoTotal', { count: count(), value: signedSats() }, 'the sum of all pages');
+export const UTXO_TOTAL = named('UtxoTotal', { count: count(), value: signedSats() }, 'the sum of all pages');
 
 export const UTXOS_PAGE = page('UtxosPage', UTXO, {
   address: ADDRESS,

@@ -12,6 +12,10 @@ const ERROR_DESCRIPTIONS: Readonly<Record<ErrorCode, string>> = {
   invalid_txid: 'a transaction id does not have 64 hex digits',
   invalid_height: 'a height is not a number from 0 to 2147483647',
   invalid_address: 'an address is malformed or of another network; `details.reason` says which',
+  invalid_descriptor: 'a descriptor is malformed or of another network; `details.reason` says which',
+  private_key_refused: 'a descriptor names a private key, which no request may hold',
+  too_many_scripts:
+    'a descriptor has more scripts up to its gap limit than a request derives; `details.limit` is the limit',
   invalid_cursor: 'a cursor is not of this node, this route and these parameters',
   tx_decode_failed: 'the bytes are not one transaction',
   missing_credentials: 'the request has no key',

@@ -8,3 +8,11 @@ const SECRET = /[a-zA-Z]prv[0-9A-Za-z]{20,}|(?<![0-9A-Za-z])[5KL9c][0-9A-Za-z]{4
 export function hideSecrets(text: string): string {
   return text.replace(SECRET, (secret) => `${secret.slice(0, 4)}…`);
 }
+
+/** A whole word that is a private key, even a mistyped one. Public keys may contain `prv` by chance. */
+const SECRET_WORD = /(?<![0-9A-Za-z])(?:[a-zA-Z]prv[0-9A-Za-z]{20,}|[5KL9c][0-9A-Za-z]{48,53})(?![0-9A-Za-z])/;
+
+/** Whether a text names a private key: an extended one of any version, or one in wallet import format. */
+export function hasPrivateKey(text: string): boolean {
+  return SECRET_WORD.test(text);
+}
