@@ -23,6 +23,7 @@ import {
   maxEndpoint,
   totalEndpoint,
 } from './chain-endpoints.ts';
+import { chartEndpoint } from './chart-endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 import { eventsEndpoint } from './events-endpoint.ts';
 import { limitsEndpoint } from './limits-endpoint.ts';
@@ -103,6 +104,7 @@ export const READ_ROUTES = [
   validateEndpoint,
   mempoolAddressEndpoint,
   difficultyEndpoint,
+  chartEndpoint,
   circulatingEndpoint,
   issuedEndpoint,
   totalEndpoint,

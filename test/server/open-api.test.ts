@@ -180,6 +180,8 @@ describeWithVectors('replies fit the OpenAPI document', () => {
     '/api/peers',
     '/api/listing',
     '/api/difficulty',
+    '/api/chart/feeRate?points=2',
+    '/api/chart/supply?range=24h',
     ...['circulating', 'issued', 'total', 'max'].map((kind) => `/api/supply/${kind}`),
     `/api/block/${tip}`,
     `/api/block/${tip}?fields=summary`,

@@ -13,6 +13,7 @@ import {
   time,
   wholeNumberSchema,
 } from '../../http/reply-schema.ts';
+import { SERIES_NAMES, SERIES_UNITS } from '../../queries/chart-series.ts';
 
 const INDEX = named('IndexState', { enabled: t.Boolean(), height: nullable(height()), synced: t.Boolean() });
 const HEX8 = t.String({ pattern: '^[0-9a-f]{8}$' });
@@ -190,3 +191,19 @@ export const LISTING = named(
 );
 
 export const SUPPLY = t.String({ pattern: '^[0-9]+\\.[0-9]{8}$', description: 'coins' });
+
+export const CHART = named(
+  'Chart',
+  {
+    series: namedWords('ChartSeries', SERIES_NAMES, 'a series over the active chain'),
+    unit: namedWords('ChartUnit', SERIES_UNITS, 'the unit of the values'),
+    fromHeight: nullable(height('of the first block; null where the chain has only the genesis block')),
+    toHeight: nullable(height('of the last block')),
+    points: t.Array(t.Array(t.Number(), { minItems: 2, maxItems: 2 }), {
+      description:
+        'pairs of the time of the last block of a point, Unix seconds, and the value, in the order of the chain',
+    }),
+    tip: TIP,
+  },
+  'a series over the active chain',
+);

@@ -54,9 +54,7 @@ const BRANCH_SUMMARY = named('DescriptorBranch', {
   examinedCount: count('indexes that were examined, from 0'),
   usedCount: count('addresses with a transaction in the chain or the mempool'),
   lastUsedIndex: nullable(count('null if none is used')),
-  nextUnused: nullable(
-    t.Object(PLACE, { description: 'the address behind the last used one; null where there is no range' }),
-  ),
+  nextUnused: nullable(named('DescriptorPlace', PLACE, 'an address of a descriptor')),
   ...SUMS,
 });
 
@@ -97,12 +95,12 @@ const DESCRIPTOR_TX = named(
   {
     ...OWN_TX_FACTS,
     outputs: nullable(
-      t.Array(t.Object({ n: count(), value: sats(), ...PLACE }), {
+      t.Array(named('DescriptorTxOutput', { n: count(), value: sats(), ...PLACE }), {
         description: 'outputs that pay the descriptor; null where the block has been pruned',
       }),
     ),
     inputs: nullable(
-      t.Array(t.Object({ n: count(), txid: hash(), vout: count(), value: sats(), ...PLACE }), {
+      t.Array(named('DescriptorTxInput', { n: count(), txid: hash(), vout: count(), value: sats(), ...PLACE }), {
         description: 'inputs that spend from the descriptor; null where the block has been pruned',
       }),
     ),
@@ -113,7 +111,7 @@ const DESCRIPTOR_TX = named(
 
 export const DESCRIPTOR_TXS_PAGE = page('DescriptorTxsPage', DESCRIPTOR_TX, {
   descriptor: DESCRIPTOR,
-  total: t.Object({ confirmed: TX_COUNT, mempool: count() }),
+  total: named('DescriptorTxTotal', { confirmed: TX_COUNT, mempool: count() }),
 });
 
 export const DESCRIPTOR_UTXOS_PAGE = page('DescriptorUtxosPage', named('DescriptorUtxo', { ...PLACE, ...UTXO_FACTS }), {

@@ -1,0 +1,155 @@
+import { difficultyOf } from '../consensus/work.ts';
+import { double } from '../http/core-number.ts';
+import type { BlockSums, HeaderRecord } from '../storage/header-store.ts';
+import { headerBits, headerTime, medianTime } from './block-facts.ts';
+import type { ReadEnv } from './read-env.ts';
+
+/** Time to read the header at the end of a point, and to add up one block, microseconds. */
+const HEADER_US = 15;
+const BLOCK_US = 1;
+
+/** Consecutive blocks of the active chain, which become one point. */
+interface Blocks {
+  /** The block before the first one. */
+  readonly before: HeaderRecord;
+  readonly last: HeaderRecord;
+}
+
+/** Returns the value of a point; null where the node does not have the data. */
+type ReadValue = (env: ReadEnv, blocks: Blocks) => number | null;
+
+interface Series {
+  readonly unit: string;
+  readonly meaning: string;
+  readonly read: ReadValue;
+}
+
+/** Returns the value that `mean` makes of the sums of the blocks of a point. */
+const ofSums =
+  (mean: (sums: BlockSums) => number | null): ReadValue =>
+  ({ reads, expectWork }, { before, last }) => {
+    expectWork((last.height - before.height) * BLOCK_US);
+    return mean(reads.headers.sums(before.height + 1, last.height));
+  };
+
+const quotient = (sum: number | null, count: number) => (sum === null || count === 0 ? null : sum / count);
+const seconds = ({ before, last }: Blocks) => headerTime(last) - headerTime(before);
+
+/** The series of charts by name. */
+const SERIES = {
+  difficulty: {
+    unit: 'ratio',
+    meaning: 'difficulty of the last block',
+    read: (_, { last }) => difficultyOf(headerBits(last)),
+  },
+  hashrate: {
+    unit: 'hash/s',
+    meaning: 'work of the blocks divided by their time',
+    read: (_, blocks) =>
+      // The times are those of the miners, and two blocks may have the same one.
+      seconds(blocks) > 0 ? Number(blocks.last.chainwork - blocks.before.chainwork) / seconds(blocks) : null,
+  },
+  blockInterval: {
+    unit: 's',
+    meaning: 'mean time between two blocks',
+    read: (_, blocks) => seconds(blocks) / (blocks.last.height - blocks.before.height),
+  },
+  blockSize: {
+    unit: 'B',
+    meaning: 'mean size of the blocks',
+    read: ofSums(({ size, received }) => quotient(size, received)),
+  },
+  blockWeight: {
+    unit: 'WU',
+    meaning: 'mean weight of the blocks (BIP-141)',
+    read: ofSums(({ size, strippedSize, received }) =>
+      size === null || strippedSize === null ? null : quotient(strippedSize * 3 + size, received),
+    ),
+  },
+  txCount: {
+    unit: 'tx',
+    meaning: 'mean number of transactions of the blocks',
+    read: ofSums(({ txCount, received }) => quotient(txCount, received)),
+  },
+  fees: {
+    unit: 'sat',
+    meaning: 'mean sum of the fees of a block',
+    read: ofSums(({ fees, connected }) => quotient(fees, connected)),
+  },
+  feeRate: {
+    unit: 'sat/vB',
+    meaning: 'fees of the blocks divided by their virtual size',
+    read: ofSums(({ fees, connectedWeight }) => (fees === null ? null : quotient(fees * 4, connectedWeight ?? 0))),
+  },
+  supply: {
+    unit: 'sat',
+    meaning: 'value of the UTXO set after the last block',
+    read: ({ reads }, { last }) => reads.headers.totals(last.height)?.circulating ?? null,
+  },
+} as const satisfies Readonly<Record<string, Series>>;
+
+export type SeriesName = keyof typeof SERIES;
+export const SERIES_NAMES = Object.keys(SERIES) as readonly SeriesName[];
+export const SERIES_UNITS = [...new Set(Object.values(SERIES).map(({ unit }) => unit))];
+
+/** Meanings of the series, as sentences of the documentation. */
+export const SERIES_MEANINGS = SERIES_NAMES.map(
+  (name) => `\`${name}\`: ${SERIES[name].meaning} (${SERIES[name].unit})`,
+);
+
+/** Lengths of the charts, seconds; null for the whole chain. */
+export const CHART_RANGES = { all: null, '1y': 31_536_000, '30d': 2_592_000, '7d': 604_800, '24h': 86_400 } as const;
+export type ChartRange = keyof typeof CHART_RANGES;
+
+export interface ChartInput {
+  readonly series: SeriesName;
+  readonly range: ChartRange;
+  /** Maximum number of points. */
+  readonly points: number;
+}
+
+/** A series over the active chain. Each point stands for consecutive blocks, and has the time of the last of them. */
+export interface Chart {
+  readonly unit: string;
+  /** Heights of the first and the last block; null without a block behind the genesis block. */
+  readonly fromHeight: number | null;
+  readonly toHeight: number | null;
+  readonly points: readonly (readonly [time: number, value: number])[];
+}
+
+/** Returns a chart with points for equal numbers of blocks; those without data are left out. */
+export function chartOf(env: ReadEnv, { series, range, points }: ChartInput): Chart {
+  const { unit, read }: Series = SERIES[series];
+  const { headers } = env.reads;
+  const toHeight = env.tip.height;
+  const fromHeight = firstHeight(env, CHART_RANGES[range]);
+  const blocks = toHeight - fromHeight + 1;
+  if (blocks <= 0) return { unit, fromHeight: null, toHeight: null, points: [] };
+  const count = Math.min(points, blocks);
+  env.expectWork(count * HEADER_US);
+  const found: [number, number][] = [];
+  for (let [i, before] = [1, headers.byHeight(fromHeight - 1)!]; i <= count; i++) {
+    env.expectWork(0);
+    const last = headers.byHeight(fromHeight - 1 + Math.round((i * blocks) / count))!;
+    const value = read(env, { before, last });
+    if (value !== null) found.push([headerTime(last), double(value)]);
+    before = last;
+  }
+  return { unit, fromHeight, toHeight, points: found };
+}
+
+/**
+ * Returns the height of the first block of a chart: the lowest one whose median time is within `length` seconds of that
+ * of the tip, but not the genesis block. Median times never decrease.
+ */
+function firstHeight({ reads, tip }: ReadEnv, length: number | null): number {
+  if (length === null) return 1;
+  const start = medianTime(reads, tip) - length;
+  let [low, high] = [1, tip.height];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (medianTime(reads, reads.headers.byHeight(middle)!, true) < start) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
