@@ -245,13 +245,20 @@ export class IdleCommit {
     this.#timer = null;
   }
 
-  /** Starts the timer unless it runs already or there is nothing to commit. */
-  arm(): void {
+  /**
+   * Starts the timer unless it runs already or there is nothing to commit. `soon` commits in the next turn of the event
+   * loop, so that readers see a new header while its block is on its way.
+   */
+  arm({ soon = false }: { readonly soon?: boolean } = {}): void {
+    if (soon) this.disarm();
     if (this.#timer !== null || !this.#committer.hasUncommitted) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
-      // A failure closes the chain's queue and is kept in `Chain.stopped`.
-      this.#settle().catch(() => {});
-    }, IDLE_COMMIT_MS);
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = null;
+        // A failure closes the chain's queue and is kept in `Chain.stopped`.
+        this.#settle().catch(() => {});
+      },
+      soon ? 0 : IDLE_COMMIT_MS,
+    );
   }
 }

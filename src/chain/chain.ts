@@ -164,7 +164,7 @@ export class Chain extends ReadableChain {
       const accepted = this.#parts.intake.acceptHeader(hash256(raw) as BlockHash, headerFromBytes(raw));
       if (!accepted.ok) return { status: 'rejected', rejection: accepted };
       const { entry, isNew } = accepted.value;
-      this.#idle.arm();
+      this.#idle.arm({ soon: !this.initialSync });
       return { status: isNew ? 'accepted' : 'known', entry };
     });
   }
@@ -173,7 +173,7 @@ export class Chain extends ReadableChain {
   acceptHeaders(headers: readonly BlockHeader[]): Promise<HeadersOutcome> {
     return this.#parts.queue.run(async () => {
       const outcome = this.#parts.intake.acceptHeaders(headers);
-      if (outcome.added > 0) this.#idle.arm();
+      if (outcome.added > 0) this.#idle.arm({ soon: !this.initialSync });
       return outcome;
     });
   }

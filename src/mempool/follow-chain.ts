@@ -8,6 +8,8 @@ import { type ChainView, MempoolCoins } from './coins-view.ts';
 import type { Mempool } from './pool.ts';
 import type { Acceptance } from './validation/acceptance.ts';
 
+/** Blocks whose transactions return to the mempool after `invalidateblock`. */
+const MAX_INVALIDATED_BLOCKS = 10;
 const MAX_BLOCK_TXS = Math.floor(MAX_BLOCK_WEIGHT / MIN_TRANSACTION_WEIGHT);
 
 /** A change of the active chain. Blocks are read one at a time, since a reorganization may be long. */
@@ -54,11 +56,15 @@ export function followChain(
   // They get arrival numbers below all others: when the mempool is restored, they must precede their children, and
   // peers that know the block may request them at once.
   let order = mempool.entries.lowestOrder - move.disconnected.length * MAX_BLOCK_TXS;
-  for (const block of move.disconnected.toReversed()) {
+  // The tip falls only where a block was invalidated: a better chain is seldom shorter. As in Core, the transactions of
+  // the ten highest blocks return then.
+  const invalidated = move.connected.length < move.disconnected.length;
+  const kept = invalidated ? move.disconnected.length - MAX_INVALIDATED_BLOCKS : 0;
+  for (const [depth, block] of move.disconnected.toReversed().entries()) {
     for (const [index, parsed] of block().txs.entries()) {
       if (confirmed.has(hashToHex(parsed.txid))) continue;
       const options = { bypassLimits: true, keepAboveLimit: true, order: order++ };
-      const result = move.reaccept && index > 0 ? acceptance.accept(parsed, options) : null;
+      const result = move.reaccept && index > 0 && depth >= kept ? acceptance.accept(parsed, options) : null;
       const { outputs } = parsed.tx;
       if (result?.status === 'accepted')
         back.push({ slot: mempool.entries.find(parsed.txid), txid: parsed.txid, outputs: outputs.length });

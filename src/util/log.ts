@@ -49,7 +49,10 @@ export function keepDebugLines(kept: boolean): void {
   debugLines = kept;
 }
 
-/** Creates a log. Errors are written at once, other lines within 50 ms. */
+/**
+ * Creates a log. Errors are written at once, and at level debug all lines, so that a line is there before the reply that
+ * it belongs to; other lines are written within 50 ms.
+ */
 export function createLog(options: LogOptions): Log {
   const isKept = (level: LogLevel) =>
     level === 'debug' && debugLines !== null ? debugLines : LOG_LEVELS.indexOf(level) <= lowest;
@@ -67,7 +70,7 @@ export function createLog(options: LogOptions): Log {
         sink.dropped = 0;
       }
       sink.add(line(level, clock.nowMs(), msg, base, fields));
-      if (level === 'error') sink.flush();
+      if (level === 'error' || options.level === 'debug') sink.flush();
     };
     return {
       error: at('error'),

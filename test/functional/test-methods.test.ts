@@ -21,7 +21,7 @@ test('tests open connections, send messages and move the timers of the protocol'
     address: a.address,
     connection_type: 'block-relay-only',
   });
-  // The reply comes when the connection is open, so it is listed at once.
+  await poll('the connection', async () => (await peers()).length === 1);
   const [peer, ...others] = await peers();
   expect([peer!.connection_type, others]).toEqual(['block-relay-only', []]);
   const { body } = await api.rpcBody({
@@ -31,6 +31,14 @@ test('tests open connections, send messages and move the timers of the protocol'
     params: [a.address, 'inbound', true],
   });
   expect(body).toMatchObject({ error: { code: -8 } });
+
+  // A peer that was connected to for addresses alone has five minutes to send some.
+  await api.rpc('addconnection', [a.address, 'addr-fetch', true]);
+  await poll('the peer of addresses', async () => (await peers()).length === 2);
+  const later = Math.floor(Date.now() / 1000) + 301;
+  await api.rpc('setmocktime', [later]);
+  expect((await peers()).map(({ connection_type }) => connection_type)).toEqual(['block-relay-only']);
+  await api.rpc('setmocktime', [0]);
 
   await poll('the first ping', async () => (await peers())[0]!.pingtime !== undefined);
   const now = Math.floor(Date.now() / 1000);

@@ -126,6 +126,7 @@ describe('buffer', () => {
   test('lines are buffered and written together, an error at once after earlier lines', () => {
     const writes: string[] = [];
     const { log } = logged({
+      level: 'info',
       write: (bytes) => {
         writes.push(new TextDecoder().decode(bytes));
         return bytes.length;
@@ -137,6 +138,20 @@ describe('buffer', () => {
     log.error('c');
     expect(writes).toHaveLength(1);
     expect(writes[0]!.split('\n')).toHaveLength(4);
+  });
+
+  test('at level debug every line is written at once', () => {
+    const writes: string[] = [];
+    const { log } = logged({
+      write: (bytes) => {
+        writes.push(new TextDecoder().decode(bytes));
+        return bytes.length;
+      },
+    });
+    log.info('a');
+    expect(writes).toHaveLength(1);
+    log.debug('b');
+    expect(writes).toHaveLength(2);
   });
 
   test('a sink that takes a few bytes at a time gets every byte once', () => {

@@ -89,6 +89,8 @@ export function miningCalls(deps: MiningDeps, signal: AbortSignal): CallTable<Mi
       if (chain.findEntry(previousHash) === null)
         return { refused: 'verify', message: `Must submit previous header (${hashToHex(previousHash)}) first` };
       const outcome = await chain.acceptHeader(bytes);
+      // The caller may ask for the header next.
+      await chain.settle();
       return outcome.status === 'rejected' ? { refused: 'verify', message: outcome.rejection.reason } : null;
     },
     mempoolChanges: () => mempool.changes,

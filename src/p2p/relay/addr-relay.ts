@@ -10,6 +10,8 @@ import type { PeerContext } from '../peer/peer-context.ts';
 
 const MAX_ADDRESSES = 1000;
 const SEND_MEAN_MS = 30_000;
+/** Time in which a peer must answer that was connected to for addresses alone (Core: ten broadcast intervals). */
+const ADDR_FETCH_SECONDS = (10 * SEND_MEAN_MS) / 1000;
 const OWN_MEAN_MS = 24 * 60 * 60_000;
 /** Rate limit of processed addresses per peer: per second, and as a burst. */
 const TOKENS_PER_SECOND = 0.1;
@@ -91,6 +93,9 @@ export class AddrRelay {
 
   tick(peer: Peer, nowMs: number): void {
     const state = peer.addr;
+    const { link } = peer;
+    if (link.type === 'addr-fetch' && unixSeconds(this.#ctx.clock) - link.openedAt > ADDR_FETCH_SECONDS)
+      link.disconnect('addr-fetch timeout');
     if (state === null) return;
     const { chain, connections, random } = this.#ctx;
     if (connections.listening && !chain.initialSync && state.nextOwnAt < nowMs) {

@@ -22,9 +22,12 @@ export function methodHelp(method: RpcMethod, port: number): string {
   ].join('\n\n');
 }
 
-/** All methods by category, one line of usage each. */
+/** All methods by category but hidden ones, one line of usage each. */
 export function methodList(methods: Iterable<RpcMethod>): string {
-  const groups = Map.groupBy(methods, ({ category }) => category);
+  const groups = Map.groupBy(
+    [...methods].filter(({ hidden }) => !hidden),
+    ({ category }) => category,
+  );
   return [...groups]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([category, members]) => {

@@ -288,6 +288,16 @@ describe('chain changes', () => {
     expect(graph.ancestors(entries.find(parsed(child).txid))).toHaveLength(2);
   });
 
+  test('the transactions of ten invalidated blocks return, and none of blocks below them', async () => {
+    const chain = chainWithCoins(12, 'p2wpkh');
+    await using pool = await TestMempool.on(chain);
+    const txs = Array.from({ length: 11 }, (_, i) => pays(chain.coin(i + 1), 1000n));
+    for (const tx of txs) await pool.node.take([chain.mine(1, { txs: [tx] })]);
+    const lowest = pool.node.chain.tip.ancestor(chain.height - 10)!;
+    await pool.node.chain.invalidateBlock(lowest);
+    expect(txs.map((tx) => pool.has(tx))).toEqual([false, ...Array(10).fill(true)]);
+  });
+
   test('a reorganization removes transactions that are no longer valid', async () => {
     const { chain, pool } = await start();
     await using _pool = pool;
