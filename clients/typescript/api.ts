@@ -143,6 +143,27 @@ export interface paths {
      */
     post: operations["getUtxos"];
   };
+  "/api/xpub": {
+    /**
+     * Balance and addresses of a descriptor or extended public key
+     * @description The scripts are derived from index 0 on, in each branch up to the gap limit; at most 10,000 in all. Private keys are refused. All members are of one tip and one state of the mempool.
+     */
+    post: operations["getXpub"];
+  };
+  "/api/xpub/txs": {
+    /**
+     * Transactions of a descriptor or extended public key
+     * @description The scripts are derived from index 0 on, in each branch up to the gap limit; at most 10,000 in all. Private keys are refused. The next page is the same request with the path and query of `next`, and the same body: a cursor belongs to its descriptor and its gap limit.
+     */
+    post: operations["getXpubTxs"];
+  };
+  "/api/xpub/utxos": {
+    /**
+     * Unspent outputs of a descriptor or extended public key
+     * @description The scripts are derived from index 0 on, in each branch up to the gap limit; at most 10,000 in all. Private keys are refused. The next page is the same request with the path and query of `next`, and the same body: a cursor belongs to its descriptor and its gap limit.
+     */
+    post: operations["getXpubUtxos"];
+  };
   "/api/validate/{address}": {
     /** Whether an address is valid */
     get: operations["validateAddress"];
@@ -154,6 +175,13 @@ export interface paths {
   "/api/difficulty": {
     /** Difficulty now, next and before */
     get: operations["getDifficulty"];
+  };
+  "/api/chart/{series}": {
+    /**
+     * A series over the active chain
+     * @description Each point stands for the same number of blocks, and has the time of the last of them. `difficulty`: difficulty of the last block (ratio); `hashrate`: work of the blocks divided by their time (hash/s); `blockInterval`: mean time between two blocks (s); `blockSize`: mean size of the blocks (B); `blockWeight`: mean weight of the blocks (BIP-141) (WU); `txCount`: mean number of transactions of the blocks (tx); `fees`: mean sum of the fees of a block (sat); `feeRate`: fees of the blocks divided by their virtual size (sat/vB); `supply`: value of the UTXO set after the last block (sat). Points without data are left out.
+     */
+    get: operations["getChart"];
   };
   "/api/supply/circulating": {
     /** Supply: coins in the UTXO set */
@@ -775,6 +803,26 @@ export interface components {
       /** @description unused tickets */
       tickets: number;
     };
+    /** @description a series over the active chain */
+    Chart: {
+      series: components["schemas"]["ChartSeries"];
+      unit: components["schemas"]["ChartUnit"];
+      fromHeight: number | null;
+      toHeight: number | null;
+      /** @description pairs of the time of the last block of a point, Unix seconds, and the value, in the order of the chain */
+      points: number[][];
+      tip: components["schemas"]["Tip"];
+    };
+    /**
+     * @description a series over the active chain
+     * @enum {string}
+     */
+    ChartSeries: "difficulty" | "hashrate" | "blockInterval" | "blockSize" | "blockWeight" | "txCount" | "fees" | "feeRate" | "supply";
+    /**
+     * @description the unit of the values
+     * @enum {string}
+     */
+    ChartUnit: "ratio" | "hash/s" | "s" | "B" | "WU" | "tx" | "sat" | "sat/vB";
     /**
      * @description the outcome of a check
      * @enum {string}
@@ -872,6 +920,270 @@ export interface components {
       p2p: number;
       http: number;
     };
+    DescriptorAddress: {
+      /** @description an address, or script:<hex> where the script has none */
+      address: string;
+      /** @description number of the value in the multipath step, from 0 */
+      branch: number;
+      /** @description index in the range; 0 without a range */
+      index: number;
+      /**
+       * Format: int64
+       * @description in the UTXO set, with immature coinbases, satoshis
+       */
+      confirmed: number;
+      /**
+       * Format: int64
+       * @description received minus spent in the mempool, satoshis
+       */
+      unconfirmed: number;
+      /**
+       * Format: int64
+       * @description confirmed plus unconfirmed, satoshis
+       */
+      total: number;
+      /**
+       * Format: int64
+       * @description confirmed receipts of all time, change included, satoshis
+       */
+      received: number;
+      /**
+       * Format: int64
+       * @description confirmed spends of all time, satoshis
+       */
+      sent: number;
+      /** @description confirmed unspent outputs */
+      utxoCount: number;
+      /** @description confirmed transactions */
+      txCount: number;
+      mempoolTxCount: number;
+      firstSeenHeight: number | null;
+      lastSeenHeight: number | null;
+    };
+    DescriptorBranch: {
+      /** @description number of the value in the multipath step, from 0 */
+      branch: number;
+      /** @description as it was understood, with its checksum */
+      descriptor: string;
+      /** @description false for a descriptor of a single index */
+      isRange: boolean;
+      /** @description indexes that were examined, from 0 */
+      examinedCount: number;
+      /** @description addresses with a transaction in the chain or the mempool */
+      usedCount: number;
+      lastUsedIndex: number | null;
+      nextUnused: components["schemas"]["DescriptorPlace"] | null;
+      /**
+       * Format: int64
+       * @description in the UTXO set, with immature coinbases, satoshis
+       */
+      confirmed: number;
+      /**
+       * Format: int64
+       * @description received minus spent in the mempool, satoshis
+       */
+      unconfirmed: number;
+      /**
+       * Format: int64
+       * @description confirmed plus unconfirmed, satoshis
+       */
+      total: number;
+      /**
+       * Format: int64
+       * @description confirmed receipts of all time, change included, satoshis
+       */
+      received: number;
+      /**
+       * Format: int64
+       * @description confirmed spends of all time, satoshis
+       */
+      sent: number;
+      /** @description confirmed unspent outputs */
+      utxoCount: number;
+    };
+    /** @description an address of a descriptor */
+    DescriptorPlace: {
+      /** @description an address, or script:<hex> where the script has none */
+      address: string;
+      /** @description number of the value in the multipath step, from 0 */
+      branch: number;
+      /** @description index in the range; 0 without a range */
+      index: number;
+    };
+    DescriptorRequest: {
+      /** @description An output descriptor without private keys, with or without checksum, such as wpkh(xpub…/<0;1>/*); or an extended public key: xpub or tpub stand for pkh(), ypub or upub for sh(wpkh()), zpub or vpub for wpkh() (SLIP-132), each with the branches <0;1>. */
+      descriptor: string;
+      /**
+       * @description unused indexes in succession after which a branch is not examined further
+       * @default 20
+       */
+      gapLimit?: number;
+    };
+    /** @description balance and addresses of a descriptor at one tip and one state of the mempool */
+    DescriptorSummary: {
+      /** @description as it was understood, with its checksum */
+      descriptor: string;
+      gapLimit: number;
+      tip: components["schemas"]["Tip"];
+      /**
+       * Format: int64
+       * @description in the UTXO set, with immature coinbases, satoshis
+       */
+      confirmed: number;
+      /**
+       * Format: int64
+       * @description received minus spent in the mempool, satoshis
+       */
+      unconfirmed: number;
+      /**
+       * Format: int64
+       * @description confirmed plus unconfirmed, satoshis
+       */
+      total: number;
+      /**
+       * Format: int64
+       * @description confirmed receipts of all time, change included, satoshis
+       */
+      received: number;
+      /**
+       * Format: int64
+       * @description confirmed spends of all time, satoshis
+       */
+      sent: number;
+      /** @description confirmed unspent outputs */
+      utxoCount: number;
+      /**
+       * Format: int64
+       * @description coinbases of fewer than 100 confirmations, satoshis
+       */
+      immature: number;
+      /**
+       * Format: int64
+       * @description received in the mempool, change included, satoshis
+       */
+      pendingReceived: number;
+      /**
+       * Format: int64
+       * @description spent in the mempool, satoshis
+       */
+      pendingSpent: number;
+      txCount: number | null;
+      /** @description different transactions of the mempool */
+      mempoolTxCount: number;
+      /** @description addresses with a transaction in the chain or the mempool */
+      usedCount: number;
+      branches: components["schemas"]["DescriptorBranch"][];
+      /** @description by branch and index, as the parameter selects them */
+      addresses: components["schemas"]["DescriptorAddress"][];
+    };
+    /** @description a transaction as a descriptor sees it; tx only with details=full */
+    DescriptorTx: {
+      txid: string;
+      status: components["schemas"]["TxStatus"];
+      /**
+       * Format: int64
+       * @description of the block, or when the mempool accepted it
+       */
+      time: number;
+      /**
+       * Format: int64
+       * @description satoshis
+       */
+      received: number;
+      /**
+       * Format: int64
+       * @description satoshis
+       */
+      sent: number;
+      /**
+       * Format: int64
+       * @description received minus sent, satoshis
+       */
+      net: number;
+      fee: number | null;
+      vsize: number | null;
+      isCoinbase: boolean;
+      signalsRbf: boolean | null;
+      outputs: components["schemas"]["DescriptorTxOutput"][] | null;
+      inputs: components["schemas"]["DescriptorTxInput"][] | null;
+      tx?: components["schemas"]["Tx"] | null;
+    };
+    DescriptorTxInput: {
+      n: number;
+      txid: string;
+      vout: number;
+      /**
+       * Format: int64
+       * @description satoshis
+       */
+      value: number;
+      /** @description an address, or script:<hex> where the script has none */
+      address: string;
+      /** @description number of the value in the multipath step, from 0 */
+      branch: number;
+      /** @description index in the range; 0 without a range */
+      index: number;
+    };
+    DescriptorTxOutput: {
+      n: number;
+      /**
+       * Format: int64
+       * @description satoshis
+       */
+      value: number;
+      /** @description an address, or script:<hex> where the script has none */
+      address: string;
+      /** @description number of the value in the multipath step, from 0 */
+      branch: number;
+      /** @description index in the range; 0 without a range */
+      index: number;
+    };
+    DescriptorTxTotal: {
+      confirmed: number | null;
+      mempool: number;
+    };
+    DescriptorTxsPage: {
+      /** @description as it was understood, with its checksum */
+      descriptor: string;
+      total: components["schemas"]["DescriptorTxTotal"];
+      tip: components["schemas"]["Tip"];
+      items: components["schemas"]["DescriptorTx"][];
+      nextCursor: string | null;
+      next: string | null;
+    };
+    DescriptorUtxo: {
+      /** @description an address, or script:<hex> where the script has none */
+      address: string;
+      /** @description number of the value in the multipath step, from 0 */
+      branch: number;
+      /** @description index in the range; 0 without a range */
+      index: number;
+      txid: string;
+      vout: number;
+      /**
+       * Format: int64
+       * @description satoshis
+       */
+      value: number;
+      /** @description hex */
+      script: string;
+      height: number | null;
+      blockHash: string | null;
+      confirmations: number;
+      isCoinbase: boolean;
+      /** @description false for a coinbase of fewer than 100 confirmations */
+      mature: boolean;
+      spentInMempool?: string | null;
+    };
+    DescriptorUtxosPage: {
+      /** @description as it was understood, with its checksum */
+      descriptor: string;
+      total: components["schemas"]["UtxoTotal"];
+      tip: components["schemas"]["Tip"];
+      items: components["schemas"]["DescriptorUtxo"][];
+      nextCursor: string | null;
+      next: string | null;
+    };
     Difficulty: {
       /** @description height of a block */
       height: number;
@@ -902,7 +1214,7 @@ export interface components {
      * @description a stable word; each response lists the ones that it can have
      * @enum {string}
      */
-    ErrorCode: "invalid_request" | "invalid_parameter" | "invalid_hash" | "invalid_txid" | "invalid_height" | "invalid_address" | "invalid_cursor" | "tx_decode_failed" | "missing_credentials" | "invalid_credentials" | "insufficient_scope" | "ip_not_allowed" | "origin_not_allowed" | "not_found" | "block_not_found" | "tx_not_found" | "method_not_allowed" | "tx_unconfirmed" | "cursor_reorged" | "limit_exceeded" | "block_pruned" | "payload_too_large" | "unsupported_media_type" | "misdirected_request" | "tx_rejected" | "upgrade_required" | "rate_limited" | "too_many_connections" | "audit_unavailable" | "internal_error" | "feature_disabled" | "warming_up" | "syncing" | "index_not_ready" | "overloaded" | "shutting_down";
+    ErrorCode: "invalid_request" | "invalid_parameter" | "invalid_hash" | "invalid_txid" | "invalid_height" | "invalid_address" | "invalid_descriptor" | "private_key_refused" | "too_many_scripts" | "invalid_cursor" | "tx_decode_failed" | "missing_credentials" | "invalid_credentials" | "insufficient_scope" | "ip_not_allowed" | "origin_not_allowed" | "not_found" | "block_not_found" | "tx_not_found" | "method_not_allowed" | "tx_unconfirmed" | "cursor_reorged" | "limit_exceeded" | "block_pruned" | "payload_too_large" | "unsupported_media_type" | "misdirected_request" | "tx_rejected" | "upgrade_required" | "rate_limited" | "too_many_connections" | "audit_unavailable" | "internal_error" | "feature_disabled" | "warming_up" | "syncing" | "index_not_ready" | "overloaded" | "shutting_down";
     EventGap: {
       /** @enum {string} */
       scope: "mempool" | "all";
@@ -2886,6 +3198,99 @@ export interface operations {
       };
     };
   };
+  /**
+   * Balance and addresses of a descriptor or extended public key
+   * @description The scripts are derived from index 0 on, in each branch up to the gap limit; at most 10,000 in all. Private keys are refused. All members are of one tip and one state of the mempool.
+   */
+  getXpub: {
+    parameters: {
+      query?: {
+        /** @description the addresses in the reply */
+        addresses?: "used" | "funded" | "all" | "none";
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["DescriptorRequest"];
+      };
+    };
+    responses: {
+      /** @description success */
+      200: {
+        content: {
+          "application/json": components["schemas"]["DescriptorSummary"];
+        };
+      };
+    };
+  };
+  /**
+   * Transactions of a descriptor or extended public key
+   * @description The scripts are derived from index 0 on, in each branch up to the gap limit; at most 10,000 in all. Private keys are refused. The next page is the same request with the path and query of `next`, and the same body: a cursor belongs to its descriptor and its gap limit.
+   */
+  getXpubTxs: {
+    parameters: {
+      query?: {
+        /** @description entries on a page */
+        limit?: number;
+        /** @description nextCursor of the page before */
+        cursor?: string;
+        /** @description newest or oldest first */
+        order?: "desc" | "asc";
+        /** @description lowest height */
+        fromHeight?: number;
+        /** @description highest height */
+        toHeight?: number;
+        /** @description true leaves out the mempool */
+        confirmed?: boolean;
+        /** @description fewest confirmations */
+        minConfirmations?: number;
+        /** @description full adds the transaction */
+        details?: "summary" | "full";
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["DescriptorRequest"];
+      };
+    };
+    responses: {
+      /** @description success */
+      200: {
+        content: {
+          "application/json": components["schemas"]["DescriptorTxsPage"];
+        };
+      };
+    };
+  };
+  /**
+   * Unspent outputs of a descriptor or extended public key
+   * @description The scripts are derived from index 0 on, in each branch up to the gap limit; at most 10,000 in all. Private keys are refused. The next page is the same request with the path and query of `next`, and the same body: a cursor belongs to its descriptor and its gap limit.
+   */
+  getXpubUtxos: {
+    parameters: {
+      query?: {
+        /** @description entries on a page */
+        limit?: number;
+        /** @description nextCursor of the page before */
+        cursor?: string;
+        /** @description true shows the UTXO set alone */
+        confirmed?: boolean;
+      };
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["DescriptorRequest"];
+      };
+    };
+    responses: {
+      /** @description success */
+      200: {
+        content: {
+          "application/json": components["schemas"]["DescriptorUtxosPage"];
+        };
+      };
+    };
+  };
   /** Whether an address is valid */
   validateAddress: {
     parameters: {
@@ -2933,6 +3338,32 @@ export interface operations {
       200: {
         content: {
           "application/json": components["schemas"]["Difficulty"];
+        };
+      };
+    };
+  };
+  /**
+   * A series over the active chain
+   * @description Each point stands for the same number of blocks, and has the time of the last of them. `difficulty`: difficulty of the last block (ratio); `hashrate`: work of the blocks divided by their time (hash/s); `blockInterval`: mean time between two blocks (s); `blockSize`: mean size of the blocks (B); `blockWeight`: mean weight of the blocks (BIP-141) (WU); `txCount`: mean number of transactions of the blocks (tx); `fees`: mean sum of the fees of a block (sat); `feeRate`: fees of the blocks divided by their virtual size (sat/vB); `supply`: value of the UTXO set after the last block (sat). Points without data are left out.
+   */
+  getChart: {
+    parameters: {
+      query?: {
+        /** @description the time before the tip */
+        range?: "all" | "1y" | "30d" | "7d" | "24h";
+        /** @description maximum number of points */
+        points?: number;
+      };
+      path: {
+        /** @description name of the series */
+        series: "difficulty" | "hashrate" | "blockInterval" | "blockSize" | "blockWeight" | "txCount" | "fees" | "feeRate" | "supply";
+      };
+    };
+    responses: {
+      /** @description success */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Chart"];
         };
       };
     };
@@ -3513,9 +3944,13 @@ export const OPERATIONS = {
   getAddressTxs: ['GET', '/api/address/{address}/txs'],
   getAddressUtxos: ['GET', '/api/address/{address}/utxos'],
   getUtxos: ['POST', '/api/utxos'],
+  getXpub: ['POST', '/api/xpub'],
+  getXpubTxs: ['POST', '/api/xpub/txs'],
+  getXpubUtxos: ['POST', '/api/xpub/utxos'],
   validateAddress: ['GET', '/api/validate/{address}'],
   getMempoolAddress: ['GET', '/api/mempool/address/{address}'],
   getDifficulty: ['GET', '/api/difficulty'],
+  getChart: ['GET', '/api/chart/{series}'],
   getSupplyCirculating: ['GET', '/api/supply/circulating'],
   getSupplyIssued: ['GET', '/api/supply/issued'],
   getSupplyTotal: ['GET', '/api/supply/total'],

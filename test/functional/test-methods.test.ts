@@ -32,14 +32,6 @@ test('tests open connections, send messages and move the timers of the protocol'
   });
   expect(body).toMatchObject({ error: { code: -8 } });
 
-  // A peer that was connected to for addresses alone has five minutes to send some.
-  await api.rpc('addconnection', [a.address, 'addr-fetch', true]);
-  await poll('the peer of addresses', async () => (await peers()).length === 2);
-  const later = Math.floor(Date.now() / 1000) + 301;
-  await api.rpc('setmocktime', [later]);
-  expect((await peers()).map(({ connection_type }) => connection_type)).toEqual(['block-relay-only']);
-  await api.rpc('setmocktime', [0]);
-
   await poll('the first ping', async () => (await peers())[0]!.pingtime !== undefined);
   const now = Math.floor(Date.now() / 1000);
   // Pings are two minutes apart. A time that stands still gives the answer no duration.
@@ -53,4 +45,12 @@ test('tests open connections, send messages and move the timers of the protocol'
   await poll('the end of the connection', async () => (await peers()).length === 0);
   const gone = await api.rpcBody({ jsonrpc: '2.0', id: 1, method: 'sendmsgtopeer', params: [peer!.id, 'addr', 'ff'] });
   expect(gone.body).toMatchObject({ error: { code: -1, message: 'Error: Could not send message to peer' } });
+
+  // A peer that was connected to for addresses alone has five minutes to send some.
+  await api.rpc('addconnection', [a.address, 'addr-fetch', true]);
+  await poll('the peer of addresses', async () => (await peers()).length === 1);
+  const late = Math.floor(Date.now() / 1000) + 301;
+  await api.rpc('setmocktime', [late]);
+  await poll('the end of its time', async () => (await peers()).length === 0);
+  await api.rpc('setmocktime', [0]);
 }, 60_000);

@@ -270,6 +270,14 @@ class CallerLimits(TypedDict):
     eventWaits: int
     tickets: int
 
+class Chart(TypedDict):
+    series: ChartSeries
+    unit: ChartUnit
+    fromHeight: int | None
+    toHeight: int | None
+    points: list[list[float]]
+    tip: Tip
+
 class ClusterSize(TypedDict):
     count: int
     vsize: int
@@ -332,6 +340,130 @@ class CpfpTx(TypedDict):
 class DefaultPorts(TypedDict):
     p2p: int
     http: int
+
+class DescriptorAddress(TypedDict):
+    address: str
+    branch: int
+    index: int
+    confirmed: int
+    unconfirmed: int
+    total: int
+    received: int
+    sent: int
+    utxoCount: int
+    txCount: int
+    mempoolTxCount: int
+    firstSeenHeight: int | None
+    lastSeenHeight: int | None
+
+class DescriptorBranch(TypedDict):
+    branch: int
+    descriptor: str
+    isRange: bool
+    examinedCount: int
+    usedCount: int
+    lastUsedIndex: int | None
+    nextUnused: DescriptorPlace | None
+    confirmed: int
+    unconfirmed: int
+    total: int
+    received: int
+    sent: int
+    utxoCount: int
+
+class DescriptorPlace(TypedDict):
+    address: str
+    branch: int
+    index: int
+
+class DescriptorRequest(TypedDict):
+    descriptor: str
+    gapLimit: NotRequired[int]
+
+class DescriptorSummary(TypedDict):
+    descriptor: str
+    gapLimit: int
+    tip: Tip
+    confirmed: int
+    unconfirmed: int
+    total: int
+    received: int
+    sent: int
+    utxoCount: int
+    immature: int
+    pendingReceived: int
+    pendingSpent: int
+    txCount: int | None
+    mempoolTxCount: int
+    usedCount: int
+    branches: list[DescriptorBranch]
+    addresses: list[DescriptorAddress]
+
+class DescriptorTx(TypedDict):
+    txid: str
+    status: TxStatus
+    time: int
+    received: int
+    sent: int
+    net: int
+    fee: int | None
+    vsize: int | None
+    isCoinbase: bool
+    signalsRbf: bool | None
+    outputs: list[DescriptorTxOutput] | None
+    inputs: list[DescriptorTxInput] | None
+    tx: NotRequired[Tx | None]
+
+class DescriptorTxInput(TypedDict):
+    n: int
+    txid: str
+    vout: int
+    value: int
+    address: str
+    branch: int
+    index: int
+
+class DescriptorTxOutput(TypedDict):
+    n: int
+    value: int
+    address: str
+    branch: int
+    index: int
+
+class DescriptorTxTotal(TypedDict):
+    confirmed: int | None
+    mempool: int
+
+class DescriptorTxsPage(TypedDict):
+    descriptor: str
+    total: DescriptorTxTotal
+    tip: Tip
+    items: list[DescriptorTx]
+    nextCursor: str | None
+    next: str | None
+
+class DescriptorUtxo(TypedDict):
+    address: str
+    branch: int
+    index: int
+    txid: str
+    vout: int
+    value: int
+    script: str
+    height: int | None
+    blockHash: str | None
+    confirmations: int
+    isCoinbase: bool
+    mature: bool
+    spentInMempool: NotRequired[str | None]
+
+class DescriptorUtxosPage(TypedDict):
+    descriptor: str
+    total: UtxoTotal
+    tip: Tip
+    items: list[DescriptorUtxo]
+    nextCursor: str | None
+    next: str | None
 
 class Difficulty(TypedDict):
     height: int
@@ -1182,9 +1314,13 @@ BroadcastStatus = Literal["accepted", "already_in_mempool", "already_confirmed"]
 
 CallerKind = Literal["key", "static", "cookie", "rpcauth"]
 
+ChartSeries = Literal["difficulty", "hashrate", "blockInterval", "blockSize", "blockWeight", "txCount", "fees", "feeRate", "supply"]
+
+ChartUnit = Literal["ratio", "hash/s", "s", "B", "WU", "tx", "sat", "sat/vB"]
+
 CheckStatus = Literal["ok", "degraded", "fail"]
 
-ErrorCode = Literal["invalid_request", "invalid_parameter", "invalid_hash", "invalid_txid", "invalid_height", "invalid_address", "invalid_cursor", "tx_decode_failed", "missing_credentials", "invalid_credentials", "insufficient_scope", "ip_not_allowed", "origin_not_allowed", "not_found", "block_not_found", "tx_not_found", "method_not_allowed", "tx_unconfirmed", "cursor_reorged", "limit_exceeded", "block_pruned", "payload_too_large", "unsupported_media_type", "misdirected_request", "tx_rejected", "upgrade_required", "rate_limited", "too_many_connections", "audit_unavailable", "internal_error", "feature_disabled", "warming_up", "syncing", "index_not_ready", "overloaded", "shutting_down"]
+ErrorCode = Literal["invalid_request", "invalid_parameter", "invalid_hash", "invalid_txid", "invalid_height", "invalid_address", "invalid_descriptor", "private_key_refused", "too_many_scripts", "invalid_cursor", "tx_decode_failed", "missing_credentials", "invalid_credentials", "insufficient_scope", "ip_not_allowed", "origin_not_allowed", "not_found", "block_not_found", "tx_not_found", "method_not_allowed", "tx_unconfirmed", "cursor_reorged", "limit_exceeded", "block_pruned", "payload_too_large", "unsupported_media_type", "misdirected_request", "tx_rejected", "upgrade_required", "rate_limited", "too_many_connections", "audit_unavailable", "internal_error", "feature_disabled", "warming_up", "syncing", "index_not_ready", "overloaded", "shutting_down"]
 
 Fate = Literal["reconfirmed", "mempool", "conflicted", "dropped"]
 
@@ -1247,9 +1383,13 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "getAddressTxs": ("GET", "/api/address/{address}/txs"),
     "getAddressUtxos": ("GET", "/api/address/{address}/utxos"),
     "getUtxos": ("POST", "/api/utxos"),
+    "getXpub": ("POST", "/api/xpub"),
+    "getXpubTxs": ("POST", "/api/xpub/txs"),
+    "getXpubUtxos": ("POST", "/api/xpub/utxos"),
     "validateAddress": ("GET", "/api/validate/{address}"),
     "getMempoolAddress": ("GET", "/api/mempool/address/{address}"),
     "getDifficulty": ("GET", "/api/difficulty"),
+    "getChart": ("GET", "/api/chart/{series}"),
     "getSupplyCirculating": ("GET", "/api/supply/circulating"),
     "getSupplyIssued": ("GET", "/api/supply/issued"),
     "getSupplyTotal": ("GET", "/api/supply/total"),
