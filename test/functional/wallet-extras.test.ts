@@ -72,27 +72,6 @@ describe('further methods of wallets', () => {
     expect(alone).toEqual([[addresses[2]!, 50, 'c']]);
   });
 
-  test('coins of combo() are spent, whichever of its scripts they pay', async () => {
-    const wif = 'cUeKHd5orzT3mz8P9pxyREHfsWtVfgsfDjiZZBcjUBAaGk1BTj7N';
-    await on('default', 'createwallet', ['combo', false, true]);
-    const { descriptor, checksum } = await on<{ descriptor: string; checksum: string }>(
-      'default',
-      'getdescriptorinfo',
-      [`combo(${wif})`],
-    );
-    await on('combo', 'importdescriptors', [[{ desc: `combo(${wif})#${checksum}`, timestamp: 'now' }]]);
-    const scripts = await on<string[]>('default', 'deriveaddresses', [descriptor]);
-    // P2PK has no address: a block pays to it.
-    await on('default', 'generatetodescriptor', [1, descriptor.replace('combo', 'pk').replace(/#.*/, '')]);
-    for (const address of new Set(scripts)) await on('default', 'sendtoaddress', [address, 1]);
-    await on('default', 'generatetoaddress', [100, MINING_ADDRESS]);
-    const unspent = await on<{ desc: string }[]>('combo', 'listunspent');
-    expect(unspent.map(({ desc }) => desc.split('(')[0]).toSorted()).toEqual(['pk', 'pkh', 'sh', 'wpkh']);
-    const { complete } = await on<{ complete: boolean }>('combo', 'sendall', [[MINING_ADDRESS]]);
-    expect(complete).toBe(true);
-    expect(await on<object[]>('combo', 'listunspent', [0])).toEqual([]);
-  });
-
   test('the effect of transactions on the balance is simulated', async () => {
     const [coin] = await on<{ txid: string; vout: number; amount: number }[]>('default', 'listunspent', [
       1,
@@ -243,5 +222,26 @@ describe('further methods of wallets', () => {
     symlinkSync('/dev/zero', join(node.datadir, 'backups', 'endless.dat'));
     expect(await fails('endless.dat')).toEqual(unable);
     expect(await fails('wallets')).toEqual(unable);
+  });
+
+  test('coins of combo() are spent, whichever of its scripts they pay', async () => {
+    const wif = 'cUeKHd5orzT3mz8P9pxyREHfsWtVfgsfDjiZZBcjUBAaGk1BTj7N';
+    await on('default', 'createwallet', ['combo', false, true]);
+    const { descriptor, checksum } = await on<{ descriptor: string; checksum: string }>(
+      'default',
+      'getdescriptorinfo',
+      [`combo(${wif})`],
+    );
+    await on('combo', 'importdescriptors', [[{ desc: `combo(${wif})#${checksum}`, timestamp: 'now' }]]);
+    const scripts = await on<string[]>('default', 'deriveaddresses', [descriptor]);
+    // P2PK has no address: a block pays to it.
+    await on('default', 'generatetodescriptor', [1, descriptor.replace('combo', 'pk').replace(/#.*/, '')]);
+    for (const address of new Set(scripts)) await on('default', 'sendtoaddress', [address, 1]);
+    await on('default', 'generatetoaddress', [100, MINING_ADDRESS]);
+    const unspent = await on<{ desc: string }[]>('combo', 'listunspent');
+    expect(unspent.map(({ desc }) => desc.split('(')[0]).toSorted()).toEqual(['pk', 'pkh', 'sh', 'wpkh']);
+    const { complete } = await on<{ complete: boolean }>('combo', 'sendall', [[MINING_ADDRESS]]);
+    expect(complete).toBe(true);
+    expect(await on<object[]>('combo', 'listunspent', [0])).toEqual([]);
   });
 });

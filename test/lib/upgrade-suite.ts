@@ -39,6 +39,7 @@ const CHANGED: readonly (readonly [commits: RegExp, request: RegExp, member: Reg
 
 /** Members that earlier versions did not have. */
 const ADDED: readonly (readonly [request: RegExp, member: RegExp])[] = [
+  [/^GET \/api\/info$/, /^indexes\.coinStats\./],
   // A confirmation carries the amounts of the watched item.
   [/^GET \/api\/events/, /^items\.\d+\.data\.(received|sent)$/],
 ];
@@ -142,9 +143,10 @@ function upgradeTests(name: string): void {
     const db = new Database(inNetwork('chain/chain.db'), { readonly: true });
     const tables = db.query<{ name: string }, []>("SELECT name FROM sqlite_master WHERE type = 'table'").all();
     db.close();
-    expect(tables.map((table) => table.name).sort()).toEqual(
-      ['chain', 'event_ranges', 'events', 'filters', 'headers', 'indexes', 'loaded_set', 'meta', 'runs', 'txs'].sort(),
-    );
+    expect(tables.map((table) => table.name).sort()).toEqual([
+      ...['chain', 'coin_stats', 'coin_stats_value', 'event_ranges', 'events', 'filters', 'headers', 'indexes'],
+      ...['loaded_set', 'meta', 'runs', 'txs'],
+    ]);
     expect(readdirSync(inNetwork('chain')).sort()).toEqual(
       expect.arrayContaining(['blocks', 'chain.db', 'filters', 'runs']),
     );
