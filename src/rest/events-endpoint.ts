@@ -51,6 +51,7 @@ async function eventsReply(ctx: RestContext, query: Query, request: Request): Pr
   const { from, waitMs, ...asked } = requestOf(query, ctx);
   const call = ctx.call(request);
   call.require(scopeOfTypes(asked.types));
+  const { lostTo } = events;
   const known = events.gapsBehind(from, asked.types);
   await watchesLoaded(ctx);
   const { signal } = request;
@@ -65,7 +66,7 @@ async function eventsReply(ctx: RestContext, query: Query, request: Request): Pr
   if (page.items.length === 0 && known.length === 0 && waitMs > 0)
     page = await waitForPage(ctx, page, { ...pageRequest, request, waitMs });
   // Some events may have been dropped in the meantime.
-  const gaps = known.length > 0 ? known : events.gapsBehind(from, asked.types);
+  const gaps = known.length > 0 && events.lostTo === lostTo ? known : events.gapsBehind(from, asked.types);
   const end = endOf(page, gaps, events);
   const body =
     `{"items":[${page.items.join(',')}],"lastSeq":${completeUpTo(end)},"lastCursor":"${events.cursorAt(end)}",` +

@@ -52,13 +52,14 @@ export async function nextWebhookBatch(
   const point = pointAt(events, from);
   const unreported = () =>
     events.gapsBehind(point, filter.types).filter(({ scope, toSeq }) => scope === 'all' || toSeq > gapTo);
+  const { lostTo } = events;
   let gaps = unreported();
   const page: EventPage =
     gaps.length > 0
       ? await readEventPage(sources, startBehind(point, gaps), request)
       : await nextEventPage(sources, { items: [], end: from }, request, until);
   // Events that were evicted while the page was read are missing on it; the gap may name delivered ones as well.
-  if (gaps.length === 0 && from.seq < events.lostTo) gaps = unreported();
+  if (events.lostTo > lostTo && from.seq < events.lostTo) gaps = unreported();
   return {
     ...headOf(gaps, page.items),
     texts: [...gaps.map(gapText), ...page.items],

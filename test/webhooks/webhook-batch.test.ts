@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { nextWebhookBatch } from '../../src/webhooks/webhook-batch.ts';
-import { LogFixture } from '../lib/log-fixture.ts';
+import { LogFixture, update } from '../lib/log-fixture.ts';
 import { NO_WATCHES, sourcesOf } from './delivery-fixture.ts';
 
 const FILTER = { types: new Set(['newBlock', 'mempoolUpdate']), watches: NO_WATCHES, wallets: null, limit: 100 };
@@ -39,4 +39,17 @@ test('a gap of the chain suppresses no later gap of the mempool', async () => {
   const { messages, gapTo } = await batchOf(it, 1, 0);
   expect(messages.map(({ data }) => data.scope ?? data.seq)).toEqual(['all', 5]);
   expect(gapTo).toBe(0);
+});
+
+test('events that are evicted while a batch with a gap is read are in the gap', async () => {
+  using it = new LogFixture({ rows: [1, 2, 3, 4, 5], limits: { entries: 1 } });
+  it.prune(5);
+  const reading = batchOf(it, 1, 0);
+  it.log.append([update(6), update(7)]);
+  const { messages, gapTo } = await reading;
+  expect(messages.slice(0, 2).map(({ data }) => data)).toMatchObject([
+    { scope: 'all', fromSeq: 2, toSeq: 4 },
+    { scope: 'mempool', toSeq: 6 },
+  ]);
+  expect(gapTo).toBe(6);
 });
