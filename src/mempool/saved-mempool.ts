@@ -26,7 +26,7 @@ export class SavedMempool {
   /** Txids in hex of the entries to be written, and of those to be deleted. */
   readonly #changed = new Set<string>();
   readonly #removed = new Set<string>();
-  /** Txids of the entries that are not stored yet, with the numbers of their events, in the order of their arrival. */
+  /** Txids of the entries that the next start would not restore, with the numbers of their events, in the order of their arrival. */
   readonly #unsaved = new Map<string, number>();
   /** Whether entries are being restored, which are already stored. */
   #loading = false;
@@ -42,7 +42,7 @@ export class SavedMempool {
     this.recordChange(txid);
   }
 
-  /** Number of the event of the oldest entry that is not stored; 0 if all are. */
+  /** Number of the event of the oldest entry that the next start would not restore; 0 without any. */
   get unsavedFrom(): number {
     for (const seq of this.#unsaved.values()) return seq;
     return 0;
@@ -57,10 +57,10 @@ export class SavedMempool {
   }
 
   recordRemoval(txid: Uint8Array): void {
-    if (!this.#persistent) return;
     const key = hashToHex(txid);
-    this.#changed.delete(key);
     this.#unsaved.delete(key);
+    if (!this.#persistent) return;
+    this.#changed.delete(key);
     this.#removed.add(key);
   }
 
@@ -82,7 +82,8 @@ export class SavedMempool {
         // Removed only after the write, since a failed slice must be written again.
         for (const key of written.splice(0)) {
           waiting.delete(key);
-          if (waiting === this.#changed) this.#unsaved.delete(key);
+          // Entries that the next start does not restore are lost with this one.
+          if (waiting === this.#changed && this.#persistent) this.#unsaved.delete(key);
         }
         return result;
       };

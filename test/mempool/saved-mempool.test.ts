@@ -180,3 +180,26 @@ test('a database of another network is refused', () =>
     openNodeDatabase(path, IDENTITY).close();
     expect(() => openNodeDatabase(path, { ...IDENTITY, network: 'main' })).toThrow('belongs to network regtest');
   }));
+
+test('entries that the next start does not restore stay unsaved until they leave the mempool', () =>
+  withDirectory(async (path) => {
+    const chain = chainWithCoins(3, 'p2wpkh');
+    const [first, second] = [1, 2].map((n) => sweep(chain.coin(n), 'p2wpkh', 1000n)) as [Transaction, Transaction];
+    await using pool = await TestMempool.on(chain);
+    const db = openNodeDatabase(path, IDENTITY);
+    const store = new MempoolStore(db);
+    const [saved, kept] = [new SavedMempool(store, false), new SavedMempool(store, true)];
+    for (const [index, one] of [first, second].entries()) {
+      expect((await pool.accept(one)).status).toBe('accepted');
+      for (const each of [saved, kept]) each.recordArrival(parsed(one).txid, index + 5);
+    }
+    expect([saved.unsavedFrom, kept.unsavedFrom]).toEqual([5, 5]);
+    for (const each of [saved, kept]) await each.save(pool.mempool, never);
+    expect(savedIn(db)).toHaveLength(2);
+    expect([saved.unsavedFrom, kept.unsavedFrom]).toEqual([5, 0]);
+    saved.recordRemoval(parsed(first).txid);
+    expect(saved.unsavedFrom).toBe(6);
+    saved.recordRemoval(parsed(second).txid);
+    expect(saved.unsavedFrom).toBe(0);
+    db.close();
+  }));
