@@ -148,7 +148,8 @@ export class EventHistory {
     const isUndone = undone !== null && from < undone.floor;
     const unused = this.#ranges.unusedUpTo(from);
     if (unused >= last || this.#areAllRows(unused, last)) return isUndone ? undone : null;
-    return { fromSeq: unused + 1, toSeq: last, floor: isUndone ? Math.max(last, undone.floor) : last };
+    if (!isUndone) return { fromSeq: unused + 1, toSeq: last, floor: last };
+    return { fromSeq: Math.min(undone.fromSeq, unused + 1), toSeq: last, floor: Math.max(last, undone.floor) };
   }
 
   /** Whether all of a few numbers are of events of the chain. */

@@ -159,6 +159,11 @@ export class ChangeFeed implements MempoolObserver {
     this.#held = true;
   }
 
+  /** The changes since the last call of `drainChanges`. */
+  get waitingChanges(): readonly MempoolChange[] {
+    return this.#changes;
+  }
+
   /** Returns all changes since the last call; `afterBlock` adds a `mempoolUpdate`. */
   drainChanges({ afterBlock }: { afterBlock: boolean }): MempoolChange[] {
     this.#held = false;

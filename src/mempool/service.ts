@@ -201,6 +201,11 @@ export class MempoolService implements ChainFollower {
     followChain(moved, { mempool: this.mempool, acceptance: this.acceptance, chain: this.#view });
   }
 
+  /** The changes that wait for the commit of `follow`. */
+  get waitingChanges(): readonly MempoolChange[] {
+    return this.#feed.waitingChanges;
+  }
+
   /** Called when the commit of `follow` is written. Returns all changes up to it. */
   committed(): readonly MempoolChange[] {
     this.#nextTip = null;

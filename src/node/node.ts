@@ -248,7 +248,14 @@ export class Node {
     };
     const follower = this.#wallets?.alongside(this.mempool) ?? this.mempool;
     this.chain.setFollower({
-      follow: (move) => follower.follow(move),
+      follow: (move) => {
+        // Transactions of the blocks no longer count as unsaved, but a kill before the commit still removes them.
+        const { unsavedFrom } = this.mempool;
+        follower.follow(move);
+        // A kill right behind the commit must not hide the removals by its blocks.
+        this.#given = withChanges(this.#given, this.mempool.waitingChanges);
+        this.#markGiven(unsavedFrom);
+      },
       has: (txid) => follower.has(txid),
       onCommitted: (moved) => {
         const { lastSeq, tip } = moved;
@@ -404,8 +411,8 @@ export class Node {
     this.#updates.notify(update);
   }
 
-  #markGiven(): void {
-    this.#eventMark.record({ ...this.#given, unsavedFrom: this.mempool.unsavedFrom });
+  #markGiven(unsavedFrom = 0): void {
+    this.#eventMark.record({ ...this.#given, unsavedFrom: unsavedFrom || this.mempool.unsavedFrom });
   }
 
   /** Validates and commits accepted blocks, saves the mempool, and closes the storage. */

@@ -10,6 +10,8 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs';
+import { dirname } from 'node:path';
+import { syncDirectory } from '../util/sync-directory.ts';
 
 /** Numbers that one run of the writer has given to events of the mempool, which are in memory only; 0 for none. */
 export interface GivenNumbers {
@@ -83,19 +85,26 @@ export class EventMark implements Disposable {
     bootId().copy(this.#bytes, TAG_BYTES);
     this.#bytes.writeDoubleLE(fstatSync(this.#fd).ino, NUMBERS_AT);
     this.#write(NONE_GIVEN);
+    fsyncSync(this.#fd);
     // If this process dies here, the file is that of the run before, and this run has given no number.
     renameSync(begun, this.#path);
+    // Otherwise a power failure could bring back the file of the run before, which is trusted if that has ended well.
+    syncDirectory(dirname(this.#path));
   }
 
-  /** Stores the numbers. It must be called before the events are delivered. */
+  /** Stores the numbers. It must be called before the events are delivered. Never throws. */
   record(given: GivenNumbers): void {
     if (this.#fd === null) return;
     try {
       this.#write(given);
     } catch {
       // A wrong number would hide lost events; without the file the next start assumes that all of its numbers were given.
-      this.#close();
-      rmSync(this.#path, { force: true });
+      try {
+        rmSync(this.#path, { force: true });
+        this.#close();
+      } catch {
+        // The descriptor stays open: the next call writes or removes the file again.
+      }
     }
   }
 
@@ -115,12 +124,14 @@ export class EventMark implements Disposable {
   #write({ last, lastCause, highest, unsavedFrom }: GivenNumbers): void {
     for (const [i, number] of [last, lastCause, highest, unsavedFrom].entries())
       this.#bytes.writeDoubleLE(number, NUMBERS_AT + 8 * (i + 1));
-    writeSync(this.#fd!, this.#bytes, 0, FILE_BYTES, 0);
+    if (writeSync(this.#fd!, this.#bytes, 0, FILE_BYTES, 0) !== FILE_BYTES)
+      throw new Error(`${this.#path}: the numbers are not written in full`);
   }
 
   #close(): void {
-    if (this.#fd !== null) closeSync(this.#fd);
+    const fd = this.#fd;
     this.#fd = null;
+    if (fd !== null) closeSync(fd);
   }
 }
 

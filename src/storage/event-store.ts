@@ -281,7 +281,17 @@ function endedEvents(
   const ended = {
     last: Math.max(toSeq, earlier.last),
     lastCause: Math.max(given.lastCause, earlier.lastCause),
-    undone: fromSeq > 0 ? { fromSeq, toSeq, floor: first - 1 } : earlier.undone,
+    undone: fromSeq > 0 ? withUndone(earlier.undone, { fromSeq, toSeq, floor: first - 1 }) : earlier.undone,
   };
   return { ended, highest };
+}
+
+/** A client can have missed the events of several kills: they become one. */
+function withUndone(earlier: UndoneEvents | null, { fromSeq, toSeq, floor }: UndoneEvents): UndoneEvents {
+  if (!earlier) return { fromSeq, toSeq, floor };
+  return {
+    fromSeq: Math.min(earlier.fromSeq, fromSeq),
+    toSeq: Math.max(earlier.toSeq, toSeq),
+    floor: Math.max(earlier.floor, floor),
+  };
 }

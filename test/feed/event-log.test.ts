@@ -165,6 +165,15 @@ describe('after a restart', () => {
     expect(it.log.gapsBehind({ seq: 100, within: '', chainSeq: null })).toMatchObject([{ scope: 'all', toSeq: 100 }]);
   });
 
+  test('a client that misses events of two kinds gets a gap from the oldest transaction that a kill has removed', () => {
+    const undone = { fromSeq: 40, toSeq: 120, floor: 10_000 };
+    using it = new LogFixture({ rows: [1, 100], first: 10_001, ended: { last: 120, lastCause: 120, undone } });
+    expect(it.gaps(110)).toMatchObject([{ scope: 'mempool', fromSeq: 40, toSeq: 120 }]);
+    expect(it.gaps(20)).toMatchObject([{ scope: 'mempool', fromSeq: 21, toSeq: 120 }]);
+    expect(it.gaps(120)).toMatchObject([{ scope: 'mempool', fromSeq: 40, toSeq: 120 }]);
+    expect(it.gaps(10_000)).toEqual([]);
+  });
+
   test('a first event that follows the last one says that nothing was lost', () => {
     using it = new LogFixture({ rows: [1] });
     it.log.append([update(2)]);

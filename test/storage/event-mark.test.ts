@@ -100,7 +100,7 @@ describe('the numbers that a run has given', () => {
     expect(ended()).toMatchObject({ last: 7, lastCause: 5 });
   });
 
-  test('name the transactions that a kill has removed, until later ones are', () => {
+  test('name the transactions that each of several kills has removed', () => {
     run({ ...GIVEN, unsavedFrom: 4 });
     run();
     const undone = { fromSeq: 4, toSeq: 7, floor: 10_000 };
@@ -108,6 +108,11 @@ describe('the numbers that a run has given', () => {
     run(undefined, 'well');
     run();
     expect(ended()).toMatchObject({ last: 7, undone });
+    const first = new EventStore(db).ranges().at(-1)!.first;
+    run({ last: first + 13_000, lastCause: first + 13_000, highest: first + 13_000, unsavedFrom: first + 12_000 });
+    run();
+    const floor = new EventStore(db).ranges().at(-1)!.first - 1;
+    expect(ended().undone).toEqual({ fromSeq: 4, toSeq: first + 13_000, floor });
   });
 
   test.each([
