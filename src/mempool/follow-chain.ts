@@ -22,6 +22,8 @@ export interface BlocksMoved {
    * Whether transactions of disconnected blocks may be accepted again: the coins are readable and those of the new tip.
    */
   readonly reaccept: boolean;
+  /** Whether an operator invalidated the disconnected blocks; the transactions of the ten highest return then, as in Core. */
+  readonly invalidated?: boolean;
   /**
    * Called for each connected block in order after its transactions were removed; `block` is null if it was not read.
    */
@@ -56,10 +58,7 @@ export function followChain(
   // They get arrival numbers below all others: when the mempool is restored, they must precede their children, and
   // peers that know the block may request them at once.
   let order = mempool.entries.lowestOrder - move.disconnected.length * MAX_BLOCK_TXS;
-  // The tip falls only where a block was invalidated: a better chain is seldom shorter. As in Core, the transactions of
-  // the ten highest blocks return then.
-  const invalidated = move.connected.length < move.disconnected.length;
-  const kept = invalidated ? move.disconnected.length - MAX_INVALIDATED_BLOCKS : 0;
+  const kept = move.invalidated ? move.disconnected.length - MAX_INVALIDATED_BLOCKS : 0;
   for (const [depth, block] of move.disconnected.toReversed().entries()) {
     for (const [index, parsed] of block().txs.entries()) {
       if (confirmed.has(hashToHex(parsed.txid))) continue;

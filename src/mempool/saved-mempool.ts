@@ -168,9 +168,12 @@ export class SavedMempool {
     const oldest = unixSeconds(clock) - mempool.options.expirySeconds;
     await processInSlices(this.#savedTransactions(txids), { run, signal, firstMs: FIRST_MS }, (transaction) => {
       this.#loading = true;
-      // An expired transaction is accepted too: it then leaves the mempool with an event.
-      const restored = restoreTransaction(transaction, poor, { mempool, acceptance, packages });
-      const fate = transaction.time < oldest ? 'expired' : restored;
+      const isExpired = transaction.time < oldest;
+      // An expired transaction is accepted too: it then leaves the mempool with an event. It does not join a package,
+      // whose members would get the present time.
+      const parents = isExpired ? new Map<string, SavedTransaction>() : poor;
+      const restored = restoreTransaction(transaction, parents, { mempool, acceptance, packages });
+      const fate = isExpired ? 'expired' : restored;
       if (mempool.entries.find(transaction.txid) < 0) this.recordRemoval(transaction.txid);
       this.#loading = false;
       counts[fate]++;

@@ -54,9 +54,9 @@ export interface MempoolServiceDeps {
    * transactions waits for it; while a receiver hangs, memory would grow with each.
    */
   backpressure?(): Promise<void> | null;
-  /** Set if other threads read the entries. */
   /** Whether the mempool is saved, and restored at the start; true by default. */
   readonly persistent?: boolean;
+  /** Set if other threads read the entries. */
   readonly progress?: UpdateProgress;
   /** The columns of the entries, which the other threads have as well. */
   readonly columns?: EntryColumns;
@@ -195,6 +195,8 @@ export class MempoolService implements ChainFollower {
       connected: connected.map((entry) => () => readBlock(entry)),
       disconnected: disconnected.map((entry) => () => readBlock(entry)),
       reaccept: settled && !this.#deps.chain.initialSync,
+      // A block that a better chain replaces stays valid.
+      invalidated: disconnected.at(-1)?.failed ?? false,
       joined: (index: number, block: ParsedBlock | null) =>
         this.fees.processBlock(connected[index]!, block && weightWithoutCoinbase(block)),
     };

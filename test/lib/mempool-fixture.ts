@@ -50,6 +50,7 @@ export class TestMempool implements AsyncDisposable {
             connected: connected.map((entry) => () => chain.readBlock(entry)),
             disconnected: disconnected.map((entry) => () => chain.readBlock(entry)),
             reaccept: true,
+            invalidated: disconnected.at(-1)?.failed ?? false,
           },
           { ...this, chain },
         ),

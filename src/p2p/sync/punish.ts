@@ -11,6 +11,8 @@ export function punishForBlock(ctx: PeerContext, peer: Peer, rejection: BlockRej
   switch (rejection.kind) {
     case 'consensus':
     case 'mutated':
+      // As in Core, bytes that do not parse are ignored, so that the rest of what the peer sends counts.
+      if (rejection.reason === 'bad-blk-decode') return;
       if (!viaCompact) ctx.misbehaving(peer, what);
       return;
     case 'cached-invalid':

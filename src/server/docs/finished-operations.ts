@@ -54,7 +54,13 @@ export function finishedOperations(paths: Json, examples: RouteExamples): Json {
 }
 
 function finishedOperation(operation: Json, path: string, examples: Examples): Json {
-  const { operationId, parameters, requestBody, responses = {}, ...rest } = operation as Json & {
+  const {
+    operationId,
+    parameters,
+    requestBody,
+    responses = {},
+    ...rest
+  } = operation as Json & {
     parameters?: readonly Json[];
     requestBody?: Json;
     responses?: Members;
