@@ -17,7 +17,7 @@ interface Page {
 
 interface AddressTransaction {
   readonly cursor: string;
-  readonly phase: 'unconfirmed' | 'confirmed' | 'reverted' | 'removed';
+  readonly phase: 'mempool' | 'confirmed' | 'reverted' | 'removed';
   readonly txid: string;
   readonly outputs: readonly { readonly n: number; readonly value: number }[];
 }

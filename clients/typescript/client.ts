@@ -23,7 +23,8 @@ export interface RpcOptions extends CallOptions {
   readonly repeatable?: boolean;
 }
 
-const TIMEOUT_MS = 30_000;
+/** Longer than the 30 s after which the node gives up a read, so that its reply arrives. */
+const TIMEOUT_MS = 35_000;
 const RETRY_FOR_MS = 60_000;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 15_000;
@@ -153,17 +154,18 @@ export class ObverseClient {
 
   /** Calls a method of JSON-RPC. Throws ObverseError with `rpcCode`. */
   rpc<T>(method: string, params: object = [], options: RpcOptions = {}): Promise<T> {
-    const { wallet, repeatable = 'request_id' in params } = options;
+    const { wallet, repeatable = hasRequestId(params) } = options;
     const url = `${this.url}/${wallet === undefined ? '' : `wallet/${encodeURIComponent(wallet)}`}`;
     return this.#repeated(repeatable, options, async (signal) => {
       const headers = { ...this.#headers, 'content-type': 'application/json' };
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-      const reply = await fetch(url, { method: 'POST', headers, body, signal });
+      const reply = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'error' });
       const text = await reply.text();
-      const { result, error } = (parsed(text) ?? {}) as RpcReply<T>;
-      if (error) throw errorOfRpc(reply, error, method);
-      if (!reply.ok) throw errorOfReply(reply, text, method);
-      return result as T;
+      const answer = (parsed(text) ?? {}) as RpcReply<T>;
+      if (answer.error) throw errorOfRpc(reply, answer.error, method);
+      // A proxy may answer with any status and text.
+      if (!reply.ok || !('result' in answer)) throw errorOfReply(reply, text, method);
+      return answer.result as T;
     });
   }
 
@@ -291,4 +293,10 @@ function parsed(text: string): unknown {
   } catch {
     return null;
   }
+}
+
+/** Whether the node recognizes a repetition of a call: by a `request_id` that JSON keeps. */
+function hasRequestId(params: object): boolean {
+  const id = Array.isArray(params) ? undefined : (params as { request_id?: unknown }).request_id;
+  return typeof id === 'string' && id !== '';
 }

@@ -28,7 +28,7 @@ const PING_MS = 20_000;
 /** Messages that wait for the consumer. Beyond that the connection is closed, and the events are read again. */
 const MAX_QUEUED = 5000;
 /** Close codes after which the same key is refused again: it was revoked, or has lost a right. */
-const FINAL_CLOSE_CODES: ReadonlySet<number> = new Set([4001, 4003]);
+const FINAL_CLOSE_CODES: ReadonlySet<number> = new Set([1003, 1007, 1009, 4001, 4003, 4400]);
 
 /** Reads pages of `GET /api/events`; each request waits for an event. */
 export async function* pagesOfEvents(

@@ -1,3 +1,4 @@
+import { sha256OfText } from '../crypto/hash-functions.ts';
 import type { ByteCache } from '../http/byte-cache.ts';
 import type { Call } from '../http/call.ts';
 import { willCompress } from '../http/compress.ts';
@@ -231,8 +232,10 @@ export class ReadService {
     { signal, owner }: { signal: AbortSignal; owner: Owner },
   ): Promise<ReadReply> {
     const { mempoolPart } = endpoint;
-    const question = `${endpoint.name} ${JSON.stringify(input, bytesAsHex)}`;
-    const cache = question.length <= MAX_QUESTION ? this.#ctx.cache : null;
+    const text = JSON.stringify(input, bytesAsHex);
+    // Hashed, so that no descriptor stays in memory as the name of a reply.
+    const question = `${endpoint.name} ${sha256OfText(text).toHex()}`;
+    const cache = text.length <= MAX_QUESTION ? this.#ctx.cache : null;
     const seq = mempoolPart ? this.#ctx.mempool.mirror.seq : 0;
     const known = cache && cachedReply(cache, `${this.#ctx.reads().state().tipView.hash} ${seq} ${question}`);
     if (known) return known;

@@ -117,6 +117,8 @@ export class Admission {
     const mebibytes = Math.floor(Number(length) / MIB);
     call.charge(mebibytes);
     if (isChunked(inner, length)) {
+      // Such a body is read whole before its size is known, so that its memory would have no owner.
+      if (visit.principal === ANONYMOUS) fail('invalid_request', 'without a key, a body needs Content-Length');
       this.#hold(visit, this.#deps.longBodies);
       return readChunked(visit, inner, route);
     }

@@ -96,7 +96,7 @@ class ObverseError(Exception):
 class ObverseClient:
     """Calls a node. Use it as ``async with ObverseClient(url, key) as node``."""
 
-    def __init__(self, url: str, key: str, *, timeout: float = 30.0, retry_for: float = 60.0) -> None:
+    def __init__(self, url: str, key: str, *, timeout: float = 35.0, retry_for: float = 60.0) -> None:
         """``timeout`` limits each wait of an attempt; a retryable failure is repeated for ``retry_for`` seconds."""
         self.url = url.rstrip("/")
         self.headers = {"Authorization": f"Bearer {key}"}
@@ -179,7 +179,7 @@ class ObverseClient:
         A call without a reply is sent again if it is ``repeatable``, as a call with a ``request_id`` is.
         """
         params = params or []
-        may_repeat = "request_id" in params if repeatable is None else repeatable
+        may_repeat = _has_request_id(params) if repeatable is None else repeatable
         path = "/" if wallet is None else "/wallet/" + urllib.parse.quote(wallet, safe="")
         data = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
 
@@ -305,3 +305,9 @@ def _parsed(content: bytes, **options: Any) -> dict[str, Any]:
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _has_request_id(params: Any) -> bool:
+    """Whether the node recognizes a repetition of a call: by a ``request_id`` that is a text."""
+    request_id = params.get("request_id") if isinstance(params, dict) else None
+    return isinstance(request_id, str) and request_id != ""

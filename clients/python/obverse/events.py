@@ -19,7 +19,7 @@ OPEN_SECONDS = 15
 # The largest message is a block with many transactions.
 MAX_MESSAGE = 64 * 2**20
 # Close codes after which the same key is refused again: it was revoked, or has lost a right.
-FINAL_CLOSE_CODES = frozenset({4001, 4003})
+FINAL_CLOSE_CODES = frozenset({1003, 1007, 1009, 4001, 4003, 4400})
 
 
 @dataclass(frozen=True)

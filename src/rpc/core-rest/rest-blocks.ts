@@ -22,8 +22,9 @@ const MAX_INT32 = 2 ** 31 - 1;
 const MAX_UINT64 = 2n ** 64n - 1n;
 /** Digits of a number below 2^64, with leading zeros. */
 const DIGITS = /^[0-9]{1,100}$/;
-/** Time to read a header and to write it as JSON, to read a filter header, and to read a byte of a block, microseconds. */
+/** Time to write a header as JSON, to read a header or a filter header, and to read a byte of a block, microseconds. */
 const HEADER_JSON_US = 60;
+const HEADER_READ_US = 5;
 const FILTER_HEADER_US = 8;
 const READ_US_PER_BYTE = 0.002;
 const UNDO_JSON_US_PER_BYTE = 0.2;
@@ -80,10 +81,11 @@ export function headersReply(env: ReadEnv, { param, format, query }: RestTarget)
   const path = param.split('/');
   if (path.length > 2) return restFail(400, 'Invalid URI format. Expected /rest/headers/<hash>.<ext>?count=<count>');
   const count = headerCount(path.length === 2 ? path[0]! : (queryValue(query, 'count') ?? DEFAULT_HEADERS));
-  const headers = activeBlocks(env, restHash(path.at(-1)!), count);
+  const hash = restHash<BlockHash>(path.at(-1)!);
   if (format === null) return noFormat();
+  env.expectWork(count * (format === 'json' ? HEADER_JSON_US : HEADER_READ_US));
+  const headers = activeBlocks(env, hash, count);
   if (format !== 'json') return encodedReply(format, concatBytes(...headers.map(({ header }) => header)), null);
-  env.expectWork(headers.length * HEADER_JSON_US);
   return jsonReply(headers.map((block) => coreHeader(env, block)));
 }
 
@@ -113,10 +115,9 @@ export function blockHashReply({ reads, tip }: ReadEnv, { param, format }: RestT
 export function spentReply(env: ReadEnv, { param, format }: RestTarget): Answer {
   if (param.includes('/')) return restFail(400, 'Invalid URI format. Expected /rest/spenttxouts/<hash>.<ext>');
   const block = knownBlock(env, restHash(param), param);
-  const undo = block.height === 0 ? new Uint8Array(0) : spentRecords(env, block, param);
   if (format === null) return noFormat();
   env.expectWork((block.stats?.size ?? 0) * (format === 'json' ? UNDO_JSON_US_PER_BYTE : READ_US_PER_BYTE * 10));
-  const r = new ByteReader(undo);
+  const r = new ByteReader(block.height === 0 ? new Uint8Array(0) : spentRecords(env, block, param));
   // The undo data has no count of the inputs.
   const { txs } = parseBlock(rawBlock(env, block));
   const spent = txs.map(({ tx }, i) => (i === 0 ? [] : readTxUndo(r, tx.inputs.length)));
@@ -184,13 +185,14 @@ export function filterHeadersReply(env: ReadEnv, { param, format, query }: RestT
   const count = headerCount(path.length === 3 ? path[1]! : (queryValue(query, 'count') ?? DEFAULT_HEADERS));
   const hash = restHash<BlockHash>(path.at(-1)!);
   const index = filterIndex(env, path[0]!);
+  if (format === null) return noFormat();
+  env.expectWork(count * (HEADER_READ_US + FILTER_HEADER_US));
   const blocks = activeBlocks(env, hash, count);
-  env.expectWork(blocks.length * FILTER_HEADER_US);
   const headers = blocks.map(
     ({ id }) => env.reads.filters.get(id)?.header ?? restFail(404, missingFilter(index.synced)),
   );
   if (format === 'json') return jsonReply(headers.map((header) => hashToHex(header)));
-  return format === null ? noFormat() : encodedReply(format, concatBytes(...headers), null);
+  return encodedReply(format, concatBytes(...headers), null);
 }
 
 function filterIndex(env: ReadEnv, type: string): { synced: boolean } {
