@@ -117,7 +117,8 @@ export function spentReply(env: ReadEnv, { param, format }: RestTarget): Answer 
   const block = knownBlock(env, restHash(param), param);
   if (format === null) return noFormat();
   env.expectWork((block.stats?.size ?? 0) * (format === 'json' ? UNDO_JSON_US_PER_BYTE : READ_US_PER_BYTE * 10));
-  const r = new ByteReader(block.height === 0 ? new Uint8Array(0) : spentRecords(env, block, param));
+  const undo = block.height === 0 ? new Uint8Array(0) : spentRecords(env, block, param);
+  const r = new ByteReader(undo);
   // The undo data has no count of the inputs.
   const { txs } = parseBlock(rawBlock(env, block));
   const spent = txs.map(({ tx }, i) => (i === 0 ? [] : readTxUndo(r, tx.inputs.length)));
