@@ -89,6 +89,8 @@ export class WebhookDelivery {
   /** Since when events cannot be read. It shows the hook as failing, and does not count towards disabling it. */
   #readFailingSinceMs: number | null = null;
   #failingSinceMs: number | null;
+  /** The moment at which the present failures began, as it is shown: in Unix seconds. */
+  #failingSince: { readonly ms: number; readonly time: number } | null = null;
   #lastError: WebhookError | null;
   #deliveredAt: number | null;
   #nextAttemptMs = 0;
@@ -170,9 +172,13 @@ export class WebhookDelivery {
   get state(): WebhookState {
     const { sources, clock } = this.#deps;
     const now = unixSeconds(clock);
-    const at = (ms: number) => now + Math.round((ms - this.#now()) / 1000);
+    const at = (ms: number) => Math.floor((clock.nowMs() + ms - this.#now()) / 1000);
     const seq = this.#position?.seq ?? sources.events.end.seq;
     const failingSinceMs = this.#failingSinceMs ?? this.#readFailingSinceMs;
+    // Converted once: the two clocks differ by a little in each conversion, and every answer shows the same second.
+    if (failingSinceMs === null) this.#failingSince = null;
+    else if (this.#failingSince?.ms !== failingSinceMs)
+      this.#failingSince = { ms: failingSinceMs, time: at(failingSinceMs) };
     const isPausing = this.#status === 'active' && this.#nextAttemptMs > this.#now();
     return {
       status: this.#status,
@@ -182,7 +188,7 @@ export class WebhookDelivery {
         seconds: this.#oldestTime === null ? 0 : Math.max(0, now - this.#oldestTime),
       },
       failures: this.#failures + this.#readFailures,
-      failingSince: failingSinceMs === null ? null : at(failingSinceMs),
+      failingSince: this.#failingSince?.time ?? null,
       nextAttemptAt: isPausing ? at(this.#nextAttemptMs) : null,
       deliveredAt: this.#deliveredAt,
       lastError: this.#lastError,

@@ -8,6 +8,7 @@ import type { PeerContext } from '../peer/peer-context.ts';
  */
 export function punishForBlock(ctx: PeerContext, peer: Peer, rejection: BlockRejection, viaCompact = false): void {
   const what = `${rejection.reason}${rejection.debug ? `, ${rejection.debug}` : ''}`;
+  ctx.log.debug('block or header rejected', { peer: peer.id, reason: what });
   switch (rejection.kind) {
     case 'consensus':
     case 'mutated':
