@@ -190,6 +190,18 @@ function mutations(block: TestBlock): Record<string, Uint8Array> {
   };
 }
 
+/** A mutated block ends the connection, unless its bytes do not parse: the node ignores these. */
+async function afterBlock(peer: TestPeer, raw: Uint8Array): Promise<void> {
+  let isBlock = true;
+  try {
+    parseBlock(raw);
+  } catch {
+    isBlock = false;
+  }
+  if (isBlock) await peer.end();
+  else await peer.settled();
+}
+
 test('a mutated block does not spoil the true one, whichever peer it was requested from', () =>
   siege.attack('mutated blocks', async () => {
     for (const name of Object.keys(mutations(next({ txs: [payment(), payment()] })))) {
@@ -200,7 +212,7 @@ test('a mutated block does not spoil the true one, whichever peer it was request
       expect([COMPACT_BLOCK, WITNESS_BLOCK]).toContain(kind);
       const unasked = await siege.join();
       unasked.send('block', { raw });
-      await unasked.end();
+      await afterBlock(unasked, raw);
       siege.good.send('block', { raw: block.raw });
       await sameTip([siege.node, siege.friend.node], hashOfTip(siege.chain), 20_000);
 
@@ -208,8 +220,9 @@ test('a mutated block does not spoil the true one, whichever peer it was request
       const asked = await siege.join();
       await announce(asked, second);
       const getdata = announce(siege.good, second);
-      asked.send('block', { raw: mutations(second)[name]! });
-      await asked.end();
+      const other = mutations(second)[name]!;
+      asked.send('block', { raw: other });
+      await afterBlock(asked, other);
       await getdata;
       siege.good.send('block', { raw: second.raw });
       await sameTip([siege.node, siege.friend.node], hashOfTip(siege.chain), 20_000);
