@@ -240,7 +240,9 @@ export class Authenticator {
   /** `authorization` is the value of the header; `basicClient` is null where HTTP Basic is disabled. */
   authenticate(authorization: string | null, caller: Caller, basicClient: Client | null): MaybePromise<Authentication> {
     if (authorization === null) return this.#refuse('missing', null);
-    const verified = this.#open?.keyring.matchVerified(authorization, caller.ip);
+    // The keyring remembers bare keys as well, and a header without a scheme is no credential.
+    const hasScheme = authorization.includes(' ');
+    const verified = hasScheme ? this.#open?.keyring.matchVerified(authorization, caller.ip) : null;
     if (verified) return this.#admitted(verified);
     const login = basicClient && this.#basic.verified(authorization, basicClient);
     if (login) return admit(login);

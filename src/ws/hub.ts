@@ -327,12 +327,13 @@ export class Hub {
   }
 
   closed(socket: ServerWebSocket<SocketData>, code: number): void {
-    const { connection } = socket.data;
+    const { connection, countedAs } = socket.data;
+    // Its place was reserved before it was opened.
+    this.release(countedAs);
     if (!connection) return;
     connection.closed = true;
     connection.watches.own.clear();
     this.#connections.delete(connection);
-    this.release(socket.data.countedAs);
     this.#publishWatched();
     this.#deps.metrics.wsClosed(code);
   }

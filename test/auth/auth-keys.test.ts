@@ -237,6 +237,8 @@ describe('identification of the caller', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const key = readFileSync(file, 'utf8').trim();
     expect((await it.get('/metrics', { headers: bearer(key) })).status).toBe(200);
+    // A header without a scheme is refused, also after the key was verified.
+    expect((await it.get('/metrics', { headers: { authorization: key } })).status).toBe(401);
     expect(it.logged.join()).not.toContain(key);
     it.api.auth.close();
     expect(it.api.auth.open()).toBeNull();
