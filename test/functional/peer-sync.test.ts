@@ -49,7 +49,10 @@ describe('one of two peers announces blocks and serves none', () => {
     // The chain ends at the present: a node that knows its headers asks every peer for theirs.
     const [last] = await generate(good.node, 1);
     using stalling = new ListeningPeer({ headers: await headersOf(good.node) });
-    const { node } = await startPeer([stalling.address, good.address], { args: ['--p2p.v2=false'] });
+    const { node } = await startPeer([stalling.address], { args: ['--p2p.v2=false'] });
+    // It is asked for the first blocks only if the other one has not delivered them before it connects.
+    await node.until('requests for the first blocks', () => stalling.asked === 16);
+    await node.api.rpc('addnode', [good.address, 'add']);
     await node.until('all blocks but those that the other was asked for', async () => {
       const peers = await peerInfo(node);
       const busy = peers.filter(({ inflight }) => inflight.length > 0);
