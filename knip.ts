@@ -8,6 +8,8 @@ const config: KnipConfig = {
     'src/**/*-worker.ts!',
     // Loaded with `require` by the executable alone.
     'src/crypto/embedded-addons.ts!',
+    // Made into files by a test.
+    'packaging/settings-documents.ts!',
     'test/**/*.test.ts',
     'test/{check,bench,fuzz,proof}/**/*.ts',
     'test/fixtures/**/*.ts',
@@ -19,7 +21,7 @@ const config: KnipConfig = {
     'test/storage/hold-lock.ts',
     'test/storage/open-chain.ts',
   ],
-  project: ['src/**/*.ts!', 'test/**/*.ts'],
+  project: ['src/**/*.ts!', 'packaging/**/*.ts!', 'test/**/*.ts'],
   // A test may import a part of what a module uses itself.
   ignoreExportsUsedInFile: production,
   // Started by its path, and imported by a program that a test writes.

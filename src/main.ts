@@ -44,7 +44,7 @@ async function run(args: readonly string[]): Promise<number> {
       return 2;
     }
     err(`obverse: ${error.name === 'OperatorError' ? error.message : (error.stack ?? error.message)}\n`);
-    return 1;
+    return 'isOfSettings' in error && error.isOfSettings === true ? 2 : 1;
   }
 }
 

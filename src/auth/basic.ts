@@ -55,7 +55,10 @@ export class BasicAuth {
     };
     for (const { rpcauth, scopes, whitelist } of users) {
       const match = RPCAUTH.exec(rpcauth);
-      if (!match) throw new OperatorError('rpcauth must read user:salt$hmac, with an HMAC-SHA-256 of 64 hex digits');
+      if (!match)
+        throw new OperatorError('rpcauth must read user:salt$hmac, with an HMAC-SHA-256 of 64 hex digits', {
+          isOfSettings: true,
+        });
       const [, user, salt, hash] = match as unknown as [string, string, string, string];
       const principal: Principal = {
         kind: 'rpcauth',

@@ -77,6 +77,7 @@ export class LoadedUtxoSet {
     if (!stored.validated && this.#setOf(stored.base) === null)
       throw new OperatorError(
         `the UTXO set of height ${base.height} that was loaded is not known: start with the same chain.assumeUtxo as when it was loaded, or with a version that knows the set`,
+        { isOfSettings: true },
       );
     this.#begin(base, { tip: tree.findEntry(stored.tip)!, totals: stored.totals }, stored.validated);
     log.info('validating the chain behind the loaded UTXO set', {

@@ -40,6 +40,7 @@ export function checkPruning(
   if (!enabled)
     throw new OperatorError(
       `You need to rebuild the database to go back to unpruned mode: blocks below height ${pruneHeight} have been pruned. Set storage.prune again (1 prunes no more by itself), or ${again}`,
+      { isOfSettings: true },
     );
   // The positions are no index of their own: those that need them are behind as well.
   const behind: { name: string; height: number }[] = indexes
@@ -51,6 +52,7 @@ export function checkPruning(
     if (height + 1 < pruneHeight)
       throw new OperatorError(
         `index.${name} best block of the index goes beyond pruned data (including undo data): it ends at height ${height}, and blocks below height ${pruneHeight} have been pruned. Disable the index, or ${again}`,
+        { isOfSettings: true },
       );
 }
 

@@ -6,7 +6,7 @@ import { variableOf } from '../config/sources.ts';
 export function configHelp(): string {
   const entries = KEYS.map((key) => {
     const setting: Setting<unknown> = SETTINGS[key];
-    return `  ${key}\n      ${setting.help}\n      ${kindText(setting)}; default ${defaultText(setting)}\n`;
+    return `  ${key}\n      ${setting.help}\n      ${allowedText(setting)}; default ${defaultText(setting)}\n`;
   });
   return `A setting is given as a flag, as an environment variable or in the TOML file that --config names, and they take
 precedence in this order. Its variable is OBVERSE_ and the key in capitals: ${variableOf('http.allowedHosts')} is
@@ -16,11 +16,13 @@ http.allowedHosts. Flags and variables separate the elements of a list by commas
 ${entries.join('\n')}`;
 }
 
-function kindText({ allowed, unit }: Setting<unknown>): string {
+/** Returns the allowed values of a setting and their unit. */
+export function allowedText({ allowed, unit }: Setting<unknown>): string {
   return unit ? `${allowed}, in ${unit}` : allowed;
 }
 
-function defaultText(setting: Setting<unknown>): string {
+/** Returns the default of a setting on mainnet, or the words that describe it. */
+export function defaultText(setting: Setting<unknown>): string {
   if (setting.defaultText) return setting.defaultText;
   const value = setting.fallback({ network: 'main', dev: false, dataHome: '', cores: 1, memory: 0 });
   if (value === null || (Array.isArray(value) && value.length === 0)) return 'none';

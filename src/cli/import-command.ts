@@ -46,16 +46,16 @@ function summary({ blocksConnected, blocksKnown, height, hash }: ImportResult): 
 }
 
 /**
- * Throws OperatorError when the file cannot be read. It runs before any database opens, so that a mistyped name costs
- * nothing.
+ * Throws OperatorError when the file cannot be read; `isOfSettings` if a setting names it. It runs before any database
+ * opens, so that a mistyped name costs nothing.
  */
-export function assertReadable(file: string): void {
+export function assertReadable(file: string, { isOfSettings = false } = {}): void {
   let isFile: boolean;
   try {
     isFile = statSync(file).isFile();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new OperatorError(`cannot read ${file}: ${code === 'ENOENT' ? 'no such file' : code}`);
+    throw new OperatorError(`cannot read ${file}: ${code === 'ENOENT' ? 'no such file' : code}`, { isOfSettings });
   }
-  if (!isFile) throw new OperatorError(`cannot read ${file}: not a file`);
+  if (!isFile) throw new OperatorError(`cannot read ${file}: not a file`, { isOfSettings });
 }

@@ -23,7 +23,7 @@ A second signal makes it exit within five seconds.`,
     process.on('SIGHUP', () => {});
     const { config, positionals } = loadConfig(args);
     if (positionals.length > 0) throw new UsageError(`start takes no argument: ${positionals[0]}`);
-    for (const file of config.import.files) assertReadable(file);
+    for (const file of config.import.files) assertReadable(file, { isOfSettings: true });
     const { runNode } = await import('../node/run-node.ts');
     const screen = syncScreen({ out, err }, config.log.format);
     await runNode(config, { signal, display: screen && syncBar(screen) });

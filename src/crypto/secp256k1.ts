@@ -100,6 +100,7 @@ export function chooseLibrary(candidates: readonly LibraryCandidate[], only?: st
       only === 'system'
         ? `${VARIABLE}: no libsecp256k1 of the system was found`
         : `${VARIABLE}: ${only} is not allowed: must be system, addon or noble`,
+      { isOfSettings: true },
     );
   const refused: RefusedLibrary[] = [];
   for (const { name, source, open } of candidates) {

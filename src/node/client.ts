@@ -259,7 +259,7 @@ export class NodeClient extends NodeLink {
 
   #receive(message: FromNode): void {
     if (message.type === 'failed')
-      this.#fail(message.operator ? new OperatorError(message.message) : new Error(message.message));
+      this.#fail(message.operator ? new OperatorError(message.message, message) : new Error(message.message));
     else if (message.type === 'closed') this.#closed.resolve();
     else {
       this.receive(message);

@@ -40,17 +40,21 @@ export function permissionRules(texts: readonly string[]): PermissionRule[] {
       continue;
     }
     const rule = parsePermissionRule(words + text);
-    if (typeof rule === 'string') throw new OperatorError(`p2p.permissions: ${words}${text}: ${rule}`);
+    if (typeof rule === 'string')
+      throw new OperatorError(`p2p.permissions: ${words}${text}: ${rule}`, { isOfSettings: true });
     rules.push(rule);
     words = '';
   }
-  if (words !== '') throw new OperatorError(`p2p.permissions: ${words.slice(0, -1)}: no address behind it`);
+  if (words !== '')
+    throw new OperatorError(`p2p.permissions: ${words.slice(0, -1)}: no address behind it`, { isOfSettings: true });
   return rules;
 }
 
 function externalService(text: string, { ports }: NetworkParams): NetService {
   const service = parseService(text, ports.p2p);
   if (service === null)
-    throw new OperatorError(`p2p.externalAddress: ${text} is not a numeric address or onion service`);
+    throw new OperatorError(`p2p.externalAddress: ${text} is not a numeric address or onion service`, {
+      isOfSettings: true,
+    });
   return service;
 }

@@ -32,8 +32,11 @@ export type ToNode =
  */
 export type FromNode =
   | { readonly type: 'opened'; readonly status: NodeStatus }
-  /** A part failed permanently. `operator` is true if the message alone is meant for the operator. */
-  | { readonly type: 'failed'; readonly message: string; readonly operator: boolean }
+  /**
+   * A part failed permanently. `operator` is true if the message alone is meant for the operator, and `isOfSettings` if a
+   * setting caused it.
+   */
+  | { readonly type: 'failed'; readonly message: string; readonly operator: boolean; readonly isOfSettings: boolean }
   | { readonly type: 'closed' }
   | (NodePush & { readonly push: number })
   | {

@@ -6,6 +6,7 @@ import { systemClock } from '../util/clock.ts';
 import { refillReserve, reserveDescriptors } from '../util/descriptors.ts';
 import { stderrLog } from '../util/log.ts';
 import { lowerCompilerThreads } from '../util/nice.ts';
+import { OperatorError } from '../util/operator-error.ts';
 import { Outbox } from '../util/outbox.ts';
 import { beginServing, isServing, yieldToReplies } from '../util/serving.ts';
 import { announceStart } from '../util/worker.ts';
@@ -80,7 +81,8 @@ function yieldInSync(opened: Node): void {
 function fail(error: unknown): void {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
   const operator = name === 'OperatorError';
-  send({ type: 'failed', message: operator ? message : (stack ?? message), operator });
+  const isOfSettings = error instanceof OperatorError && error.isOfSettings;
+  send({ type: 'failed', message: operator ? message : (stack ?? message), operator, isOfSettings });
 }
 
 /** Runs the work that follows the opening: imports block files, loads the saved mempool, starts the sandbox. */

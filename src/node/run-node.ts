@@ -19,7 +19,7 @@ import { hostClock, unixSeconds } from '../util/clock.ts';
 import { reserveDescriptors } from '../util/descriptors.ts';
 import { type Log, stderrLog } from '../util/log.ts';
 import { keepMemoryPrivate } from '../util/private-memory.ts';
-import { type ServiceNotifier, serviceNotifier } from '../util/systemd.ts';
+import { serviceNotifier } from '../util/systemd.ts';
 import { shortenTimeSlice } from '../util/time-slice.ts';
 import { threads } from '../util/worker.ts';
 import { apiOptionsOf, readSourcesOf } from './api-options.ts';
@@ -32,6 +32,7 @@ import { FrontThreads } from './front-threads.ts';
 import { lockDirectory, removeLockedDirectory } from './lock.ts';
 import { PeerlessWatch } from './peerless-watch.ts';
 import { relayOptionsOf } from './relay-settings.ts';
+import { ServiceState } from './service-state.ts';
 import { type SyncDisplay, SyncReport } from './sync-report.ts';
 import { checkTlsFiles } from './tls-files.ts';
 import { Watchdog } from './watchdog.ts';
@@ -63,7 +64,9 @@ export async function runNode(
   const staticKey = readApiKey(process.env);
   if (staticKey?.exposed) log.warn('the API key file is readable for other users', { file: staticKey.file });
   checkTlsFiles(config.http.tls);
-  const hungUp = () => log.info('SIGHUP ignored: changed settings and certificates apply after a restart');
+  const state = new ServiceState(service);
+  const hungUp = () =>
+    state.reload(() => log.info('SIGHUP ignored: changed settings and certificates apply after a restart'));
   process.on('SIGHUP', hungUp);
   const watchdog = new Watchdog({ threads: () => threads.views(), service, clock: hostClock, log });
   const isNew = !existsSync(config.networkDir);
@@ -81,7 +84,7 @@ export async function runNode(
     }
     try {
       const either = AbortSignal.any([signal, asked.signal]);
-      await runListening(config, parts, { signal: either, staticKey, log, service, watchdog, display, fronts });
+      await runListening(config, parts, { signal: either, staticKey, log, state, watchdog, display, fronts });
     } finally {
       await parts.api.stop('the node stops');
     }
@@ -105,7 +108,7 @@ interface Surroundings {
   readonly signal: AbortSignal;
   readonly staticKey: ApiKey | null;
   readonly log: Log;
-  readonly service: ServiceNotifier;
+  readonly state: ServiceState;
   readonly watchdog: Watchdog;
   readonly display: SyncDisplay | null;
   /** The threads of further fronts; null without any. */
@@ -175,7 +178,7 @@ function listen(
 async function runListening(
   config: Config,
   { api, node, columns }: Parts,
-  { signal, staticKey, log, service, watchdog, display, fronts }: Surroundings,
+  { signal, staticKey, log, state, watchdog, display, fronts }: Surroundings,
 ): Promise<void> {
   // Requests are answered between the steps of the start, each of which takes milliseconds.
   const pause = slicePauses(0);
@@ -214,15 +217,15 @@ async function runListening(
         }),
       );
     }
-    service.ready();
+    state.ready();
     watchdog.running();
-    reports = report(config, node, { reads, log, display });
+    reports = report(config, node, { reads, log, display, state });
     await Promise.race([aborted(signal), node.failed(), ...(fronts ? [fronts.failed()] : [])]);
   } finally {
     signal.removeEventListener('abort', interrupt);
     if (reports) clearInterval(reports);
     display?.show(null);
-    service.stopping();
+    state.stopping();
     watchdog.stopping();
     // Both stop at once: a request may wait for a block whose verification only ends when the node closes.
     await Promise.all([api.stop('the node stops'), node.close()]).finally(async () => {
@@ -233,11 +236,11 @@ async function runListening(
   }
 }
 
-/** Reports the progress of the sync, and the lack of peers. */
+/** Reports the progress of the sync to the log, the display and the service manager, and the lack of peers. */
 function report(
   { network }: Config,
   node: NodeClient,
-  { reads, log, display }: Pick<Surroundings, 'log' | 'display'> & { readonly reads: ChainReads },
+  { reads, log, display, state }: Pick<Surroundings, 'log' | 'display' | 'state'> & { readonly reads: ChainReads },
 ): ReturnType<typeof setInterval> {
   const sync = new SyncReport(log, display);
   // On regtest a node without peers is normal.
@@ -245,7 +248,9 @@ function report(
   return setInterval(() => {
     const status = node.status();
     const nowMs = hostClock.monotonicMs();
-    sync.update(status, reads.tip().height, nowMs);
+    const { height } = reads.tip();
+    sync.update(status, height, nowMs);
+    state.update(status, height);
     peerless?.check(status.network?.active ? status.peers.inbound + status.peers.outbound : null, nowMs);
   }, REPORT_MS);
 }

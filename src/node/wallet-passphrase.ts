@@ -31,11 +31,12 @@ function read(file: string, name: string, isOwn: boolean): Uint8Array {
     if (isOwn && ((mode & 0o077) !== 0 || uid !== process.getuid?.()))
       throw new OperatorError(
         `${name} must be owned by the user who runs the node and readable only for that user (mode 600 or 400); it has mode ${(mode & 0o777).toString(8)} and owner ${uid}`,
+        { isOfSettings: true },
       );
     let size = readSync(fd, bytes, 0, bytes.length, 0);
-    if (size > MAX_BYTES) throw new OperatorError(`${name} is longer than ${MAX_BYTES} bytes`);
+    if (size > MAX_BYTES) throw new OperatorError(`${name} is longer than ${MAX_BYTES} bytes`, { isOfSettings: true });
     if (bytes[size - 1] === LINE_END) size--;
-    if (size === 0) throw new OperatorError(`${name} holds no passphrase`);
+    if (size === 0) throw new OperatorError(`${name} holds no passphrase`, { isOfSettings: true });
     return secretCopy(bytes.subarray(0, size));
   } finally {
     closeSync(fd);
@@ -49,7 +50,7 @@ function opened(file: string, name: string): number {
     if (fstatSync(fd).isFile()) return fd;
     closeSync(fd);
   } catch (error) {
-    throw new OperatorError(`${name} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+    throw new OperatorError(`${name} cannot be read: ${(error as NodeJS.ErrnoException).code}`, { isOfSettings: true });
   }
-  throw new OperatorError(`${name} is not a file`);
+  throw new OperatorError(`${name} is not a file`, { isOfSettings: true });
 }

@@ -13,7 +13,9 @@ export function listenProblem(setting: string, { host, port }: ListenAddress, er
   const { code = '' } = error as NodeJS.ErrnoException;
   if (NO_SUCH_ADDRESS.has(code)) return new OperatorError(`${setting}: ${host} is not an address of this machine`);
   if (code === 'EACCES')
-    return new OperatorError(`${setting}: no permission to listen on ${host}:${port}: choose a port above 1023`);
+    return new OperatorError(`${setting}: no permission to listen on ${host}:${port}: choose a port above 1023`, {
+      isOfSettings: true,
+    });
   if (code !== 'EADDRINUSE') return error;
   // Bun reports a name that cannot be resolved with the same code.
   const unresolved = isIP(host) === 0 && host !== 'localhost' ? `, or ${host} cannot be resolved` : '';

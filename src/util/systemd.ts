@@ -3,6 +3,7 @@ import { openLibc } from './libc.ts';
 const AF_UNIX = 1;
 const SOCK_DGRAM = 2;
 const SOCK_CLOEXEC = 0x80000;
+const CLOCK_MONOTONIC = 1;
 const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
 /** Size of the path in sockaddr_un, with its closing zero. */
@@ -13,6 +14,8 @@ export interface ServiceNotifier {
   /** Interval within which the manager expects `watchdog()`, milliseconds; null if it does not watch. */
   readonly watchdogIntervalMs: number | null;
   ready(): void;
+  /** Reports that a reload begins; `ready()` reports its end. */
+  reloading(): void;
   /** Sets the line that `systemctl status` shows. */
   status(text: string): void;
   watchdog(): void;
@@ -30,6 +33,7 @@ export function serviceNotifier(env: Env = process.env): ServiceNotifier {
   return {
     watchdogIntervalMs: send ? watchdogIntervalMs(env) : null,
     ready: () => notify('READY=1'),
+    reloading: () => notify(`RELOADING=1\nMONOTONIC_USEC=${monotonicUsec()}`),
     status: (text) => notify(`STATUS=${text.replaceAll('\n', ' ')}`),
     watchdog: () => notify('WATCHDOG=1'),
     extendTimeout: (ms) => notify(`EXTEND_TIMEOUT_USEC=${Math.round(ms * 1000)}`),
@@ -42,6 +46,14 @@ function watchdogIntervalMs(env: Env): number | null {
   if (!(usec > 0)) return null;
   if (env.WATCHDOG_PID !== undefined && Number(env.WATCHDOG_PID) !== process.pid) return null;
   return usec / 1000;
+}
+
+/** Returns the system's monotonic time in microseconds; that of the runtime begins with the process. 0 without a C library. */
+function monotonicUsec(): bigint {
+  const libc = openLibc({ clock_gettime: { args: ['i32', 'ptr'], returns: 'i32' } });
+  const time = new BigInt64Array(2);
+  if (libc?.clock_gettime(CLOCK_MONOTONIC, time) !== 0) return 0n;
+  return time[0]! * 1_000_000n + time[1]! / 1000n;
 }
 
 /** Uses the C library, since Bun has no unix datagram sockets. Null if the address or the library cannot be used. */

@@ -36,7 +36,7 @@ function filesOf(...patterns: readonly string[]): SourceFile[] {
 const sources = filesOf('src/**/*.{ts,tsx}');
 /** Everything that is written for readers. The glossary and the check itself name the words that they replace. */
 const texts = filesOf(
-  '{src,test,examples}/**/*.ts',
+  '{src,test,examples,packaging}/**/*.ts',
   'clients/**/*.{ts,py,md}',
   '*.md',
   'docs/**/*.md',

@@ -1,7 +1,4 @@
 import { expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { loadConfig, thisHost } from '../../src/config/load.ts';
 import type { Setting } from '../../src/config/setting.ts';
 import { KEYS, SETTINGS } from '../../src/config/settings.ts';
 import { variableOf } from '../../src/config/sources.ts';
@@ -34,16 +31,4 @@ test('every integer default is an allowed value', () => {
     const context = { fromText: false, network: 'main', resolvePath: (path: string) => path } as const;
     expect(setting.read(value, context)).toEqual({ value });
   }
-});
-
-test('the example configuration is valid', () => {
-  const path = join(import.meta.dir, '../../systemd/obverse.toml');
-  const { config } = loadConfig(['--config', path], { ...thisHost(), env: {} });
-  expect(config.storage.coinsCache).toBe(1024);
-  // Lines that are commented out are examples too.
-  const all = readFileSync(path, 'utf8')
-    .replaceAll(/^# (?=[a-zA-Z.]+ = )/gm, '')
-    .replace('listen = "0.0.0.0:8332"', '');
-  const host = { ...thisHost(), env: {}, readText: () => all };
-  expect(loadConfig(['--config', path], host).config.ops.listen).toEqual({ host: '127.0.0.1', port: 9332 });
 });

@@ -184,6 +184,24 @@ describe('an impossible start', () => {
     ]);
   });
 
+  // systemd starts a node again after status 1, and not after 2.
+  test.each([
+    ['p2p.externalAddress: nowhere:18444 is not', '--p2p.externalAddress=nowhere'],
+    ['wallet.passphraseFile: /nope cannot be read: ENOENT', '--wallet.passphraseFile=/nope'],
+  ])('has status 2 for a wrong setting: %s', async (line, flag) => {
+    const args = [
+      'start',
+      '--network',
+      'regtest',
+      '--datadir',
+      tempDir(),
+      '--http.listen=127.0.0.1:0',
+      '--p2p.listen=',
+    ];
+    const [status, reason] = await refusal([...args, flag]);
+    expect([status, reason]).toEqual([2, expect.stringContaining(line)]);
+  });
+
   test('is ready only when it listens for peers', async () => {
     const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, exclusive: true, socket: { data() {} } });
     try {
@@ -209,7 +227,7 @@ describe('an impossible start', () => {
   });
 
   test('names the file to import, and the directory that cannot be made', async () => {
-    expect(await refusal(startArgs('--import', '/nope.dat'))).toEqual([1, 'cannot read /nope.dat: no such file']);
+    expect(await refusal(startArgs('--import', '/nope.dat'))).toEqual([2, 'cannot read /nope.dat: no such file']);
     const args = ['start', '--network', 'regtest', '--datadir', '/proc/nope', '--http.listen', '127.0.0.1:0'];
     expect(await refusal(args)).toEqual([1, 'cannot use /proc/nope/regtest: it does not exist and cannot be created']);
   });

@@ -32,14 +32,27 @@ function manager(path: string): { receive: () => string[]; close: () => void } {
 }
 
 describe.skipIf(process.platform !== 'linux')('under a service manager', () => {
-  test('the node reports that it is ready, that it is alive while it fills a keypool, and that it stops', async () => {
+  test('the node reports that it is ready, its height, that it is alive while it fills a keypool, and that it stops', async () => {
     const path = join(tempDir(), 'notify');
     const { receive, close } = manager(path);
     const node = await startNode({
       args: ['--p2p.enabled=false'],
       env: { NOTIFY_SOCKET: path, WATCHDOG_USEC: '3000000' },
     });
-    await node.until('READY=1', () => receive().includes('READY=1'));
+    const received: string[] = [];
+    const until = (message: string) =>
+      node.until(message, () => {
+        received.push(...receive());
+        return received.includes(message);
+      });
+    await until('READY=1');
+    expect(received[0]).toBe('STATUS=opening the databases');
+    await until('STATUS=height 0, no peer network');
+    node.kill('SIGHUP');
+    await node.until('the reload', () => {
+      received.push(...receive());
+      return /^RELOADING=1\nMONOTONIC_USEC=\d+$/.test(received.at(-2) ?? '') && received.at(-1) === 'READY=1';
+    });
     const refill = node.api.rpc('keypoolrefill', [100_000]).catch(() => {});
     let pings = 0;
     await node.until('pings', () => {
@@ -54,7 +67,9 @@ describe.skipIf(process.platform !== 'linux')('under a service manager', () => {
     expect(status).toBe(0);
     expect(ms).toBeLessThan(5000);
     await refill;
-    expect(receive()).toContain('STOPPING=1');
+    const last = receive();
+    expect(last).toContain('STOPPING=1');
+    expect(last).toContain('STATUS=writing caches and closing the databases');
     close();
   });
 });

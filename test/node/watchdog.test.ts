@@ -36,6 +36,7 @@ class Fixture {
       service: {
         watchdogIntervalMs: LIMIT_MS,
         ready() {},
+        reloading() {},
         status() {},
         stopping() {},
         watchdog: note('ping'),

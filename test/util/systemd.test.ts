@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serviceNotifier } from '../../src/util/systemd.ts';
+import { requireProgram } from '../lib/programs.ts';
 
 const linux = process.platform === 'linux';
 const folder = mkdtempSync(join(tmpdir(), 'notify-'));
@@ -43,12 +44,19 @@ describe.skipIf(!linux)('notify', () => {
     const { receive, close } = manager(sockaddr(bound));
     const notifier = serviceNotifier({ NOTIFY_SOCKET: name });
     notifier.ready();
+    notifier.reloading();
     notifier.status('height 5\nREADY=0');
     notifier.watchdog();
     notifier.extendTimeout(1500);
     notifier.stopping();
-    const received = [receive(), receive(), receive(), receive(), receive(), receive()];
+    const first = receive();
+    const reloading = /^RELOADING=1\nMONOTONIC_USEC=(\d+)$/.exec(receive()!);
+    const received = [first, receive(), receive(), receive(), receive(), receive()];
     close();
+    // The clock of the system, with which the manager compares: that of the runtime begins with the process.
+    const python = Bun.spawnSync([requireProgram('python3'), '-c', 'import time; print(time.monotonic_ns())']);
+    const secondsAgo = Number(python.stdout.toString()) / 1e9 - Number(reloading![1]) / 1e6;
+    expect(secondsAgo).toBeWithin(0, 60);
     expect(received).toEqual([
       'READY=1',
       'STATUS=height 5 READY=0',

@@ -59,7 +59,10 @@ export class Acceptor {
     } catch (error) {
       // Falls back to IPv4 on hosts without IPv6.
       if (host === '::') return this.listen({ host: '0.0.0.0', port });
-      throw new OperatorError(`cannot listen for peers on ${host} port ${port}: ${codeOf(error)}`);
+      const code = codeOf(error);
+      // A port below 1024 stays closed to this user, while an address or a port may become free.
+      const isOfSettings = code === 'EACCES';
+      throw new OperatorError(`cannot listen for peers on ${host} port ${port}: ${code}`, { isOfSettings });
     }
   }
 
