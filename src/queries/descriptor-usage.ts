@@ -15,11 +15,11 @@ const DERIVE_US = 100;
 const TOTALS_US = 60;
 
 /** Maximum number of scripts that a request derives, over all branches. */
-const MAX_DERIVED_SCRIPTS = 10_000;
+export const MAX_DERIVED_SCRIPTS = 10_000;
 /** Maximum number of keys that a request derives: several seconds of work. */
-const MAX_DERIVED_KEYS = 100_000;
+export const MAX_DERIVED_KEYS = 100_000;
 /** A combo() has the most. */
-const MAX_SCRIPTS_OF_INDEX = 4;
+export const MAX_SCRIPTS_OF_INDEX = 4;
 
 /** A request about the scripts of a descriptor. */
 export interface DescriptorInput {
@@ -27,6 +27,11 @@ export interface DescriptorInput {
   readonly descriptor: string;
   /** Number of unused indexes behind the last used one that are examined. */
   readonly gapLimit: number;
+  /**
+   * Number of indexes to examine in each branch, as the first page of a list did; null to examine them up to the gap
+   * limit.
+   */
+  readonly examined: readonly number[] | null;
 }
 
 /** A script that was used in the chain or in the mempool. */
@@ -54,16 +59,22 @@ export interface DescriptorUsage {
 }
 
 /**
- * Finds the used scripts of a descriptor: in each branch, up to the first `gapLimit` unused indexes in succession. Throws
- * the errors of a descriptor and those of `requireIndex`, and `too_many_scripts` at the bound. In a worker it throws
- * NeedsScripts until the mempool transactions of all examined scripts are known.
+ * Finds the used scripts of a descriptor: in each branch, up to the first `gapLimit` unused indexes in succession, or
+ * those that `examined` counts. Throws the errors of a descriptor and those of `requireIndex`, `too_many_scripts` at the
+ * bound, and `invalid_cursor` for counts of another number of branches. In a worker it throws NeedsScripts until the
+ * mempool transactions of all examined scripts are known.
  */
-export function descriptorUsage(env: ReadEnv, { descriptor: text, gapLimit }: DescriptorInput): DescriptorUsage {
+export function descriptorUsage(env: ReadEnv, input: DescriptorInput): DescriptorUsage {
+  const { descriptor: text, gapLimit, examined } = input;
   const index = addressIndexOf(env);
   env.expectWork(PARSE_US + text.length * PARSE_CHARACTER_US);
   const watched = (env.derived ?? new DerivedScripts()).get(text, (given) => parseWatchedDescriptor(given, env.params));
   const budget = new Budget(env, watched, gapLimit);
-  const branches = watched.branches.map((branch) => branchUsage(env, { index, branch, gapLimit, budget }));
+  if (examined && examined.length !== watched.branches.length)
+    return fail('invalid_cursor', 'the cursor belongs to another descriptor');
+  const branches = watched.branches.map((branch, number) =>
+    branchUsage(env, { index, branch, gapLimit, budget, examined: examined?.[number] ?? null }),
+  );
   needScripts(env, branches, budget);
   return { watched, branches };
 }
@@ -79,12 +90,14 @@ interface Search {
   readonly branch: DerivedBranch;
   readonly gapLimit: number;
   readonly budget: Budget;
+  /** Null to examine the indexes up to the gap limit. */
+  readonly examined: number | null;
 }
 
-function branchUsage(env: ReadEnv, { index, branch, gapLimit, budget }: Search): BranchUsage {
+function branchUsage(env: ReadEnv, { index, branch, gapLimit, budget, examined }: Search): BranchUsage {
   const used: UsedScript[] = [];
   let lastUsedIndex: number | null = null;
-  let end = branch.descriptor.isRange ? gapLimit : 1;
+  let end = branch.descriptor.isRange ? (examined ?? gapLimit) : 1;
   for (let at = 0; at < end; at++) {
     for (const derived of budget.derive(branch, at)) {
       env.expectWork(TOTALS_US);
@@ -94,7 +107,7 @@ function branchUsage(env: ReadEnv, { index, branch, gapLimit, budget }: Search):
       used.push({ derived, totals, pending });
       lastUsedIndex = at;
     }
-    if (branch.descriptor.isRange && lastUsedIndex === at) end = at + 1 + gapLimit;
+    if (branch.descriptor.isRange && examined === null && lastUsedIndex === at) end = at + 1 + gapLimit;
   }
   return { branch, examined: end, used, lastUsedIndex };
 }

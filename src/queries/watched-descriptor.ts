@@ -28,6 +28,28 @@ function refusePrivateKeys(): never {
   fail('private_key_refused', 'private keys are refused: the descriptor must name public keys only');
 }
 
+/** Values of the multipath steps of a descriptor, and words that may be its keys. */
+const MULTIPATH = /<([^<>]*)>/g;
+const KEY_WORD = /[0-9A-Za-z]{64,}/g;
+
+/** The size of a descriptor, as its text shows without being parsed. */
+export interface DescriptorSize {
+  /** Whether each index has its own scripts. */
+  readonly isRange: boolean;
+  readonly branches: number;
+  /** Number of keys of one script, at least 1; hashes in the text count as keys. */
+  readonly keys: number;
+}
+
+/** Returns the size of a descriptor, or of an extended public key, by its text; of a malformed one, any. */
+export function sizeOfDescriptor(text: string): DescriptorSize {
+  if (BARE_KEY.test(text)) return { isRange: true, branches: 2, keys: 1 };
+  let branches = 1;
+  for (const [, values] of text.matchAll(MULTIPATH)) branches = Math.max(branches, values!.split(';').length);
+  const keys = Math.max(1, text.match(KEY_WORD)?.length ?? 0);
+  return { isRange: text.includes('*'), branches: Math.min(branches, MAX_BRANCHES), keys };
+}
+
 /**
  * Parses a descriptor without private keys, or an extended public key (SLIP-132). Throws `invalid_descriptor` or
  * `private_key_refused`, with no key in the error.

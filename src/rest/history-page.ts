@@ -81,9 +81,15 @@ type Entry = HistoryRecord | { readonly slot: number };
 
 /**
  * Returns the members of a page of the transactions of scripts, newest first with the mempool before the chain, or the
- * reverse. `bound` is the text that its cursors are bound to.
+ * reverse. `bound` is the text that its cursors are bound to; `finished` completes the text of the next one.
  */
-export function historyPage(env: ReadEnv, input: PageInput & HistoryFilters, of: HistoryScripts, bound: string) {
+export function historyPage(
+  env: ReadEnv,
+  input: PageInput & HistoryFilters,
+  of: HistoryScripts,
+  bound: string,
+  finished: (cursor: string) => string = (cursor) => cursor,
+) {
   const { limit, full } = input;
   const end = input.cursor === null ? null : decodeCursor(bound, input.cursor);
   if (end) checkStillActive(env, positionHeight(end.position), end.blockHash);
@@ -102,7 +108,7 @@ export function historyPage(env: ReadEnv, input: PageInput & HistoryFilters, of:
       env,
       facts.flatMap((each) => ('parsed' in each ? [each.parsed.txid] : [])),
     );
-  const nextCursor = last && encodeCursor(bound, endAt(env, last));
+  const nextCursor = last && finished(encodeCursor(bound, endAt(env, last)));
   return {
     tip: tipView(env.tip),
     items: facts.map((each) => ('parsed' in each ? ownTxView(env, of, each, full) : prunedTxView(env, each, full))),

@@ -65,9 +65,15 @@ interface OwnedCoin {
 
 /**
  * Returns the members of a page of the unspent outputs of scripts: those of the chain in its order, then those of the
- * mempool in the order of arrival. `bound` is the text that its cursors are bound to.
+ * mempool in the order of arrival. `bound` is the text that its cursors are bound to; `finished` completes the text of
+ * the next one.
  */
-export function utxosPage(env: ReadEnv, input: UtxosInput, bound: string) {
+export function utxosPage(
+  env: ReadEnv,
+  input: UtxosInput,
+  bound: string,
+  finished: (cursor: string) => string = (cursor) => cursor,
+) {
   const { limit, scripts, confirmed } = input;
   const end = input.cursor === null ? null : decodeCursor(bound, input.cursor);
   if (end) checkStillActive(env, positionHeight(end.position), end.blockHash);
@@ -79,7 +85,7 @@ export function utxosPage(env: ReadEnv, input: UtxosInput, bound: string) {
   const found = firstOf(env, limit + 1, utxosBehind(env, input, totals.known, end));
   const page = found.slice(0, limit);
   const last = found.length > limit ? page.at(-1)! : null;
-  const nextCursor = last && encodeCursor(bound, endAt(env, last));
+  const nextCursor = last && finished(encodeCursor(bound, endAt(env, last)));
   return {
     tip: tipView(env.tip),
     total: confirmed

@@ -1,5 +1,4 @@
-import { sha256 } from '../crypto/hash-functions.ts';
-import { boundTo, type PageInput, pageInput } from '../http/input.ts';
+import { type PageInput, pageInput } from '../http/input.ts';
 import { json } from '../http/route-description.ts';
 import { jsonAnswer } from '../queries/answer.ts';
 import type { DerivedScript } from '../queries/derived-scripts.ts';
@@ -31,6 +30,7 @@ import {
 } from './schemas/xpub-schemas.ts';
 import { slotsOfScripts, utxosPage } from './utxo-page.ts';
 import { extraCost, readDescriptorBody, XPUB_BODY } from './xpub-body.ts';
+import { boundToDescriptor, descriptorPage, withExamined } from './xpub-cursor.ts';
 
 const ERRORS = [...DESCRIPTOR_ERRORS, ...INDEX_ERRORS] as const;
 const PAGE_ERRORS = ['invalid_cursor', 'cursor_reorged', ...ERRORS] as const;
@@ -40,7 +40,8 @@ const SCRIPTS =
   'refused. ';
 const PAGES =
   'The next page is the same request with the path and query of `next`, and the same body: a cursor belongs to its ' +
-  'descriptor and its gap limit.';
+  'descriptor and its gap limit. All pages show the scripts that the first one has found: a payment in between may move ' +
+  'the gap, and the scripts behind it are in the next list.';
 
 interface SummaryInput extends DescriptorInput {
   readonly addresses: ShownAddresses;
@@ -60,7 +61,7 @@ export const xpubEndpoint = readEndpoint({
   response: json(DESCRIPTOR_SUMMARY),
   errors: ERRORS,
   async input({ query, request }, { charge }): Promise<SummaryInput> {
-    const input = await readDescriptorBody(request);
+    const input = { ...(await readDescriptorBody(request)), examined: null };
     charge(extraCost(input));
     return { ...input, addresses: query.addresses ?? 'used' };
   },
@@ -90,18 +91,19 @@ export const xpubTxsEndpoint = readEndpoint({
   response: json(DESCRIPTOR_TXS_PAGE),
   errors: PAGE_ERRORS,
   async input({ query, request }, { options, charge }): Promise<XpubTxsInput> {
-    const input = await readDescriptorBody(request);
-    const page = pageInput(query, '/api/xpub/txs', options.pages.addressTxs, HISTORY_FILTERS);
+    const body = await readDescriptorBody(request);
+    const page = descriptorPage(pageInput(query, '/api/xpub/txs', options.pages.addressTxs, HISTORY_FILTERS));
     const filters = historyFilters(query);
+    const input = { ...body, ...page };
     charge(extraCost(input) + (filters.full ? Math.ceil(page.limit / 100) - 1 : 0));
-    return { ...input, ...page, ...filters };
+    return { ...input, ...filters };
   },
   run(env, input) {
     const usage = descriptorUsage(env, input);
     const of = historyScripts(usage);
     const waiting = historySlots(env, of.scripts, { full: false });
     const total = { confirmed: distinctTxs(env, usage), mempool: waiting.length };
-    const { tip, ...page } = historyPage(env, input, of, boundToDescriptor(input, usage));
+    const { tip, ...page } = historyPage(env, input, of, boundToDescriptor(input, usage), withExamined(usage));
     const body = { descriptor: usage.watched.text, tip, total, ...page };
     return { ...jsonAnswer(body, page.next), freshness: 'none' };
   },
@@ -127,15 +129,19 @@ export const xpubUtxosEndpoint = readEndpoint({
   response: json(DESCRIPTOR_UTXOS_PAGE),
   errors: PAGE_ERRORS,
   async input({ query, request }, { options, charge }): Promise<XpubUtxosInput> {
-    const input = await readDescriptorBody(request);
+    const body = await readDescriptorBody(request);
+    const input = {
+      ...body,
+      ...descriptorPage(pageInput(query, '/api/xpub/utxos', options.pages.utxos, ['confirmed'])),
+    };
     charge(extraCost(input));
-    const page = pageInput(query, '/api/xpub/utxos', options.pages.utxos, ['confirmed']);
-    return { ...input, ...page, confirmed: query.confirmed === 'true' };
+    return { ...input, confirmed: query.confirmed === 'true' };
   },
   run(env, input) {
     const usage = descriptorUsage(env, input);
     const scripts = scriptsOf(usage);
-    const { tip, total, items, ...page } = utxosPage(env, { ...input, scripts }, boundToDescriptor(input, usage));
+    const bound = boundToDescriptor(input, usage);
+    const { tip, total, items, ...page } = utxosPage(env, { ...input, scripts }, bound, withExamined(usage));
     const places = new Map(scripts.map((script) => [script.address, placeOf(script)]));
     const placed = items.map((item) => ({ ...item, ...places.get(item.address)! }));
     const body = { descriptor: usage.watched.text, tip, total, items: placed, ...page };
@@ -161,10 +167,4 @@ function historyScripts(usage: DescriptorUsage): HistoryScripts {
 
 function placeOf({ address, branch, index }: DerivedScript) {
   return { address, branch, index };
-}
-
-/** Returns the text that a cursor is bound to. The cursor holds a hash of it, so that no descriptor is in a URL. */
-function boundToDescriptor(input: DescriptorInput & PageInput, { watched }: DescriptorUsage): string {
-  const set = sha256(new TextEncoder().encode(watched.text)).toHex();
-  return `${boundTo(input)} ${set} ${input.gapLimit}`;
 }

@@ -171,6 +171,68 @@ describe('a descriptor', () => {
     expect(found.toSorted()).toEqual(scripts.flatMap((script) => model.utxos(script)).toSorted());
   });
 
+  test('keeps the scripts of its first page while a later payment moves the gap', async () => {
+    for (const kind of ['txs', 'utxos'] as const) {
+      const grown = chain.fork();
+      await using other = new TestNode({ params: chain.params, indexes: ALL_INDEXES });
+      await other.take(grown.blocks.slice(1));
+      const start = () =>
+        startTestApi(other.dir, {
+          params: chain.params,
+          sources: defaultReadSources(chain.params, { indexes: ALL_INDEXES }),
+        });
+      let reader = start();
+      type Item = { txid: string; vout?: number };
+      type Page = { items: Item[]; next: string | null; total: { confirmed?: number; count?: number } };
+      const page = async (path: string) =>
+        (await (await reader.post(path, JSON.stringify({ descriptor }))).json()) as Page;
+      const whole = await page(`/api/xpub/${kind}?order=asc`);
+      const first = await page(`/api/xpub/${kind}?limit=1&order=asc`);
+      // Index 33, which the first block pays, is behind the gap until index 15 is paid.
+      grown.mine(1, { txs: [spend(chain.coin(2), [{ to: scriptAt(0, 15), value: 1_0000_0000n }])] });
+      await reader.close();
+      await other.take(grown.blocks.slice(chain.height + 1));
+      reader = start();
+      const items = [...first.items];
+      for (let next = first.next; next; ) {
+        const later: Page = await page(next);
+        items.push(...later.items);
+        next = later.next;
+      }
+      const names = (all: readonly Item[]) => all.map(({ txid, vout }) => `${txid}:${vout}`);
+      const added = `${hashToHex(grown.tip.parsed().txs[1]!.txid)}:${kind === 'txs' ? undefined : 0}`;
+      expect(names(items)).toEqual([...names(whole.items), added]);
+      // A new walk has them all.
+      const again = await page(`/api/xpub/${kind}?order=asc`);
+      expect(again.items).toHaveLength(whole.items.length + (kind === 'txs' ? 1 : 2));
+      await reader.close();
+    }
+  });
+
+  test('costs as many calls as the keys that it derives at least', async () => {
+    const scopes = { rate: { perSecond: 0.001, burst: 2000 } };
+    const { key: limited } = await api.rpc<{ key: string }>('createapikey', 'slow', ['read'], scopes);
+    const three = [0, 1, 2].map((branch) => `${key}/${branch}/<0;1;2;3>/*`).join(',');
+    const costs: readonly [object, number][] = [
+      [{ descriptor }, 1],
+      [{ descriptor: key }, 1],
+      [{ descriptor, gapLimit: 100 }, 2],
+      [{ descriptor: `wpkh(${key}/0/5)`, gapLimit: 1000 }, 1],
+      [{ descriptor: `wpkh(${key}/<0;1;2;3;4;5;6;7;8;9>/*)`, gapLimit: 100 }, 10],
+      [{ descriptor: `wsh(sortedmulti(2,${three}))`, gapLimit: 100 }, 12],
+      [{ descriptor: `combo(${key}/0/*)`, gapLimit: 100 }, 4],
+    ];
+    let left: number | null = null;
+    for (const [body, cost] of costs)
+      for (const path of ['/api/xpub', '/api/xpub/txs', '/api/xpub/utxos']) {
+        const reply = await api.post(path, JSON.stringify(body), { authorization: `Bearer ${limited}` });
+        expect([path, body, reply.status]).toEqual([path, body, 200]);
+        const remaining = Number(reply.headers.get('ratelimit-remaining'));
+        if (left !== null) expect([path, body, left - remaining]).toEqual([path, body, cost]);
+        left = remaining;
+      }
+  });
+
   test('is refused with a stable code, and without its text', async () => {
     const { nextCursor } = await ask<{ nextCursor: string }>('/api/xpub/txs?limit=1', { descriptor });
     const secret = account.privateText;
