@@ -47,9 +47,12 @@ beforeAll(async () => {
 
 describe('a change through one front applies to the next request on the other', () => {
   test('a block', async () => {
+    const batch = JSON.stringify(['a', 'b'].map((id) => ({ jsonrpc: '2.0', id, method: 'getbestblockhash' })));
     for (let i = 0; i < 10; i++) {
       const [hash] = await one.rpc<string[]>(TEST_KEY, 'generatetoaddress', [1, address]);
       expect(await other.rpc<string>(TEST_KEY, 'getbestblockhash')).toBe(hash!);
+      const { body } = await other.request('POST', '/', { key: TEST_KEY, body: batch });
+      expect((JSON.parse(body) as { result: string }[]).map(({ result }) => result)).toEqual([hash!, hash!]);
       const { headers } = await other.request('GET', '/api/info', { key: TEST_KEY });
       expect(headers.get('x-chain-hash')).toBe(hash!);
     }

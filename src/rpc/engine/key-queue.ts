@@ -40,9 +40,13 @@ export class KeyQueue {
     return waiting ? waiting.then(() => this.#runInSlot(id, work)) : this.#runInSlot(id, work);
   }
 
-  /** Whether a request of the key would begin at once. Fronts that share the counts find that out by counting it. */
+  /**
+   * Whether a request of the key would begin at once, on any front. It is for replies that are sent at once: they take no
+   * slot, since they would release it before any other request of this front begins.
+   */
   hasFreeSlot(id: string): boolean {
-    return this.#shared === null && (this.#callers.get(id)?.running ?? 0) < this.#maxRunning;
+    if ((this.#callers.get(id)?.running ?? 0) >= this.#maxRunning) return false;
+    return this.#shared === null || this.#shared.get(runningName(id)) < this.#maxRunning;
   }
 
   #runInSlot<T>(id: string, work: (turn: QueueSlot) => MaybePromise<T>): MaybePromise<T> {

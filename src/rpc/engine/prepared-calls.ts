@@ -3,24 +3,11 @@ import type { RpcMethods } from './method.ts';
 import { type KeptReply, type PreparedCall, type RpcCall, readCall, resultReply } from './protocol.ts';
 import { type JsonPieces, joined } from './reply-body.ts';
 
-/** A prepared call by the text on one side of its id. `rest` is the text on the other side. */
-interface PreparedText {
-  readonly isHead: boolean;
-  readonly rest: string;
-  readonly call: PreparedCall;
-}
-
-/** A prepared call with the id of another request, as JSON text. */
-interface FoundCall {
-  readonly before: PreparedCall;
-  readonly id: string;
-}
-
 /** Longer requests are not kept, nor are longer results. Characters. */
 const MAX_REQUEST = 512;
 const MAX_RESULT = 16 * 1024;
-/** At this number all are forgotten. */
-const MAX_CALLS = 256;
+/** Calls of one generation. There are two, so twice as many are kept, with eight mebibytes of replies at most. */
+const MAX_CALLS = 128;
 
 const ID = '"id"';
 /** An id that has only one text, with the end of its member. */
@@ -28,33 +15,37 @@ const PLAIN_ID = /(?:0|[1-9][0-9]{0,14}|"[ !#-[\]-~]{0,64}")(?=[,}])/y;
 
 /**
  * Calls by the text of their request. Clients repeat the same requests with other ids, so most of the work of a short
- * read is the same each time.
+ * read is the same each time. When a generation of calls is full, those that were not used since the one before are
+ * forgotten. So a call that is used goes on to be kept however many others come, and no use changes the order of a list.
  */
 export class PreparedCalls {
   readonly #methods: RpcMethods;
-  /** By the longer one of the texts before the id and behind it. */
-  readonly #byText = new Map<string, PreparedText>();
+  /** By the text around the id. */
+  #young = new Map<string, PreparedCall>();
+  #old = new Map<string, PreparedCall>();
 
   constructor(methods: RpcMethods) {
     this.#methods = methods;
   }
 
-  /** Returns the prepared call of a request with the same text, except for the id; null if there is none. */
-  find(text: string): FoundCall | null {
+  /** Number of kept calls. */
+  get size(): number {
+    return this.#young.size + this.#old.size;
+  }
+
+  /** Returns the call of a request with the same text as a kept one, except for the id; null if there is none. */
+  find(text: string): RpcCall | null {
     const from = startOfId(text);
     const end = from < 0 ? -1 : endOfId(text, from);
     if (end < 0) return null;
-    const isHead = from > text.length - end;
-    const known = this.#byText.get(isHead ? text.slice(0, from) : text.slice(end));
-    if (known === undefined || known.isHead !== isHead) return null;
-    const { rest } = known;
-    const isSame = isHead
-      ? text.length - end === rest.length && text.endsWith(rest)
-      : from === rest.length && text.startsWith(rest);
-    return isSame ? { before: known.call, id: text.slice(from, end) } : null;
+    const around = text.slice(0, from) + text.slice(end);
+    const prepared = this.#young.get(around) ?? this.#fromOld(around);
+    if (prepared === null) return null;
+    const { version, method, params } = prepared.call;
+    return { version, id: text.slice(from, end), method, params, invalid: null, prepared };
   }
 
-  /** Returns the call of a parsed request that is no batch. It is prepared if its method allows that. */
+  /** Returns the call of the parsed text of one request. It can be kept if its method allows that. */
   prepare(text: string, value: RpcValue): RpcCall {
     const call = readCall(value);
     if (call.invalid !== null || this.#methods.get(call.method)?.isKept !== true) return call;
@@ -68,12 +59,28 @@ export class PreparedCalls {
       text.lastIndexOf(ID) !== text.indexOf(ID)
     )
       return call;
-    if (this.#byText.size >= MAX_CALLS) this.#byText.clear();
-    const prepared: PreparedCall = { call, kept: null };
-    const [head, tail] = [text.slice(0, from), text.slice(end)];
-    const isHead = head.length > tail.length;
-    this.#byText.set(isHead ? head : tail, { isHead, rest: isHead ? tail : head, call: prepared });
-    return { ...call, prepared };
+    return { ...call, prepared: { call, around: text.slice(0, from) + text.slice(end), kept: null } };
+  }
+
+  /** Keeps a call that `prepare` has returned, once its caller is known to have the right to make it. */
+  keep({ prepared }: RpcCall): void {
+    if (prepared && !this.#young.has(prepared.around)) this.#add(prepared);
+  }
+
+  #fromOld(around: string): PreparedCall | null {
+    const prepared = this.#old.get(around);
+    if (prepared === undefined) return null;
+    this.#old.delete(around);
+    this.#add(prepared);
+    return prepared;
+  }
+
+  #add(prepared: PreparedCall): void {
+    if (this.#young.size >= MAX_CALLS) {
+      this.#old = this.#young;
+      this.#young = new Map();
+    }
+    this.#young.set(prepared.around, prepared);
   }
 }
 
@@ -88,7 +95,7 @@ export function keepReply(
   if (length > MAX_RESULT) return;
   const { version } = prepared.call;
   const [head, tail] = joined(resultReply({ version, id: MARK }, result)).split(MARK) as [string, string];
-  prepared.kept = { state, mempoolSeq, head, tail: `${tail}\n` };
+  prepared.kept = { state, mempoolSeq, head, tail };
 }
 
 /** Stands for the id. JSON text contains no control character. */

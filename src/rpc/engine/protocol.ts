@@ -22,6 +22,8 @@ export interface RpcCall {
 export interface PreparedCall {
   /** The first call with this text, apart from its id. */
   readonly call: RpcCall;
+  /** The text of the request around its id. */
+  readonly around: string;
   kept: KeptReply | null;
 }
 

@@ -10,6 +10,7 @@ import { excessOf, mayExceed } from '../../http/value-count.ts';
 import type { MaybePromise } from '../../util/maybe-promise.ts';
 import { RPC_ERROR } from '../../util/rpc-error-codes.ts';
 import { requireScope } from './audited.ts';
+import { batchTexts } from './batch-texts.ts';
 import { type RpcCaller, RpcDispatcher } from './dispatcher.ts';
 import { isObject, NumberTooLong, parseJson, type RpcValue } from './json.ts';
 import { KeyQueue, type QueueSlot } from './key-queue.ts';
@@ -72,10 +73,16 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
   const prepared = new PreparedCalls(methods);
 
   /** Throws ApiError for the whole request if the caller may not make this call. */
-  const checkCall = ({ method }: RpcCall, call: Call, wallet: string | null): void => {
+  const checkCall = ({ method, prepared }: RpcCall, call: Call, wallet: string | null): void => {
     const { rpcWhitelist } = call.principal;
     if (rpcWhitelist && !rpcWhitelist.has(method.toLowerCase()))
       fail('insufficient_scope', `the whitelist of the caller does not contain the method ${method}`);
+    if (prepared) {
+      // Such calls are not recorded in the audit log.
+      call.require(KEPT_SCOPE);
+      ctx.checkKey(call, KEPT_SCOPE);
+      return;
+    }
     const known = methods.get(method);
     if (known) requireScope(ctx, { method: known, scope: known.scope, args: [], call, wallet });
   };
@@ -115,24 +122,27 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
   };
 
   const handleText = (text: string, call: Call, target: RequestTarget): MaybePromise<Response | PlainReply> => {
+    const texts = batchTexts(text);
+    if (texts) return handleBatch(callsOf(text, texts), call, target);
     const found = prepared.find(text);
-    if (!found) {
-      const body = parseBody(text);
-      const read = Array.isArray(body) ? readCall : (value: RpcValue) => prepared.prepare(text, value);
-      return handleBody(body, read, call, target);
-    }
-    const { before, id } = found;
-    const { rpcWhitelist } = call.principal;
-    if (rpcWhitelist) checkCall(before.call, call, target.wallet);
-    else {
-      // Such calls are not recorded in the audit log.
-      call.require(KEPT_SCOPE);
-      ctx.checkKey(call, KEPT_SCOPE);
-    }
-    const kept = queue.hasFreeSlot(call.principal.id) ? dispatcher.keptReply(before) : null;
-    if (kept) return new PlainReply(RPC_KIND, kept.head + id + kept.tail);
-    const only = { ...before.call, id, prepared: before };
-    return queue.run(call.principal.id, (slot) => single(dispatcher, only, targetOf(call, target, slot)));
+    if (found) return handleFound(found, call, target);
+    return handleBody(parseBody(text), (value) => prepared.prepare(text, value), call, target);
+  };
+
+  /** Returns the calls of a batch, which is parsed unless all of them are known. Throws RpcError. */
+  const callsOf = (text: string, texts: readonly string[]): RpcCall[] => {
+    const calls = texts.map((each) => prepared.find(each));
+    if (calls.every((each) => each !== null)) return calls;
+    const values = parseBody(text) as RpcValue[];
+    return values.map((value, i) => calls[i] ?? prepared.prepare(texts[i]!, value));
+  };
+
+  /** Answers a call whose text is known. */
+  const handleFound = (found: RpcCall, call: Call, target: RequestTarget): MaybePromise<Response | PlainReply> => {
+    checkCall(found, call, target.wallet);
+    const kept = queue.hasFreeSlot(call.principal.id) ? dispatcher.keptReply(found) : null;
+    if (kept !== null) return new PlainReply(RPC_KIND, `${kept}\n`);
+    return queue.run(call.principal.id, (slot) => single(dispatcher, found, targetOf(call, target, slot)));
   };
 
   const handleBody = (
@@ -141,18 +151,24 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
     call: Call,
     target: RequestTarget,
   ): MaybePromise<Response | PlainReply> => {
-    const { id } = call.principal;
-    if (!Array.isArray(body)) {
-      const only = read(body);
-      checkCall(only, call, target.wallet);
-      return queue.run(id, (slot) => single(dispatcher, only, targetOf(call, target, slot)));
-    }
-    if (body.length > limits.rpcMaxBatch)
+    if (Array.isArray(body)) return handleBatch((body as RpcValue[]).map(read), call, target);
+    const only = read(body);
+    checkCall(only, call, target.wallet);
+    prepared.keep(only);
+    return queue.run(call.principal.id, (slot) => single(dispatcher, only, targetOf(call, target, slot)));
+  };
+
+  const handleBatch = (
+    calls: readonly RpcCall[],
+    call: Call,
+    target: RequestTarget,
+  ): MaybePromise<Response | PlainReply> => {
+    if (calls.length > limits.rpcMaxBatch)
       throw new RpcError(RPC_ERROR.invalidRequest, `more than ${limits.rpcMaxBatch} calls`);
-    const calls = (body as RpcValue[]).map(read);
     for (const each of calls) checkCall(each, call, target.wallet);
     call.charge(Math.max(0, calls.length - 1));
-    return queue.run(id, (slot) => batch(dispatcher, calls, targetOf(call, target, slot)));
+    for (const each of calls) prepared.keep(each);
+    return queue.run(call.principal.id, (slot) => batch(dispatcher, calls, targetOf(call, target, slot)));
   };
 
   const targetOf = (call: Call, { wallet, request }: RequestTarget, queueSlot: QueueSlot): ReplyTarget => {
@@ -241,23 +257,46 @@ function failureReply(call: RpcCall, failure: RpcError): Response | PlainReply {
   return rpcReply(errorStatus(call, failure), [reply]);
 }
 
-/** Runs the calls of a batch one after another, except neighbours that may overlap. */
-async function batch(
+/** Kept replies that a batch may use before it yields. */
+const MAX_AT_ONCE = 64;
+
+/** Runs the calls of a batch. Its first calls are answered at once while their replies are kept. */
+function batch(
   dispatcher: RpcDispatcher,
   calls: readonly RpcCall[],
   caller: ReplyTarget,
-): Promise<Response | PlainReply> {
+): MaybePromise<Response | PlainReply> {
   const texts: string[] = [];
+  while (texts.length < Math.min(calls.length, MAX_AT_ONCE)) {
+    const kept = dispatcher.keptReply(calls[texts.length]!);
+    if (kept === null) break;
+    texts.push(kept);
+  }
+  if (texts.length < calls.length || calls.length === 0) return restOfBatch(dispatcher, calls, texts, caller);
+  return batchReply(calls, texts, caller.send);
+}
+
+/**
+ * Runs the calls of a batch one after another, except neighbours that may overlap. `texts` has the replies to the first
+ * ones already.
+ */
+async function restOfBatch(
+  dispatcher: RpcDispatcher,
+  calls: readonly RpcCall[],
+  texts: string[],
+  caller: ReplyTarget,
+): Promise<Response | PlainReply> {
   const pause = slicePauses(SLICE_MS);
   let running: Promise<void>[] = [];
-  for (const [index, call] of calls.entries()) {
+  for (let index = texts.length; index < calls.length; index++) {
+    const call = calls[index]!;
     const overlaps = dispatcher.mayOverlap(call);
     if (!overlaps && running.length > 0) await Promise.all(running.splice(0));
     else if (running.length >= MAX_OVERLAPPING) {
       await Promise.all(running.slice(0, MAX_OVERLAPPING / 2));
       running = running.slice(MAX_OVERLAPPING / 2);
     }
-    const text = replyText(dispatcher, call, caller);
+    const text = dispatcher.keptReply(call) ?? replyText(dispatcher, call, caller);
     if (!(text instanceof Promise)) texts[index] = text;
     else {
       const done = text.then((ready) => void (texts[index] = ready));

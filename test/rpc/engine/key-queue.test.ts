@@ -58,3 +58,21 @@ test('a front without running requests is not starved by one that always has som
   await waiting;
   await busy;
 });
+
+test('a slot is free while neither this front nor all of them run too many requests of the key', async () => {
+  const counts = new LocalCounts();
+  const queues = [new KeyQueue(2, 3, counts), new KeyQueue(2, 3, counts)];
+  const [a, b] = queues.map(starter) as [ReturnType<typeof starter>, ReturnType<typeof starter>];
+  const free = () => queues.map((queue) => [queue.hasFreeSlot('key'), queue.hasFreeSlot('other')]);
+  const requests = [a.start()];
+  expect(free().flat()).toEqual([true, true, true, true]);
+  requests.push(b.start());
+  expect(free()).toEqual([
+    [false, true],
+    [false, true],
+  ]);
+  a.running[0]!();
+  b.running[0]!();
+  await Promise.all(requests);
+  expect(free().flat()).toEqual([true, true, true, true]);
+});

@@ -10,7 +10,7 @@ const STATE = {} as ChainState;
 
 function preparedWith(...texts: readonly string[]): PreparedCalls {
   const calls = new PreparedCalls(RPC_METHODS);
-  for (const text of texts) calls.prepare(text, parseJson(text));
+  for (const text of texts) calls.keep(calls.prepare(text, parseJson(text)));
   return calls;
 }
 
@@ -95,8 +95,8 @@ describe('prepared calls', () => {
         for (const each of texts) {
           const found = calls.find(each);
           if (!found) continue;
-          const { prepared: _, ...expected } = { ...readCall(parseJson(each)), prepared: null };
-          expect<unknown>({ ...found.before.call, id: found.id }).toEqual(expected);
+          const { prepared: _, ...meaning } = found;
+          expect<unknown>(meaning).toEqual(readCall(parseJson(each)));
         }
       }),
     );
@@ -104,22 +104,46 @@ describe('prepared calls', () => {
 
   test('a reply is kept around its id, unless it is long', () => {
     for (const [text, reply] of [
-      [head + 1 + tail, ['{"jsonrpc":"2.0","result":211,"id":', '}\n']],
-      ['{"id":1,"method":"getblockcount"}', ['{"result":211,"error":null,"id":', '}\n']],
+      [head + 1 + tail, ['{"jsonrpc":"2.0","result":211,"id":', '}']],
+      ['{"id":1,"method":"getblockcount"}', ['{"result":211,"error":null,"id":', '}']],
     ] as const) {
-      const { before } = preparedWith(text).find(text)!;
-      keepReply(before, ['211'], { state: STATE, mempoolSeq: 7 });
-      expect(before.kept).toEqual({ state: STATE, mempoolSeq: 7, head: reply[0], tail: reply[1] });
+      const prepared = preparedWith(text).find(text)!.prepared!;
+      keepReply(prepared, ['211'], { state: STATE, mempoolSeq: 7 });
+      expect(prepared.kept).toEqual({ state: STATE, mempoolSeq: 7, head: reply[0], tail: reply[1] });
     }
-    const { before } = preparedWith(head + 1 + tail).find(head + 1 + tail)!;
-    keepReply(before, [`"${'0'.repeat(20_000)}"`], { state: STATE, mempoolSeq: null });
-    expect(before.kept).toBeNull();
+    const prepared = preparedWith(head + 1 + tail).find(head + 1 + tail)!.prepared!;
+    keepReply(prepared, [`"${'0'.repeat(20_000)}"`], { state: STATE, mempoolSeq: null });
+    expect(prepared.kept).toBeNull();
   });
 
-  test('are forgotten when there are too many of them', () => {
+  test('are not kept before their caller is known to have the right to make them', () => {
+    const text = '{"id":1,"method":"getblockcount"}';
     const calls = new PreparedCalls(RPC_METHODS);
-    const texts = Array.from({ length: 257 }, (_, i) => `{"id":1,"method":"getblockhash","params":[${i}]}`);
-    for (const text of texts) calls.prepare(text, parseJson(text));
-    expect(texts.filter((text) => calls.find(text))).toEqual(texts.slice(-1));
+    const call = calls.prepare(text, parseJson(text));
+    expect([calls.find(text), calls.size]).toEqual([null, 0]);
+    calls.keep(call);
+    expect(calls.find(text)).toEqual(call);
+  });
+
+  test('are kept while they are used, however many others come, and at most 256 at a time', () => {
+    const hashOf = (height: number) => `{"id":1,"method":"getblockhash","params":[${height}]}`;
+    const calls = preparedWith(hashOf(0), hashOf(1));
+    const before = calls.find(hashOf(0))!.prepared;
+    for (let height = 2; height < 2000; height++) {
+      const text = hashOf(height);
+      calls.keep(calls.prepare(text, parseJson(text)));
+      expect(calls.find(hashOf(0))?.prepared).toBe(before);
+      expect(calls.size).toBeLessThanOrEqual(256);
+    }
+    expect(calls.find(hashOf(1))).toBeNull();
+    expect(calls.find(hashOf(1999))).not.toBeNull();
+  });
+
+  test('differ in the text on both sides of the id', () => {
+    const textOf = (height: number) => `{"method":"getblockhash","jsonrpc":"2.0","id":1,"params":[${height}]}`;
+    const calls = preparedWith(textOf(1), textOf(2));
+    expect([1, 2, 3].map((height) => calls.find(textOf(height))?.params ?? null)).toEqual(
+      [[1], [2]].map((params) => parseJson(JSON.stringify(params))).concat([null]),
+    );
   });
 });
