@@ -9,6 +9,9 @@ export const COMMANDS: CommandTable = {
     load: () => import('./reindex-command.ts'),
   },
   verify: { summary: 'check the data of a stopped node for damage', load: () => import('./verify-command.ts') },
+  call: { summary: 'call a JSON-RPC method of the running node', load: () => import('./call-command.ts') },
+  status: { summary: 'show the state of the running node', load: () => import('./status-command.ts') },
+  stop: { summary: 'stop the running node and wait for its end', load: () => import('./stop-command.ts') },
   probe: { summary: 'check whether a running node is live or ready', load: () => import('./probe-command.ts') },
   key: { summary: 'create, list, restrict, rotate and revoke API keys', load: () => import('./key-command.ts') },
   audit: { summary: 'show and verify the audit log', load: () => import('./audit-command.ts') },
@@ -18,10 +21,22 @@ export const COMMANDS: CommandTable = {
   },
   'forget-wallet': { summary: 'accept that a wallet file is lost', load: () => import('./forget-wallet-command.ts') },
   help: { summary: 'show this text, a command, or every setting', load: loadHelp },
+  completion: { summary: 'print the completion script of a shell', load: loadCompletion },
+  man: { summary: 'print or install the manual pages', load: loadMan },
   version: { summary: 'show the version', load: () => import('./version-command.ts') },
 };
 
 async function loadHelp() {
   const { helpCommand } = await import('./help-command.ts');
   return { command: helpCommand(COMMANDS) };
+}
+
+async function loadCompletion() {
+  const { completionCommand } = await import('./completion-command.ts');
+  return { command: completionCommand(COMMANDS) };
+}
+
+async function loadMan() {
+  const { manCommand } = await import('./man-command.ts');
+  return { command: manCommand(COMMANDS) };
 }

@@ -1,12 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { readApiKey } from '../config/api-key.ts';
 import { loadConfig } from '../config/load.ts';
-import type { Config } from '../config/settings.ts';
 import { didYouMean } from '../util/suggest.ts';
 import { type Command, UsageError } from './command.ts';
 import { COMMON_OPTIONS } from './help-text.ts';
-import { ownOrigin } from './probe-command.ts';
+import { type NodeReply, requestNode } from './node-access.ts';
 
 interface Scenario {
   readonly method: string;
@@ -36,6 +32,9 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   flood: { method: 'devflood', words: ['count'], required: 0, flags: { '--to': TO } },
 };
+const OK = 200;
+/** A flood of 5,000 transactions takes minutes. */
+const TIMEOUT_MS = 600_000;
 const NUMBERS = new Set(['depth', 'count']);
 
 export const command: Command = {
@@ -68,23 +67,13 @@ OBVERSE_API_KEY or the file that OBVERSE_API_KEY_FILE names, else the cookie fil
     const { method, params, settings } = readScenario(name, rest);
     const { config, positionals } = loadConfig(settings);
     fillWords(name, positionals, params);
-    const url = `${ownOrigin(config)}/`;
-    let response: Response;
-    try {
-      response = await fetch(url, {
-        method: 'POST',
-        headers: { authorization: credentials(config), 'content-type': 'application/json' },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-        signal,
-        redirect: 'error',
-        // The connection goes to loopback, so the name in the certificate is not checked.
-        tls: { rejectUnauthorized: false },
-      });
-    } catch (error) {
-      err(`no answer from ${url}: ${error instanceof Error ? error.message : error}\n`);
-      return 1;
-    }
-    const { result, error } = await replyOf(response);
+    const reply = await requestNode(config, {
+      path: '/',
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      signal,
+      timeoutMs: TIMEOUT_MS,
+    });
+    const { result, error } = replyOf(reply);
     if (error !== undefined) {
       err(`${error}\n`);
       return 1;
@@ -135,22 +124,14 @@ function wholeNumber(what: string, text: string): number {
   return Number(text);
 }
 
-function credentials({ networkDir }: Pick<Config, 'networkDir'>): string {
-  const key = readApiKey(process.env)?.key;
-  if (key) return `Bearer ${key}`;
-  const file = join(networkDir, '.cookie');
+function replyOf({ status, text }: NodeReply): { result?: unknown; error?: string } {
+  let body: unknown = null;
   try {
-    return `Basic ${Buffer.from(readFileSync(file, 'utf8').trim()).toString('base64')}`;
+    body = JSON.parse(text);
   } catch {
-    throw new UsageError(
-      `no key: neither OBVERSE_API_KEY nor OBVERSE_API_KEY_FILE is set, and ${file} cannot be read; does the node run?`,
-    );
+    // The status alone describes a body that is not JSON.
   }
-}
-
-async function replyOf(response: Response): Promise<{ result?: unknown; error?: string }> {
-  const body: unknown = await response.json().catch(() => null);
   const { result, error } = (body ?? {}) as { result?: unknown; error?: { message?: unknown } | null };
   if (error) return { error: String(error.message) };
-  return response.ok ? { result } : { error: `HTTP ${response.status}` };
+  return status === OK ? { result } : { error: `HTTP ${status}` };
 }
