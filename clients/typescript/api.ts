@@ -153,14 +153,14 @@ export interface paths {
   "/api/xpub/txs": {
     /**
      * Transactions of a descriptor or extended public key
-     * @description The scripts are derived from index 0 on, in each branch up to the gap limit; at most 10,000 in all. Private keys are refused. The next page is the same request with the path and query of `next`, and the same body: a cursor belongs to its descriptor and its gap limit.
+     * @description The scripts are derived from index 0 on, in each branch up to the gap limit; at most 10,000 in all. Private keys are refused. The next page is the same request with the path and query of `next`, and the same body: a cursor belongs to its descriptor and its gap limit. All pages show the scripts that the first one has found: a payment in between may move the gap, and the scripts behind it are in the next list.
      */
     post: operations["getXpubTxs"];
   };
   "/api/xpub/utxos": {
     /**
      * Unspent outputs of a descriptor or extended public key
-     * @description The scripts are derived from index 0 on, in each branch up to the gap limit; at most 10,000 in all. Private keys are refused. The next page is the same request with the path and query of `next`, and the same body: a cursor belongs to its descriptor and its gap limit.
+     * @description The scripts are derived from index 0 on, in each branch up to the gap limit; at most 10,000 in all. Private keys are refused. The next page is the same request with the path and query of `next`, and the same body: a cursor belongs to its descriptor and its gap limit. All pages show the scripts that the first one has found: a payment in between may move the gap, and the scripts behind it are in the next list.
      */
     post: operations["getXpubUtxos"];
   };
@@ -3225,7 +3225,7 @@ export interface operations {
   };
   /**
    * Transactions of a descriptor or extended public key
-   * @description The scripts are derived from index 0 on, in each branch up to the gap limit; at most 10,000 in all. Private keys are refused. The next page is the same request with the path and query of `next`, and the same body: a cursor belongs to its descriptor and its gap limit.
+   * @description The scripts are derived from index 0 on, in each branch up to the gap limit; at most 10,000 in all. Private keys are refused. The next page is the same request with the path and query of `next`, and the same body: a cursor belongs to its descriptor and its gap limit. All pages show the scripts that the first one has found: a payment in between may move the gap, and the scripts behind it are in the next list.
    */
   getXpubTxs: {
     parameters: {
@@ -3264,7 +3264,7 @@ export interface operations {
   };
   /**
    * Unspent outputs of a descriptor or extended public key
-   * @description The scripts are derived from index 0 on, in each branch up to the gap limit; at most 10,000 in all. Private keys are refused. The next page is the same request with the path and query of `next`, and the same body: a cursor belongs to its descriptor and its gap limit.
+   * @description The scripts are derived from index 0 on, in each branch up to the gap limit; at most 10,000 in all. Private keys are refused. The next page is the same request with the path and query of `next`, and the same body: a cursor belongs to its descriptor and its gap limit. All pages show the scripts that the first one has found: a payment in between may move the gap, and the scripts behind it are in the next list.
    */
   getXpubUtxos: {
     parameters: {
@@ -4011,7 +4011,10 @@ export type Output<N extends OperationName> = operations[N]['responses'][200] ex
       : string
   : never;
 
-/** Sends one request, and resolves with its reply, whatever the status of that is. */
+/**
+ * Sends one request, and resolves with its reply, whatever the status of that is. A redirect is a reply as well and is not
+ * followed: the headers hold a key, which is for the node alone.
+ */
 export function sendOperation<N extends OperationName>(
   url: string,
   name: N,
@@ -4029,6 +4032,7 @@ export function sendOperation<N extends OperationName>(
   const search = query.size > 0 ? `?${query}` : '';
   return fetch(url + path + search, {
     method,
+    redirect: 'manual',
     ...init,
     ...(body !== undefined && {
       body: JSON.stringify(body),

@@ -159,7 +159,7 @@ export class ObverseClient {
     return this.#repeated(repeatable, options, async (signal) => {
       const headers = { ...this.#headers, 'content-type': 'application/json' };
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-      const reply = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'error' });
+      const reply = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'manual' });
       const text = await reply.text();
       const answer = (parsed(text) ?? {}) as RpcReply<T>;
       if (answer.error) throw errorOfRpc(reply, answer.error, method);

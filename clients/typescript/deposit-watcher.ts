@@ -33,23 +33,39 @@ export interface KnownDeposit extends Deposit {
   readonly confirmations: number;
 }
 
-/** The ledger of the application. Each method may be asynchronous. */
+/** A transaction whose block the node has pruned: it knows where it is, and not its outputs. */
+export interface PrunedTransaction {
+  readonly txid: string;
+  readonly blockHash: string;
+  readonly height: number;
+  readonly confirmations: number;
+}
+
+/**
+ * The ledger of the application. Each method may be asynchronous. A position is a text of at most 80 characters, which only
+ * the watcher reads: it holds the cursor of an event, and the confirmations that the ledger follows from.
+ */
 export interface DepositStore {
-  /** Confirmations at which a deposit is final, 1 to 1000. */
+  /** Confirmations at which a deposit is final, 1 to 1000. After a change the ledger is reconciled at the next start. */
   readonly confirmations: number;
   /** The stored position; null for a new ledger. */
-  cursor(): string | null | Promise<string | null>;
-  /** All addresses that were given to customers. */
+  position(): string | null | Promise<string | null>;
+  /** All addresses that were given to customers, in the form in which the node returns them. */
   addresses(): readonly string[] | Promise<readonly string[]>;
   /** Ids of the transactions of deposits that are stored as unconfirmed. */
   unconfirmed(): readonly string[] | Promise<readonly string[]>;
-  /** Applies the changes and stores the cursor in ONE transaction. */
-  apply(changes: readonly DepositChange[], cursor: string): void | Promise<void>;
+  /** Applies the changes, of which there may be none, and stores the position in ONE transaction. */
+  apply(changes: readonly DepositChange[], position: string): void | Promise<void>;
   /**
-   * Makes the ledger equal to these deposits, which are all that exist, and stores the cursor in ONE transaction. A pruned
-   * node no longer knows the outputs of the transactions `pruned`: the ledger keeps its deposits of them.
+   * Makes the ledger equal to these deposits, which are all that exist, and stores the position in ONE transaction. A pruned
+   * node no longer knows the outputs of the transactions `pruned`: the ledger keeps its deposits of them, whose block and
+   * confirmations are those of the transaction.
    */
-  reconcile(deposits: readonly KnownDeposit[], cursor: string, pruned: readonly string[]): void | Promise<void>;
+  reconcile(
+    deposits: readonly KnownDeposit[],
+    position: string,
+    pruned: readonly PrunedTransaction[],
+  ): void | Promise<void>;
 }
 
 export interface WatchOptions {
@@ -58,7 +74,7 @@ export interface WatchOptions {
   readonly transport?: 'pages' | 'websocket';
   /** Called with each failure before the pause. */
   readonly onRetry?: (error: unknown, pauseMs: number) => void;
-  /** Called when the ledger is compared with the chain, because events are missing or the ledger is new. */
+  /** Called when the ledger is compared with the chain: events are missing, or it is new or follows another number. */
   readonly onReconcile?: (reason: string) => void;
 }
 
@@ -66,10 +82,12 @@ const TYPES = ['newBlock', 'addressTransaction', 'confirmation', 'reorg'] as con
 const WATCHES_AT_ONCE = 1000;
 const STATUSES_AT_ONCE = 1000;
 const ADDRESS_PAGE = 500;
+const WATCH_PAGE = 1000;
 
 /**
  * Asks the node to keep the events of addresses, from the next event on. An application calls this before it gives an
- * address to a customer, and may repeat it. Returns how many addresses were not watched before.
+ * address to a customer, and may repeat it. It leaves the watches of older addresses to `watchDeposits`, which reconciles
+ * the ledger where the node has lost some. Returns how many addresses were not watched before.
  */
 export async function watchAddresses(
   client: ObverseClient,
@@ -109,21 +127,30 @@ async function* appliedBatches(
   store: DepositStore,
   { signal, transport = 'pages', onReconcile }: WatchOptions,
 ): AsyncGenerator<void> {
-  const after = await store.cursor();
-  // Addresses whose watch the node has lost, in an older copy of its data, have no events.
-  const created = await watchAddresses(client, await store.addresses(), store.confirmations, { signal });
+  const { confirmations } = store;
+  const position = await store.position();
+  const unwatched = await unwatchedAddresses(client, await store.addresses(), confirmations, signal);
+  if (unwatched.length > 0) {
+    // Once the watches exist again, nothing shows that events are missing. So the ledger stores it before.
+    if (position !== null) await store.apply([], positionOf(null, confirmations));
+    await watchAddresses(client, unwatched, confirmations, { signal });
+  }
   const reconcile = async (reason: string) => {
     onReconcile?.(reason);
     await reconcileLedger(client, store, signal);
   };
-  if (after === null) return reconcile('the ledger is new');
-  if (created > 0) return reconcile(`${created} addresses were not watched`);
+  if (position === null) return reconcile('the ledger is new');
+  if (unwatched.length > 0)
+    return reconcile(`${unwatched.length} addresses were not watched at ${confirmations} confirmations`);
+  const after = cursorIn(position, confirmations);
+  if (after === null) return reconcile(`the position follows no events of deposits at ${confirmations} confirmations`);
   const request: EventRequest = { after, types: TYPES, signal };
   try {
     for await (const batch of (transport === 'pages' ? pagesOfEvents : socketEvents)(client, request)) {
       if (batch.gap?.scope === 'all') return await reconcile('events of blocks are missing');
       const gone = batch.gap ? await removedSince(client, store, signal) : [];
-      await store.apply([...gone, ...changesOf(batch.events, store.confirmations)], batch.cursor);
+      const changes = [...gone, ...changesOf(batch.events, confirmations)];
+      await store.apply(changes, positionOf(batch.cursor, confirmations));
       yield;
     }
   } catch (error) {
@@ -132,6 +159,39 @@ async function* appliedBatches(
     if (!isInvalid) throw error;
     await reconcile(error.message);
   }
+}
+
+/**
+ * The position of a ledger at a number of confirmations. Without a cursor the ledger has to be reconciled. An event names
+ * the threshold that a deposit has reached, so the events behind a cursor complete only a ledger with the same number.
+ */
+function positionOf(cursor: string | null, confirmations: number): string {
+  return `${confirmations}:${cursor ?? ''}`;
+}
+
+/** Returns the cursor of a position; null where the ledger has to be reconciled first. */
+function cursorIn(position: string, confirmations: number): string | null {
+  const [number, cursor] = position.split(':');
+  return number === String(confirmations) && cursor ? cursor : null;
+}
+
+/**
+ * Returns the addresses that the node does not watch at these confirmations: new ones, and those whose watch it has lost,
+ * because its data was restored from an older copy or the watch was removed. Such a watch has sent no events.
+ */
+async function unwatchedAddresses(
+  client: ObverseClient,
+  addresses: readonly string[],
+  confirmations: number,
+  signal: AbortSignal,
+): Promise<string[]> {
+  if (addresses.length === 0) return [];
+  const watches = await client.list('getWatches', { kind: 'address', limit: WATCH_PAGE }, { signal });
+  const watched = new Set(
+    watches.filter((watch) => watch.confirmations.includes(confirmations)).map(({ value }) => value),
+  );
+  // Bech32 is one address in both cases.
+  return addresses.filter((address) => !watched.has(address) && !watched.has(address.toLowerCase()));
 }
 
 /** Returns the changes that events mean for deposits, in their order. */
@@ -190,15 +250,18 @@ async function removedSince(client: ObverseClient, store: DepositStore, signal: 
 async function reconcileLedger(client: ObverseClient, store: DepositStore, signal: AbortSignal): Promise<void> {
   const { lastCursor } = await client.call('getEvents', { limit: 1 }, { signal });
   const deposits: KnownDeposit[] = [];
-  const pruned: string[] = [];
+  const pruned: PrunedTransaction[] = [];
   for (const address of await store.addresses()) {
     const txs = await client.list('getAddressTxs', { address, order: 'asc', limit: ADDRESS_PAGE }, { signal });
     // A transaction that moves from the mempool to a block between two pages is listed twice.
     const latest = new Map(txs.map((tx) => [tx.txid, tx]));
     for (const { txid, outputs, status } of latest.values()) {
       if (outputs) deposits.push(...depositsOf({ txid, outputs, status }, address));
-      else pruned.push(txid);
+      else {
+        const { blockHash, blockHeight, confirmations } = status;
+        pruned.push({ txid, blockHash: blockHash!, height: blockHeight!, confirmations });
+      }
     }
   }
-  await store.reconcile(deposits, lastCursor, pruned);
+  await store.reconcile(deposits, positionOf(lastCursor, store.confirmations), pruned);
 }

@@ -122,7 +122,7 @@ describe('clients behind a connection with faults', () => {
       const store = new MemoryStore(onApplied);
       const client = new ObverseClient({ url: node.api.url, key: created.key });
       const watching = failure(watchDeposits(client, store, { signal: new AbortController().signal, transport }));
-      await node.until('the first position', () => store.cursor() !== null);
+      await node.until('the first position', () => store.position() !== null);
       await node.api.rpc('generatetoaddress', [1, MINING_ADDRESS]);
       await applied;
       await node.api.rpc('revokeapikey', [created.id]);
@@ -154,14 +154,14 @@ describe('clients behind a connection with faults', () => {
 class MemoryStore implements DepositStore {
   readonly confirmations = 3;
   readonly #onApplied: () => void;
-  #cursor: string | null = null;
+  #position: string | null = null;
 
   constructor(onApplied: () => void) {
     this.#onApplied = onApplied;
   }
 
-  cursor(): string | null {
-    return this.#cursor;
+  position(): string | null {
+    return this.#position;
   }
 
   addresses(): string[] {
@@ -172,12 +172,12 @@ class MemoryStore implements DepositStore {
     return [];
   }
 
-  apply(_changes: unknown, cursor: string): void {
-    this.#cursor = cursor;
+  apply(_changes: unknown, position: string): void {
+    this.#position = position;
     this.#onApplied();
   }
 
-  reconcile(_deposits: unknown, cursor: string): void {
-    this.#cursor = cursor;
+  reconcile(_deposits: unknown, position: string): void {
+    this.#position = position;
   }
 }

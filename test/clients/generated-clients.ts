@@ -109,7 +109,10 @@ export type Output<N extends OperationName> = operations[N]['responses'][200] ex
       : string
   : never;
 
-/** Sends one request, and resolves with its reply, whatever the status of that is. */
+/**
+ * Sends one request, and resolves with its reply, whatever the status of that is. A redirect is a reply as well and is not
+ * followed: the headers hold a key, which is for the node alone.
+ */
 export function sendOperation<N extends OperationName>(
   url: string,
   name: N,
@@ -127,6 +130,7 @@ export function sendOperation<N extends OperationName>(
   const search = query.size > 0 ? \`?\${query}\` : '';
   return fetch(url + path + search, {
     method,
+    redirect: 'manual',
     ...init,
     ...(body !== undefined && {
       body: JSON.stringify(body),

@@ -1,4 +1,4 @@
-"""The ledger of an exchange in SQLite: deposits, moves of money and the cursor, in one database."""
+"""The ledger of an exchange in SQLite: deposits, moves of money and the position, in one database."""
 from __future__ import annotations
 
 import sqlite3
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from obverse import Change, Deposit
+from obverse import Change, Deposit, PrunedTransaction
 
 SCHEMA = """
 PRAGMA journal_mode = WAL;
@@ -44,7 +44,7 @@ class Ledger:
         self._db = sqlite3.connect(path, timeout=10, isolation_level=None)
         self._db.executescript(SCHEMA)
 
-    def cursor(self) -> str | None:
+    def position(self) -> str | None:
         rows = self._column("SELECT cursor FROM position")
         return rows[0] if rows else None
 
@@ -63,24 +63,30 @@ class Ledger:
     def add_address(self, address: str, customer: str) -> None:
         self._db.execute("INSERT INTO addresses VALUES (?, ?)", (address, customer))
 
-    def apply(self, changes: Sequence[Change], cursor: str) -> None:
+    def apply(self, changes: Sequence[Change], position: str) -> None:
         with self._transaction():
             for change in changes:
                 self._apply_change(change)
-            self._store_cursor(cursor)
+            self._store_position(position)
 
-    def reconcile(self, deposits: Sequence[Deposit], cursor: str, pruned: Sequence[str]) -> None:
+    def reconcile(self, deposits: Sequence[Deposit], position: str, pruned: Sequence[PrunedTransaction]) -> None:
         with self._transaction():
+            kept = {tx.txid for tx in pruned}
             known = {(deposit.txid, deposit.n) for deposit in deposits}
             for txid, n in self._db.execute("SELECT txid, n FROM deposits").fetchall():
-                if (txid, n) not in known and txid not in pruned:
+                if (txid, n) not in known and txid not in kept:
                     self._set_credited(False, "txid = ? AND n = ?", txid, n)
                     self._db.execute("DELETE FROM deposits WHERE txid = ? AND n = ?", (txid, n))
             for deposit in deposits:
                 self._store(deposit)
                 is_final = deposit.confirmations >= self.confirmations
                 self._set_credited(is_final, "txid = ? AND n = ?", deposit.txid, deposit.n)
-            self._store_cursor(cursor)
+            for tx in pruned:
+                self._db.execute(
+                    "UPDATE deposits SET block = ?, height = ? WHERE txid = ?", (tx.block_hash, tx.height, tx.txid)
+                )
+                self._set_credited(tx.confirmations >= self.confirmations, "txid = ?", tx.txid)
+            self._store_position(position)
 
     def book_withdrawal(self, id: str, customer: str, address: str, satoshis: int) -> Withdrawal:
         """Books a withdrawal before it is sent. A repetition returns the stored one.
@@ -160,8 +166,8 @@ class Ledger:
             (customer, satoshis, reason, reference),
         )
 
-    def _store_cursor(self, cursor: str) -> None:
-        self._db.execute("INSERT OR REPLACE INTO position VALUES (1, ?)", (cursor,))
+    def _store_position(self, position: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO position VALUES (1, ?)", (position,))
 
     def _column(self, sql: str, *values: str) -> list[Any]:
         return [row[0] for row in self._db.execute(sql, values)]

@@ -3,7 +3,7 @@
 The standard library is enough; ``transport="websocket"`` also needs the package ``websockets`` (Debian: python3-websockets).
 """
 from .client import ObverseClient, ObverseError, coins_of, satoshis_of
-from .deposits import Change, Deposit, DepositStore, watch_addresses, watch_deposits
+from .deposits import Change, Deposit, DepositStore, PrunedTransaction, watch_addresses, watch_deposits
 
 __all__ = [
     "Change",
@@ -11,6 +11,7 @@ __all__ = [
     "DepositStore",
     "ObverseClient",
     "ObverseError",
+    "PrunedTransaction",
     "coins_of",
     "satoshis_of",
     "watch_addresses",

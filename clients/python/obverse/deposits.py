@@ -1,6 +1,6 @@
 """Follows the deposits to the addresses of a store, and applies each change exactly once.
 
-The store keeps the changes and the cursor of the last event in one transaction. Everything else may fail, restart or be
+The store keeps the changes and the position behind the last event in one transaction. Everything else may fail, restart or be
 killed at any point.
 """
 from __future__ import annotations
@@ -19,6 +19,7 @@ TYPES = ("newBlock", "addressTransaction", "confirmation", "reorg")
 WATCHES_AT_ONCE = 1000
 STATUSES_AT_ONCE = 1000
 ADDRESS_PAGE = 500
+WATCH_PAGE = 1000
 
 log = logging.getLogger("obverse")
 
@@ -55,36 +56,52 @@ class Change:
     deposits: tuple[Deposit, ...] = ()
 
 
-class DepositStore(Protocol):
-    """The ledger of the application. Its methods are short: they run between two events."""
+@dataclass(frozen=True)
+class PrunedTransaction:
+    """A transaction whose block the node has pruned: it knows where it is, and not its outputs."""
 
-    # Confirmations at which a deposit is final, 1 to 1000.
+    txid: str
+    block_hash: str
+    height: int
     confirmations: int
 
-    def cursor(self) -> str | None:
+
+class DepositStore(Protocol):
+    """The ledger of the application. Its methods are short: they run between two events.
+
+    A position is a text of at most 80 characters, which only the watcher reads: it holds the cursor of an event, and the
+    confirmations that the ledger follows from.
+    """
+
+    # Confirmations at which a deposit is final, 1 to 1000. After a change the ledger is reconciled at the next start.
+    confirmations: int
+
+    def position(self) -> str | None:
         """Returns the stored position; None for a new ledger."""
 
     def addresses(self) -> Sequence[str]:
-        """Returns all addresses that were given to customers."""
+        """Returns all addresses that were given to customers, in the form in which the node returns them."""
 
     def unconfirmed(self) -> Iterable[str]:
         """Returns the ids of the transactions of deposits that are stored as unconfirmed."""
 
-    def apply(self, changes: Sequence[Change], cursor: str) -> None:
-        """Applies the changes and stores the cursor in ONE transaction."""
+    def apply(self, changes: Sequence[Change], position: str) -> None:
+        """Applies the changes, of which there may be none, and stores the position in ONE transaction."""
 
-    def reconcile(self, deposits: Sequence[Deposit], cursor: str, pruned: Sequence[str]) -> None:
-        """Makes the ledger equal to these deposits, which are all that exist, and stores the cursor in ONE transaction.
+    def reconcile(self, deposits: Sequence[Deposit], position: str, pruned: Sequence[PrunedTransaction]) -> None:
+        """Makes the ledger equal to these deposits, which are all that exist, and stores the position in ONE transaction.
 
-        A pruned node no longer knows the outputs of the transactions ``pruned``: the ledger keeps its deposits of them.
+        A pruned node no longer knows the outputs of the transactions ``pruned``: the ledger keeps its deposits of them,
+        whose block and confirmations are those of the transaction.
         """
 
 
 async def watch_addresses(client: ObverseClient, addresses: Sequence[str], confirmations: int) -> int:
     """Asks the node to keep the events of addresses, from the next event on.
 
-    An application calls this before it gives an address to a customer, and may repeat it. Returns how many addresses were
-    not watched before.
+    An application calls this before it gives an address to a customer, and may repeat it. It leaves the watches of older
+    addresses to ``watch_deposits``, which reconciles the ledger where the node has lost some. Returns how many addresses
+    were not watched before.
     """
     created = 0
     for start in range(0, len(addresses), WATCHES_AT_ONCE):
@@ -117,12 +134,20 @@ async def watch_deposits(
 
 async def _applied_batches(client: ObverseClient, store: DepositStore, transport: str) -> AsyncGenerator[None, None]:
     """Yields after each stored batch. Ends where the events have to be requested from a new position."""
-    after = store.cursor()
-    # Addresses whose watch the node has lost, in an older copy of its data, have no events.
-    created = await watch_addresses(client, store.addresses(), store.confirmations)
-    if after is None or created > 0:
-        reason = "the ledger is new" if after is None else f"{created} addresses were not watched"
-        await _reconcile(client, store, reason)
+    confirmations = store.confirmations
+    position = store.position()
+    unwatched = await _unwatched_addresses(client, store.addresses(), confirmations)
+    if unwatched:
+        # Once the watches exist again, nothing shows that events are missing. So the ledger stores it before.
+        if position is not None:
+            store.apply([], _position_of(None, confirmations))
+        await watch_addresses(client, unwatched, confirmations)
+    after = None if position is None or unwatched else _cursor_in(position, confirmations)
+    if after is None:
+        reason = f"the position follows no events of deposits at {confirmations} confirmations"
+        if unwatched:
+            reason = f"{len(unwatched)} addresses were not watched at {confirmations} confirmations"
+        await _reconcile(client, store, "the ledger is new" if position is None else reason)
         return
     source = pages_of_events if transport == "pages" else socket_events
     try:
@@ -132,13 +157,42 @@ async def _applied_batches(client: ObverseClient, store: DepositStore, transport
                     await _reconcile(client, store, "events of blocks are missing")
                     return
                 gone = await _removed_since(client, store) if batch.gap else []
-                store.apply(gone + changes_of(batch.events, store.confirmations), batch.cursor)
+                store.apply(gone + changes_of(batch.events, confirmations), _position_of(batch.cursor, confirmations))
                 yield
     except ObverseError as error:
         # The position is not in this log: the node was restored, or replaced by another one.
         if error.code not in ("invalid_cursor", "block_pruned"):
             raise
         await _reconcile(client, store, str(error))
+
+
+def _position_of(cursor: str | None, confirmations: int) -> str:
+    """The position of a ledger at a number of confirmations. Without a cursor the ledger has to be reconciled.
+
+    An event names the threshold that a deposit has reached, so the events behind a cursor complete only a ledger with the
+    same number.
+    """
+    return f"{confirmations}:{cursor or ''}"
+
+
+def _cursor_in(position: str, confirmations: int) -> str | None:
+    """Returns the cursor of a position; None where the ledger has to be reconciled first."""
+    number, _, cursor = position.partition(":")
+    return cursor if number == str(confirmations) and cursor else None
+
+
+async def _unwatched_addresses(client: ObverseClient, addresses: Sequence[str], confirmations: int) -> list[str]:
+    """Returns the addresses that the node does not watch at these confirmations.
+
+    They are new ones, and those whose watch it has lost, because its data was restored from an older copy or the watch was
+    removed. Such a watch has sent no events.
+    """
+    if not addresses:
+        return []
+    watches = await client.list_items("getWatches", kind="address", limit=WATCH_PAGE)
+    watched = {watch["value"] for watch in watches if confirmations in watch["confirmations"]}
+    # Bech32 is one address in both cases.
+    return [address for address in addresses if address not in watched and address.lower() not in watched]
 
 
 def changes_of(events: Iterable[dict[str, Any]], confirmations: int) -> list[Change]:
@@ -197,15 +251,17 @@ async def _reconcile(client: ObverseClient, store: DepositStore, reason: str) ->
     The position is read first: events behind it may repeat a part of what REST shows then, and change nothing when they do.
     """
     log.warning("the ledger is compared with the chain: %s", reason)
-    position = (await client.call("getEvents", limit=1))["lastCursor"]
+    cursor = (await client.call("getEvents", limit=1))["lastCursor"]
     deposits: list[Deposit] = []
-    pruned: list[str] = []
+    pruned: list[PrunedTransaction] = []
     for address in store.addresses():
         txs = await client.list_items("getAddressTxs", address=address, order="asc", limit=ADDRESS_PAGE)
         # A transaction that moves from the mempool to a block between two pages is listed twice.
         for tx in {tx["txid"]: tx for tx in txs}.values():
             if tx["outputs"] is None:
-                pruned.append(tx["txid"])
+                at = tx["status"]
+                place = (at["blockHash"], at["blockHeight"], at["confirmations"])
+                pruned.append(PrunedTransaction(tx["txid"], *place))
             else:
                 deposits += _deposits_of(tx, address)
-    store.reconcile(deposits, position, pruned)
+    store.reconcile(deposits, _position_of(cursor, store.confirmations), pruned)

@@ -51,13 +51,18 @@ async def socket_events(client: ObverseClient, after: str, types: tuple[str, ...
     """Reads the same events over one WebSocket connection."""
     import websockets
 
-    # The name of the parameter depends on the version.
-    name = "extra_headers" if int(websockets.__version__.split(".")[0]) < 14 else "additional_headers"
+    # The names of the parameters depend on the version.
+    version = int(websockets.__version__.split(".")[0])
+    name = "extra_headers" if version < 14 else "additional_headers"
     url = "ws" + client.url.removeprefix("http") + "/ws"
     options: dict[str, Any] = {name: client.headers, "max_size": MAX_MESSAGE, "open_timeout": OPEN_SECONDS}
+    if version >= 15:
+        # Older versions use no proxies of the environment.
+        options["proxy"] = None
+    connect = _without_redirects(websockets.connect)
     try:
         # A ping without a reply ends the connection. The library reads no further while its queue is full.
-        async with websockets.connect(url, ping_interval=PING_SECONDS, ping_timeout=PING_SECONDS, **options) as socket:
+        async with connect(url, ping_interval=PING_SECONDS, ping_timeout=PING_SECONDS, **options) as socket:
             # Begins behind the cursor, and leaves out the default types.
             data = {"events": types, "replace": True, "after": after}
             await socket.send(json.dumps({"type": "subscribe", "id": "begin", "data": data}))
@@ -82,6 +87,20 @@ async def socket_events(client: ObverseClient, after: str, types: tuple[str, ...
         # A request with the same key and cursor is refused for the same reason, with its code.
         await client.call("getEvents", after=after, limit=1, retry_for=0)
         raise ObverseError(f"/ws: {error}", "no_reply", retryable=True) from error
+
+
+def _without_redirects(connect: Any) -> Any:
+    """Returns a variant that follows no redirect: the key is for the node alone."""
+
+    class Connect(connect):  # type: ignore[misc]
+        # From version 14 on, and before.
+        def process_redirect(self, exc: Exception) -> Exception:
+            return exc
+
+        def handle_redirect(self, uri: str) -> None:
+            raise OSError(f"redirected to {uri}")
+
+    return Connect
 
 
 def _closed(code: int | None, reason: str | None) -> ObverseError:

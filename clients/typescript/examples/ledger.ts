@@ -1,5 +1,5 @@
-// The ledger of an exchange in SQLite: deposits, moves of money and the cursor, in one database.
-import type { Deposit, DepositChange, DepositStore, KnownDeposit } from '../deposit-watcher.ts';
+// The ledger of an exchange in SQLite: deposits, moves of money and the position, in one database.
+import type { Deposit, DepositChange, DepositStore, KnownDeposit, PrunedTransaction } from '../deposit-watcher.ts';
 
 /** The part that `bun:sqlite` and `node:sqlite` have in common. */
 interface Sqlite {
@@ -22,8 +22,8 @@ async function openSqlite(path: string): Promise<Sqlite> {
 }
 
 const SCHEMA = `
-PRAGMA journal_mode = WAL;
 PRAGMA busy_timeout = 10000;
+PRAGMA journal_mode = WAL;
 CREATE TABLE IF NOT EXISTS position (id INTEGER PRIMARY KEY CHECK (id = 1), cursor TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS addresses (address TEXT PRIMARY KEY, customer TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS deposits (
@@ -63,7 +63,7 @@ export class Ledger implements DepositStore {
     return new Ledger(await openSqlite(path), confirmations);
   }
 
-  cursor(): string | null {
+  position(): string | null {
     return (
       (this.#db.prepare('SELECT cursor FROM position').get() as { cursor: string } | null | undefined)?.cursor ?? null
     );
@@ -81,17 +81,17 @@ export class Ledger implements DepositStore {
     this.#db.prepare('INSERT INTO addresses VALUES (?, ?)').run(address, customer);
   }
 
-  apply(changes: readonly DepositChange[], cursor: string): void {
+  apply(changes: readonly DepositChange[], position: string): void {
     this.#transaction(() => {
       for (const change of changes) this.#applyChange(change);
-      this.#storeCursor(cursor);
+      this.#storePosition(position);
     });
   }
 
-  reconcile(known: readonly KnownDeposit[], cursor: string, pruned: readonly string[]): void {
+  reconcile(known: readonly KnownDeposit[], position: string, pruned: readonly PrunedTransaction[]): void {
     this.#transaction(() => {
       const outputs = new Set(known.map(({ txid, n }) => `${txid}:${n}`));
-      const kept = new Set(pruned);
+      const kept = new Set(pruned.map(({ txid }) => txid));
       for (const row of this.#rows('1')) {
         if (outputs.has(`${row.txid}:${row.n}`) || kept.has(row.txid)) continue;
         this.#setCredited(row, false);
@@ -102,7 +102,11 @@ export class Ledger implements DepositStore {
         for (const row of this.#rows('txid = ? AND n = ?', deposit.txid, deposit.n))
           this.#setCredited(row, deposit.confirmations >= this.confirmations);
       }
-      this.#storeCursor(cursor);
+      for (const { txid, blockHash, height, confirmations } of pruned) {
+        this.#db.prepare('UPDATE deposits SET block = ?, height = ? WHERE txid = ?').run(blockHash, height, txid);
+        for (const row of this.#rows('txid = ?', txid)) this.#setCredited(row, confirmations >= this.confirmations);
+      }
+      this.#storePosition(position);
     });
   }
 
@@ -191,8 +195,8 @@ export class Ledger implements DepositStore {
       .run(customer, satoshis, reason, reference);
   }
 
-  #storeCursor(cursor: string): void {
-    this.#db.prepare('INSERT OR REPLACE INTO position VALUES (1, ?)').run(cursor);
+  #storePosition(position: string): void {
+    this.#db.prepare('INSERT OR REPLACE INTO position VALUES (1, ?)').run(position);
   }
 
   #rows(condition: string, ...values: Value[]): Row[] {
