@@ -61,12 +61,32 @@ export interface BlockOptions {
   readonly work?: boolean;
 }
 
+/** The coins that each transaction of a block spends and creates, by their outpoints. */
+type BlockChanges = readonly {
+  readonly spent: readonly string[];
+  readonly created: readonly (readonly [key: string, coin: TestCoin])[];
+}[];
+
+function changesOf({ txs, height }: TestBlock): BlockChanges {
+  return txs.map((tx, index) => {
+    const txid = txidOf(tx);
+    const spent = isCoinbase(tx) ? [] : tx.inputs.map(({ prevout }) => outpointKey(prevout));
+    const created = tx.outputs.flatMap((output, vout): [string, TestCoin][] => {
+      if (output.scriptPubKey[0] === 0x6a) return [];
+      const outpoint = { txid, vout };
+      return [[outpointKey(outpoint), { outpoint, output, position: txPosition(height, index) }]];
+    });
+    return { spent, created };
+  });
+}
+
 /** A block at its position in a chain, with the ancestors' values that rules read. */
 export class TestBlock implements HeaderEntry {
   readonly hash: BlockHash;
   readonly height: number;
   readonly chainwork: bigint;
   readonly raw: Uint8Array;
+  #changes: BlockChanges | null = null;
 
   constructor(
     readonly block: Block,
@@ -97,6 +117,11 @@ export class TestBlock implements HeaderEntry {
   }
   get medianTimePast(): number {
     return medianTimePast(this);
+  }
+
+  /** The changes of the block in the set of coins, computed once: branches of a chain append the same blocks. */
+  get changes(): BlockChanges {
+    return (this.#changes ??= changesOf(this));
   }
 
   parsed(): ParsedBlock {
@@ -204,14 +229,9 @@ export class RegtestChain {
   append(block: TestBlock): void {
     if (block.parent !== this.tip) throw new Error('block was not built on the tip');
     this.#blocks.push(block);
-    for (const [index, tx] of block.txs.entries()) {
-      if (!isCoinbase(tx)) for (const { prevout } of tx.inputs) this.coins.delete(outpointKey(prevout));
-      const txid = txidOf(tx);
-      for (const [vout, output] of tx.outputs.entries()) {
-        if (output.scriptPubKey[0] === 0x6a) continue;
-        const outpoint = { txid, vout };
-        this.coins.set(outpointKey(outpoint), { outpoint, output, position: txPosition(block.height, index) });
-      }
+    for (const { spent, created } of block.changes) {
+      for (const key of spent) this.coins.delete(key);
+      for (const [key, coin] of created) this.coins.set(key, coin);
     }
   }
 

@@ -94,6 +94,23 @@ const TABLES = ['chain', 'coins', 'txs', 'txIndex', 'scripts', 'history', 'scrip
 export function dumpState(dir: string, blocks?: readonly Uint8Array[]): ChainState {
   const db = new Database(join(dir, 'chain.db'), { readonly: true });
   const reads = new ChainReads(dir);
+  try {
+    // Within a snapshot the list of runs is read once, and not for each script.
+    return reads.snapshot(() => stateOf({ db, dir, reads, blocks }));
+  } finally {
+    reads.close();
+    db.close();
+  }
+}
+
+interface OpenState {
+  readonly db: Database;
+  readonly dir: string;
+  readonly reads: ChainReads;
+  readonly blocks: readonly Uint8Array[] | undefined;
+}
+
+function stateOf({ db, dir, reads, blocks }: OpenState): ChainState {
   const runs = new ReaderRuns(db, dir);
   try {
     const lines = (query: string) =>
@@ -143,8 +160,6 @@ export function dumpState(dir: string, blocks?: readonly Uint8Array[]): ChainSta
     };
   } finally {
     runs.close();
-    reads.close();
-    db.close();
   }
 }
 
