@@ -2,17 +2,19 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
-const USAGE = `Usage: bun build.ts [--target bun-linux-arm64] [--outfile dist/obverse]
+const USAGE = `Usage: bun build.ts [--target bun-linux-arm64 [--runtime FILE]] [--outfile dist/obverse]
 
 Makes one executable that holds the runtime and everything the node needs.
 Targets besides this machine: bun-linux-x64, bun-linux-x64-baseline, bun-linux-x64-musl, bun-linux-arm64,
-bun-linux-arm64-musl, bun-darwin-arm64, bun-darwin-x64, bun-windows-x64.
+bun-linux-arm64-musl, bun-darwin-arm64, bun-darwin-x64, bun-windows-x64. The runtime of another target is downloaded
+unless --runtime names its file.
 `;
 
 const root = import.meta.dir;
 const { values } = parseArgs({
   options: {
     target: { type: 'string' },
+    runtime: { type: 'string' },
     outfile: { type: 'string', default: join(root, 'dist/obverse') },
     help: { type: 'boolean', short: 'h', default: false },
   },
@@ -35,6 +37,7 @@ const result = await Bun.build({
   compile: {
     outfile,
     ...(values.target ? { target: values.target as Bun.Build.CompileTarget } : {}),
+    ...(values.runtime ? { executablePath: resolve(values.runtime) } : {}),
     // The executable reads its own configuration and nothing that happens to lie in the working directory.
     autoloadDotenv: false,
     autoloadBunfig: false,

@@ -10,6 +10,7 @@ const config: KnipConfig = {
     'src/crypto/embedded-addons.ts!',
     // Made into files by a test.
     'packaging/settings-documents.ts!',
+    'packaging/package.ts!',
     'test/**/*.test.ts',
     'test/{check,bench,fuzz,proof}/**/*.ts',
     'test/fixtures/**/*.ts',

@@ -9,7 +9,7 @@ import { randomSecretBytes } from './random-secret.ts';
  * ABI versions of libsecp256k1, newest first: releases 0.8, 0.7, 0.6, 0.3 to 0.5, and 0.2. The functions below have the
  * same declarations in all of them. Version 0 is older than the first release, and its Schnorr functions differ.
  */
-const ABI_VERSIONS = [7, 6, 5, 2, 1];
+export const ABI_VERSIONS = [7, 6, 5, 2, 1];
 
 /** Folders of a distribution and of its administrator, by the processor. No others, whatever the environment names. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {

@@ -2,6 +2,7 @@ import { deliveries } from './deliveries.ts';
 import { fairReads } from './fair-reads.ts';
 import { importKills } from './import-kills.ts';
 import { nodeKills } from './node-kills.ts';
+import { packages } from './packages.ts';
 import { passwordGuesses } from './password-guesses.ts';
 import type { Proofs } from './proof.ts';
 import { signatures } from './signatures.ts';
@@ -12,6 +13,7 @@ export const PROOFS: Proofs = {
   'fair-reads': fairReads,
   'import-kills': importKills,
   'node-kills': nodeKills,
+  packages,
   'password-guesses': passwordGuesses,
   signatures,
 };
