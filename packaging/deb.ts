@@ -94,13 +94,13 @@ function packageEntries(
     path.startsWith('monitoring/')
       ? file(`usr/share/obverse/${path}`, content)
       : path === 'CHANGELOG.md'
-        ? compressed('usr/share/doc/obverse/NEWS.md', content)
+        ? compressed('usr/share/doc/obverse/CHANGELOG.md', content)
         : file(`usr/share/doc/obverse/${path}`, content),
   );
   const date = new Date(time * 1000).toUTCString().replace('GMT', '+0000');
   const changelog = `obverse (${version}) unstable; urgency=medium
 
-  * NEWS.md lists the changes of this version.
+  * CHANGELOG.md lists the changes of this version.
 
  -- ${maintainer}  ${date}
 `;
