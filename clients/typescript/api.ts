@@ -178,8 +178,8 @@ export interface paths {
   };
   "/api/chart/{series}": {
     /**
-     * A series over the active chain
-     * @description Each point stands for the same number of blocks, and has the time of the last of them. `difficulty`: difficulty of the last block (ratio); `hashrate`: work of the blocks divided by their time (hash/s); `blockInterval`: mean time between two blocks (s); `blockSize`: mean size of the blocks (B); `blockWeight`: mean weight of the blocks (BIP-141) (WU); `txCount`: mean number of transactions of the blocks (tx); `fees`: mean sum of the fees of a block (sat); `feeRate`: fees of the blocks divided by their virtual size (sat/vB); `supply`: value of the UTXO set after the last block (sat). Points without data are left out.
+     * A series over the active chain, or of the state of the node
+     * @description In a series over the chain each point stands for the same number of blocks, and has the time of the last of them. `difficulty`: difficulty of the last block (ratio); `hashrate`: work of the blocks divided by their time (hash/s); `blockInterval`: mean time between two blocks (s); `blockSize`: mean size of the blocks (B); `blockWeight`: mean weight of the blocks (BIP-141) (WU); `txCount`: mean number of transactions of the blocks (tx); `fees`: mean sum of the fees of a block (sat); `feeRate`: fees of the blocks divided by their virtual size (sat/vB); `supply`: value of the UTXO set after the last block (sat). A series of the state of the node has one sample a minute; each point is their mean over `interval` seconds, and has the time at which these begin. Minutes are kept for a day, ten minutes for 30 days, two hours for 366 days, days for ten years. `mempoolCount`: mean number of transactions in the mempool (tx); `mempoolVsize`: mean virtual size of the mempool (vB); `peers`: mean number of connected peers (peer). Points without data are left out, so a gap shows when the node was not running. A hundred points cost one call.
      */
     get: operations["getChart"];
   };
@@ -803,26 +803,27 @@ export interface components {
       /** @description unused tickets */
       tickets: number;
     };
-    /** @description a series over the active chain */
+    /** @description a series over the active chain, or of the state of the node */
     Chart: {
       series: components["schemas"]["ChartSeries"];
       unit: components["schemas"]["ChartUnit"];
       fromHeight: number | null;
       toHeight: number | null;
-      /** @description pairs of the time of the last block of a point, Unix seconds, and the value, in the order of the chain */
+      interval: number | null;
+      /** @description pairs of the time of the last block of a point, or of the begin of its interval, Unix seconds, and the value */
       points: number[][];
       tip: components["schemas"]["Tip"];
     };
     /**
-     * @description a series over the active chain
+     * @description a series over the active chain, or of the state of the node
      * @enum {string}
      */
-    ChartSeries: "difficulty" | "hashrate" | "blockInterval" | "blockSize" | "blockWeight" | "txCount" | "fees" | "feeRate" | "supply";
+    ChartSeries: "difficulty" | "hashrate" | "blockInterval" | "blockSize" | "blockWeight" | "txCount" | "fees" | "feeRate" | "supply" | "mempoolCount" | "mempoolVsize" | "peers";
     /**
      * @description the unit of the values
      * @enum {string}
      */
-    ChartUnit: "ratio" | "hash/s" | "s" | "B" | "WU" | "tx" | "sat" | "sat/vB";
+    ChartUnit: "ratio" | "hash/s" | "s" | "B" | "WU" | "tx" | "sat" | "sat/vB" | "vB" | "peer";
     /**
      * @description the outcome of a check
      * @enum {string}
@@ -3343,20 +3344,20 @@ export interface operations {
     };
   };
   /**
-   * A series over the active chain
-   * @description Each point stands for the same number of blocks, and has the time of the last of them. `difficulty`: difficulty of the last block (ratio); `hashrate`: work of the blocks divided by their time (hash/s); `blockInterval`: mean time between two blocks (s); `blockSize`: mean size of the blocks (B); `blockWeight`: mean weight of the blocks (BIP-141) (WU); `txCount`: mean number of transactions of the blocks (tx); `fees`: mean sum of the fees of a block (sat); `feeRate`: fees of the blocks divided by their virtual size (sat/vB); `supply`: value of the UTXO set after the last block (sat). Points without data are left out.
+   * A series over the active chain, or of the state of the node
+   * @description In a series over the chain each point stands for the same number of blocks, and has the time of the last of them. `difficulty`: difficulty of the last block (ratio); `hashrate`: work of the blocks divided by their time (hash/s); `blockInterval`: mean time between two blocks (s); `blockSize`: mean size of the blocks (B); `blockWeight`: mean weight of the blocks (BIP-141) (WU); `txCount`: mean number of transactions of the blocks (tx); `fees`: mean sum of the fees of a block (sat); `feeRate`: fees of the blocks divided by their virtual size (sat/vB); `supply`: value of the UTXO set after the last block (sat). A series of the state of the node has one sample a minute; each point is their mean over `interval` seconds, and has the time at which these begin. Minutes are kept for a day, ten minutes for 30 days, two hours for 366 days, days for ten years. `mempoolCount`: mean number of transactions in the mempool (tx); `mempoolVsize`: mean virtual size of the mempool (vB); `peers`: mean number of connected peers (peer). Points without data are left out, so a gap shows when the node was not running. A hundred points cost one call.
    */
   getChart: {
     parameters: {
       query?: {
-        /** @description the time before the tip */
+        /** @description the time before the tip, or before now for the state of the node */
         range?: "all" | "1y" | "30d" | "7d" | "24h";
         /** @description maximum number of points */
         points?: number;
       };
       path: {
         /** @description name of the series */
-        series: "difficulty" | "hashrate" | "blockInterval" | "blockSize" | "blockWeight" | "txCount" | "fees" | "feeRate" | "supply";
+        series: "difficulty" | "hashrate" | "blockInterval" | "blockSize" | "blockWeight" | "txCount" | "fees" | "feeRate" | "supply" | "mempoolCount" | "mempoolVsize" | "peers";
       };
     };
     responses: {

@@ -26,6 +26,7 @@ import { FeeStore } from '../storage/fee-store.ts';
 import { MempoolStore } from '../storage/mempool-store.ts';
 import { buildThread } from '../storage/runs/build-thread.ts';
 import { mergeThread } from '../storage/runs/merge-thread.ts';
+import { SampleStore, type StateSample } from '../storage/sample-store.ts';
 import { SeqFloor } from '../storage/seq-floor.ts';
 import { type Clock, protocolClock, systemClock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
@@ -47,6 +48,7 @@ import { PeerNetwork } from './peer-network.ts';
 import { blockFileOptionsOf } from './prune-settings.ts';
 import { relayOptionsOf } from './relay-settings.ts';
 import { reportSignatureLibrary } from './signature-report.ts';
+import { StateSampler } from './state-sampler.ts';
 import { storageProblem } from './storage-problem.ts';
 import { syncState } from './sync-state.ts';
 import { verificationProgress } from './verification-progress.ts';
@@ -89,6 +91,7 @@ export class Node {
   /** Null where the configuration disables the peer network. */
   readonly #network: PeerNetwork | null;
   readonly #sandbox: ScenarioChain | null;
+  readonly #sampler: StateSampler;
   /** Null where the configuration disables wallets. */
   readonly #wallets: Wallets | null;
   readonly #calls: CallTable<NodeCalls>;
@@ -186,6 +189,12 @@ export class Node {
           onPeerChange: (change) => this.#peerChanges.notify(change),
         })
       : null;
+    this.#sampler = new StateSampler({
+      store: new SampleStore(this.#database),
+      state: () => this.#sample(),
+      clock,
+      log,
+    });
     this.#sandbox = config.dev.enabled
       ? sandboxChain({ chain: this.chain, mempool: this.mempool, clock }, config.chainDir, this.#ending.signal)
       : null;
@@ -215,6 +224,7 @@ export class Node {
     this.#walletCalls = walletCalls(this.#wallets?.manager ?? null);
     this.#calls = {
       echo: () => null,
+      sampledSeries: (request) => this.#sampler.readSeries(request),
       ...chainCalls(
         { chain: this.chain, consensus: this.params.consensus, signal: this.#ending.signal },
         {
@@ -354,10 +364,18 @@ export class Node {
     return this.#peerChanges.subscribe(listener);
   }
 
-  /** Restores the saved mempool, and wallet transactions that are missing in it. */
+  /** Restores the saved mempool, and wallet transactions that are missing in it. Then it begins to take samples. */
   async loadMempool(signal: AbortSignal): Promise<void> {
     await this.mempool.load(signal);
     await this.#wallets?.manager.follower.mempoolLoaded();
+    // Samples of a mempool that is not loaded yet would be too small.
+    this.#sampler.start(this.#ending.signal);
+  }
+
+  #sample(): StateSample {
+    const { count, vsize } = this.mempool.mempool.totals();
+    const { inbound, outbound } = this.#network?.counts() ?? { inbound: 0, outbound: 0 };
+    return { mempoolCount: count, mempoolVsize: vsize, peers: inbound + outbound };
   }
 
   /** Starts the peer network, unless the configuration disables it. Throws OperatorError. */

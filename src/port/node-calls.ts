@@ -7,6 +7,7 @@ import type { ProjectedBlock } from '../mempool/fees/projected-blocks.ts';
 import type { MempoolImportOptions } from '../mempool/mempool-import.ts';
 import type { Prioritised } from '../mempool/service.ts';
 import type { BuiltRun } from '../storage/runs/run-builder.ts';
+import type { SampledSeries, SampleRequest } from '../storage/sample-store.ts';
 import type { PeerView } from './peer-view.ts';
 import type { Refusal } from './refusal.ts';
 import type { WalletCalls } from './wallet-node-calls.ts';
@@ -23,6 +24,8 @@ interface ChainTipView {
 interface ThreadCalls {
   /** Resolves when the node thread has answered, which shows that it is alive. */
   echo: { args: []; result: null };
+  /** Returns means of the samples of the state of the node. */
+  sampledSeries: { args: [request: SampleRequest]; result: SampledSeries };
 }
 
 /** The calls that concern the chain. Hashes are passed in wire order and returned in display order. */

@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import type { BlockHash } from '../primitives/hash.ts';
 import type { FilePosition } from './block-files.ts';
+import { BlockSumPages } from './block-sum-pages.ts';
 import { HeaderStatus } from './chain-schema.ts';
 
 /** Figures that follow from a block's body; present if the body is stored, or was stored and has been pruned. */
@@ -106,21 +107,6 @@ export interface ChainTotals {
   readonly txs: number;
 }
 
-/** Sums over blocks of the active chain; null where no block of them has the figure. */
-export interface BlockSums {
-  /** Number of blocks whose bodies were received, and of those that were connected. */
-  readonly received: number;
-  readonly connected: number;
-  /** Bytes of the encoded blocks, with and without witnesses. */
-  readonly size: number | null;
-  readonly strippedSize: number | null;
-  readonly txCount: number | null;
-  /** Satoshis. */
-  readonly fees: number | null;
-  /** Weight of the blocks that were connected. */
-  readonly connectedWeight: number | null;
-}
-
 /** Number of transactions of a block of the active chain that is not validated yet. */
 const UNKNOWN_TXS = -1;
 
@@ -133,11 +119,13 @@ export class HeaderStore {
   readonly #tip;
   readonly #totals;
   readonly #range;
-  readonly #sums;
   readonly #bodyEnd;
   readonly #undoEnd;
+  /** Sums over ranges of blocks. */
+  readonly sumPages: BlockSumPages;
 
   constructor(db: Database) {
+    this.sumPages = new BlockSumPages(db);
     this.#byHash = db.prepare<HeaderRow, [Uint8Array]>('SELECT * FROM headers WHERE hash = ?');
     this.#byHeight = db.prepare<HeaderRow, [number]>(
       'SELECT h.* FROM chain c JOIN headers h ON h.id = c.header_id WHERE c.height = ?',
@@ -150,12 +138,6 @@ export class HeaderStore {
     this.#totals = db.prepare<ChainTotals, [number]>('SELECT circulating, utxos, txs FROM chain WHERE height = ?');
     this.#range = db.prepare<HeaderRow, [number, number]>(
       'SELECT h.* FROM chain c JOIN headers h ON h.id = c.header_id WHERE c.height >= ? ORDER BY c.height LIMIT ?',
-    );
-    this.#sums = db.prepare<BlockSums, [number, number]>(
-      `SELECT count(h.size) AS received, count(h.fees) AS connected, sum(h.size) AS size,
-         sum(h.stripped_size) AS strippedSize, sum(h.tx_count) AS txCount, sum(h.fees) AS fees,
-         sum(CASE WHEN h.fees IS NOT NULL THEN h.stripped_size * 3 + h.size END) AS connectedWeight
-       FROM chain c JOIN headers h ON h.id = c.header_id WHERE c.height >= ? AND c.height <= ?`,
     );
     this.#bodyEnd = db.prepare<{ file: number | null; length: number | null }, []>(
       `SELECT max(file) AS file, max(offset + size) AS length FROM headers
@@ -181,11 +163,6 @@ export class HeaderStore {
   /** Returns headers of the active chain from a height upwards. */
   range(from: number, limit: number): HeaderRecord[] {
     return this.#range.all(from, limit).map(fromRow);
-  }
-
-  /** Returns sums over the blocks of the active chain from one height to another, which takes a microsecond per block. */
-  sums(from: number, to: number): BlockSums {
-    return this.#sums.get(from, to)!;
   }
 
   /** Yields all headers, parents first. */

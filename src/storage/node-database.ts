@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { type ChainDatabaseIdentity, type DatabaseKind, openDatabase } from './database.ts';
+import { SAMPLE_TABLE } from './sample-store.ts';
 
 /** Since schema 2. */
 const PEER_TABLES = `
@@ -29,15 +30,15 @@ CREATE TABLE mempool (
 ) WITHOUT ROWID;
 CREATE TABLE fee_history (id INTEGER PRIMARY KEY CHECK (id = 1), saved_at INTEGER NOT NULL, history BLOB NOT NULL);
 CREATE TABLE fee_deltas (txid BLOB PRIMARY KEY, delta INTEGER NOT NULL) WITHOUT ROWID;
-${PEER_TABLES}${WALLET_TABLE}${ENCRYPTED_WALLET_TABLE}`;
+${PEER_TABLES}${WALLET_TABLE}${ENCRYPTED_WALLET_TABLE}${SAMPLE_TABLE}`;
 
 const NODE: DatabaseKind = {
   schema: SCHEMA,
-  version: 4,
-  upgrades: { 1: PEER_TABLES, 2: WALLET_TABLE, 3: ENCRYPTED_WALLET_TABLE },
+  version: 5,
+  upgrades: { 1: PEER_TABLES, 2: WALLET_TABLE, 3: ENCRYPTED_WALLET_TABLE, 4: SAMPLE_TABLE },
   durable: false,
   whenDamaged: (path) =>
-    `remove ${path}, ${path}-wal and ${path}-shm; they hold the saved mempool, fee history, addresses of peers and bans, and no wallet or key`,
+    `remove ${path}, ${path}-wal and ${path}-shm; they hold the saved mempool, fee history, addresses of peers, bans and samples for charts, and no wallet or key`,
 };
 
 /**

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { hashToHex } from '../../src/primitives/hash.ts';
-import { type ApiFixture, startTestApi } from '../lib/chain-api.ts';
+import { type ApiFixture, idleNode, startTestApi } from '../lib/chain-api.ts';
 import { RegtestChain } from '../lib/chain-builder.ts';
 import { TestNode } from '../lib/chain-fixture.ts';
 import { ChainModel } from '../lib/chain-model.ts';
@@ -8,6 +8,7 @@ import { extend } from '../lib/sample-chains.ts';
 import { lockOf, sweep } from '../lib/tx-builder.ts';
 
 interface Chart {
+  readonly interval: number | null;
   readonly unit: string;
   readonly fromHeight: number | null;
   readonly toHeight: number | null;
@@ -105,12 +106,56 @@ describe('charts agree with the blocks', () => {
     expect(fromHeight).toBe(winner.height - 24);
   });
 
+  test('of the state of the node, from its samples', async () => {
+    const asked: object[] = [];
+    const sampled = { interval: 600, points: [[1_700_000_400, 2.5]] as [number, number][] };
+    const answers = {
+      sampledSeries(request: object) {
+        asked.push(request);
+        return sampled;
+      },
+    };
+    const other = startTestApi(node.dir, { params: base.params, node: idleNode({}, [], { answers }) });
+    const chart = await other.json<Chart>('/api/chart/mempoolVsize?range=7d&points=20');
+    expect(chart).toMatchObject({ series: 'mempoolVsize', unit: 'vB', fromHeight: null, toHeight: null, ...sampled });
+    expect(chart as unknown as { tip: object }).toMatchObject({ tip: { height: winner.height } });
+    await other.json('/api/chart/peers');
+    expect(asked).toEqual([
+      { series: 'mempoolVsize', length: 604_800, points: 20 },
+      { series: 'peers', length: null, points: 100 },
+    ]);
+    expect((await other.json<Chart>('/api/chart/fees')).interval).toBeNull();
+    await other.close();
+  });
+
+  test('and cost one call for a hundred points', async () => {
+    const options = { rate: { perSecond: 0.001, burst: 100 } };
+    const answers = { sampledSeries: () => ({ interval: 60, points: [] }) };
+    const other = startTestApi(node.dir, { params: base.params, node: idleNode({}, [], { answers }) });
+    const { key } = await other.rpc<{ key: string }>('createapikey', 'slow', ['read'], options);
+    let left = 100;
+    for (const series of ['fees', 'peers'])
+      for (const [points, cost] of [
+        [1, 1],
+        [100, 1],
+        [101, 2],
+        [500, 5],
+      ] as const) {
+        const reply = await other.get(`/api/chart/${series}?points=${points}`, { authorization: `Bearer ${key}` });
+        left -= cost;
+        expect([series, points, reply.headers.get('ratelimit-remaining')]).toEqual([series, points, String(left)]);
+      }
+    await other.close();
+  });
+
   test('and a series, range or number of points that does not exist is named with the allowed ones', async () => {
     const cases = [
       ['/api/chart/nothing', 'series must be one of difficulty, hashrate, blockInterval, blockSize, blockWeight'],
       ['/api/chart/fees?range=2d', 'all or 1y or 30d or 7d or 24h'],
       ['/api/chart/fees?points=501', 'points must be a number from 1 to 500'],
       ['/api/chart/fees?points=0', 'points must be a number from 1 to 500'],
+      ['/api/chart/peers?points=501', 'points must be a number from 1 to 500'],
+      ['/api/chart/peers?range=2d', 'all or 1y or 30d or 7d or 24h'],
     ] as const;
     for (const [path, message] of cases) {
       const reply = await api.get(path);

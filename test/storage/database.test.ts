@@ -34,9 +34,9 @@ const KINDS: Readonly<Record<string, { open: Open; ofChain: boolean; version: nu
   'node.db': {
     open: (identity) => openNodeDatabase(path, identity),
     ofChain: true,
-    version: 4,
+    version: 5,
     advice:
-      'remove DIR/some.db, DIR/some.db-wal and DIR/some.db-shm; they hold the saved mempool, fee history, addresses of peers and bans, and no wallet or key',
+      'remove DIR/some.db, DIR/some.db-wal and DIR/some.db-shm; they hold the saved mempool, fee history, addresses of peers, bans and samples for charts, and no wallet or key',
   },
   'auth.db': {
     open: () => new AuthStore(path),

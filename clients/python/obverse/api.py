@@ -275,6 +275,7 @@ class Chart(TypedDict):
     unit: ChartUnit
     fromHeight: int | None
     toHeight: int | None
+    interval: int | None
     points: list[list[float]]
     tip: Tip
 
@@ -1314,9 +1315,9 @@ BroadcastStatus = Literal["accepted", "already_in_mempool", "already_confirmed"]
 
 CallerKind = Literal["key", "static", "cookie", "rpcauth"]
 
-ChartSeries = Literal["difficulty", "hashrate", "blockInterval", "blockSize", "blockWeight", "txCount", "fees", "feeRate", "supply"]
+ChartSeries = Literal["difficulty", "hashrate", "blockInterval", "blockSize", "blockWeight", "txCount", "fees", "feeRate", "supply", "mempoolCount", "mempoolVsize", "peers"]
 
-ChartUnit = Literal["ratio", "hash/s", "s", "B", "WU", "tx", "sat", "sat/vB"]
+ChartUnit = Literal["ratio", "hash/s", "s", "B", "WU", "tx", "sat", "sat/vB", "vB", "peer"]
 
 CheckStatus = Literal["ok", "degraded", "fail"]
 

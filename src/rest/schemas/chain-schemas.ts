@@ -195,15 +195,18 @@ export const SUPPLY = t.String({ pattern: '^[0-9]+\\.[0-9]{8}$', description: 'c
 export const CHART = named(
   'Chart',
   {
-    series: namedWords('ChartSeries', SERIES_NAMES, 'a series over the active chain'),
+    series: namedWords('ChartSeries', SERIES_NAMES, 'a series over the active chain, or of the state of the node'),
     unit: namedWords('ChartUnit', SERIES_UNITS, 'the unit of the values'),
-    fromHeight: nullable(height('of the first block; null where the chain has only the genesis block')),
+    fromHeight: nullable(
+      height('of the first block; null where the chain has only the genesis block, and for the state of the node'),
+    ),
     toHeight: nullable(height('of the last block')),
+    interval: nullable(count('seconds that a point stands for; null where points stand for blocks')),
     points: t.Array(t.Array(t.Number(), { minItems: 2, maxItems: 2 }), {
       description:
-        'pairs of the time of the last block of a point, Unix seconds, and the value, in the order of the chain',
+        'pairs of the time of the last block of a point, or of the begin of its interval, Unix seconds, and the value',
     }),
     tip: TIP,
   },
-  'a series over the active chain',
+  'a series over the active chain, or of the state of the node',
 );

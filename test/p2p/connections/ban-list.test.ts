@@ -96,7 +96,7 @@ test('a node.db of the first schema is upgraded and stores bans', () => {
     const identity = { network: 'regtest', genesisHash: '00' };
     openNodeDatabase(path, identity).close();
     const old = new Database(path);
-    for (const table of ['bans', 'addresses', 'anchors', 'wallets', 'encrypted_wallets'])
+    for (const table of ['bans', 'addresses', 'anchors', 'wallets', 'encrypted_wallets', 'samples'])
       old.run(`DROP TABLE ${table}`);
     old.run("UPDATE meta SET value = 1 WHERE key = 'schema'");
     old.close();
