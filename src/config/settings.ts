@@ -302,7 +302,76 @@ export const SETTINGS = {
     fallback: 'auto',
     help: 'type of change addresses; auto resembles the recipients',
   }),
-  'wallet.fallbackFee': optionalNumber({ unit: 'sat/vB', help: 'fee rate of sends on main when there is no fee data' }),
+  'wallet.fallbackFee': optionalNumber({
+    unit: 'sat/vB',
+    help: 'fee rate of sends without fee data; by default none on main, and the minimum relay fee rate elsewhere',
+  }),
+  'wallet.minFeeRate': number({
+    fallback: 1,
+    max: 10_000,
+    unit: 'sat/vB',
+    help: 'minimum fee rate of wallet transactions',
+  }),
+  'wallet.discardFeeRate': number({
+    fallback: 10,
+    max: 10_000,
+    unit: 'sat/vB',
+    help: 'change that costs more than its value at this fee rate, or at the lowest estimate below it, goes to the fee',
+  }),
+  'wallet.consolidateFeeRate': number({
+    fallback: 10,
+    max: 10_000,
+    unit: 'sat/vB',
+    help: 'fee rate below which transactions prefer more inputs',
+  }),
+  'wallet.maxFee': integer({
+    fallback: 10_000_000,
+    min: 1000,
+    max: 2_100_000_000_000_000,
+    unit: 'sat',
+    help: 'maximum fee of one wallet transaction; a transaction that needs more is refused',
+  }),
+  'wallet.confirmTarget': integer({
+    fallback: 6,
+    min: 1,
+    max: 1008,
+    unit: 'blocks',
+    help: 'confirmation target of fee estimates, unless the caller names one',
+  }),
+  'wallet.replaceable': boolean({
+    fallback: true,
+    help: 'signal replaceability (BIP-125), unless the caller decides',
+  }),
+  'wallet.avoidPartialSpends': boolean({ fallback: false, help: 'spend all coins of an address together' }),
+  'wallet.avoidPartialSpendsMaxFee': integer({
+    fallback: 0,
+    min: -1,
+    max: 2_100_000_000_000_000,
+    unit: 'sat',
+    help: 'additional fee for which a transaction avoids partial spends anyway; -1 for never',
+  }),
+  'wallet.spendUnconfirmedChange': boolean({
+    fallback: true,
+    help: "spend the wallet's own unconfirmed change, and count it as trusted",
+  }),
+  'wallet.rejectLongChains': boolean({
+    fallback: true,
+    help: 'refuse to create transactions that exceed the limits of the mempool',
+  }),
+  'wallet.maxAncestors': integer({
+    fallback: 25,
+    max: 10_000,
+    help: 'unconfirmed ancestors of coins that coin selection prefers',
+  }),
+  'wallet.maxDescendants': integer({
+    fallback: 25,
+    max: 10_000,
+    help: 'transactions in the cluster of a coin that coin selection prefers',
+  }),
+  'wallet.broadcast': boolean({
+    fallback: true,
+    help: 'submit wallet transactions to the mempool; otherwise they stay in the wallet until they are submitted',
+  }),
 
   'metrics.walletBalances': boolean({ fallback: false, help: 'include wallet balances in /metrics' }),
 

@@ -11,7 +11,11 @@ export const walletBalancesEndpoint: ReadEndpoint<readonly WalletName[]> = {
       const reads = env.wallets!(wallet);
       const balance = reads.snapshot(() => {
         const avoidReuse = reads.meta('flags')?.includes('avoid_reuse') ?? false;
-        return balancesOf(new WalletView(reads), { minDepth: 0, avoidReuse, includeNonMempool: false }).trusted;
+        return balancesOf(new WalletView(reads, env.settings.wallet), {
+          minDepth: 0,
+          avoidReuse,
+          includeNonMempool: false,
+        }).trusted;
       });
       return [wallet.name, balance];
     });

@@ -59,6 +59,7 @@ const NO_CAUSE: Cause = { reason: null, replacedBy: null };
 export const walletBlockEndpoint: ReadEndpoint<WalletBlockQuestion> = {
   name: 'event-wallet-block',
   run(env, { hash, connected, wallets }) {
+    const { trustsOwn } = env.settings.wallet;
     const block = blockByHash(env, hash);
     const active = env.reads.headers.isActive(block);
     const lines: Line[] = [];
@@ -74,7 +75,12 @@ export const walletBlockEndpoint: ReadEndpoint<WalletBlockQuestion> = {
         if (current && !reads.hasTransactionsAt(block.height)) return true;
         parsed ??= parsedBlock(env, block);
         lines.push(
-          ...linesOfBlock(new WalletEventFormatter(env, name, new WalletView(reads, block)), parsed, block, connected),
+          ...linesOfBlock(
+            new WalletEventFormatter(env, name, new WalletView(reads, { tip: block, trustsOwn })),
+            parsed,
+            block,
+            connected,
+          ),
         );
         return true;
       });
@@ -95,7 +101,7 @@ export const walletTxEndpoint: ReadEndpoint<WalletTxQuestion> = {
       reads.snapshot(() => {
         const record = reads.txs.byTxid(hashFromHex(txid));
         if (!record) return;
-        const formatter = new WalletEventFormatter(env, name, new WalletView(reads));
+        const formatter = new WalletEventFormatter(env, name, new WalletView(reads, env.settings.wallet));
         lines.push(formatter.line(null, standing(record, phase, null), phase, { reason, replacedBy }));
       });
     }

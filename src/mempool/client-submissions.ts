@@ -86,8 +86,11 @@ export class ClientSubmissions {
     const { entries } = mempool;
     const slot = entries.find(parsed.txid);
     if (slot >= 0) {
-      if (entries.findWtxid(parsed.wtxid) !== slot)
+      if (entries.findWtxid(parsed.wtxid) !== slot) {
+        // As in Core, the transaction of the mempool is announced in place of the submitted one.
+        relay.announce(parsed.txid);
         return { status: 'different-witness', wtxid: entries.wtxid(slot).slice() as Wtxid };
+      }
       const [vsize, fee] = [entries.vsize(slot), entries.fee(slot)];
       return { status: 'in-mempool', vsize, fee, replaced: [], relayedTo: relay.announce(parsed.txid) };
     }

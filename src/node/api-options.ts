@@ -128,6 +128,7 @@ export function readSourcesOf(config: Config, params: NetworkParams): ReadSource
     feeFallback: config.fees.fallback,
     filterIndex: index.filter,
     prune: pruneSettingsOf(config),
+    wallet: { trustsOwn: config.wallet.spendUnconfirmedChange, replaceable: config.wallet.replaceable },
     indexes: { tx: index.tx, address: index.address, spender: index.spender, coinStats: index.coinStats },
     listing: {
       name: listing.name ?? 'Bitcoin',

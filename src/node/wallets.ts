@@ -16,6 +16,7 @@ import { KnownWallets } from '../wallet/store/known-wallets.ts';
 import { WalletManager } from '../wallet/wallet-manager.ts';
 import { relayOptionsOf } from './relay-settings.ts';
 import { readWalletPassphrase } from './wallet-passphrase.ts';
+import { spendPolicyOf } from './wallet-settings.ts';
 
 /** The folder of wallets in the directory of a network. */
 const WALLET_DIR = 'wallets';
@@ -70,8 +71,9 @@ export function openWallets(
         estimate(target, conservative) {
           const found = mempool.fees.estimate({ target, conservative, estimator: 'none', strict: false });
           if (found.feerate === null) return 0;
-          // On main, the minimum relay rate is not used as an estimate.
-          return found.estimator === 'floor' && chain.params.name === 'main' ? 0 : found.feerate;
+          // The minimum relay rate is used as an estimate on test networks alone, and not in place of the operator's rate.
+          const usesFloor = chain.params.name !== 'main' && config.wallet.fallbackFee === null;
+          return found.estimator === 'floor' && !usesFloor ? 0 : found.feerate;
         },
         fallback: Math.round((config.wallet.fallbackFee ?? 0) * 1000),
         get mempoolMin() {
@@ -81,6 +83,7 @@ export function openWallets(
         incremental: Number(relayOptions.incrementalFeerate),
         dust: Number(relayOptions.dustFeerate),
       },
+      spending: spendPolicyOf(config),
       chain: {
         get tip() {
           return chain.tip;

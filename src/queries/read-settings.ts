@@ -38,6 +38,12 @@ export interface ReadSettings {
   readonly prune: { readonly target: number | null } | null;
   /** The other indexes that are switched on. */
   readonly indexes: IndexSwitches;
+  readonly wallet: {
+    /** Whether unconfirmed change of a wallet's own counts as trusted. */
+    readonly trustsOwn: boolean;
+    /** Whether transactions signal replaceability where the caller makes no choice (BIP-125). */
+    readonly replaceable: boolean;
+  };
 }
 
 /** The configuration of the read side, as plain data. */

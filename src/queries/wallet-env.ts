@@ -13,7 +13,7 @@ export interface WalletEnv extends ReadEnv {
 /** Runs `read` on one state of the chain and one of the wallet. */
 export function withWallet<T>(env: ReadEnv, { state, reads }: LoadedWallet, read: (env: WalletEnv) => T): T {
   return reads.snapshot(() => {
-    const own = { wallet: state, view: new WalletView(reads) };
+    const own = { wallet: state, view: new WalletView(reads, env.settings.wallet) };
     // The lazy members of the chain's environment stay lazy.
     return read(Object.assign(Object.create(env) as ReadEnv, own));
   });

@@ -17,6 +17,7 @@ import type { NodeVoucher } from './node-voucher.ts';
 import { overwriteLeftPlainKeys, overwritePlainKeys } from './overwrite-plain-keys.ts';
 import { ADDRESS_TYPES, type AddressType, ownDescriptor } from './scripts/own-descriptors.ts';
 import { WalletScripts } from './scripts/wallet-scripts.ts';
+import type { SpendPolicy } from './spend/spend-policy.ts';
 import { SpentCode, TxStateCode } from './store/wallet-schema.ts';
 import { WalletStore } from './store/wallet-store.ts';
 import type { WalletTxRecord } from './store/wallet-tx-reads.ts';
@@ -37,6 +38,7 @@ export interface WalletDeps {
   readonly chain: WalletChain;
   readonly mempool: WalletMempool;
   readonly fees: WalletFees;
+  readonly spending: SpendPolicy;
   readonly clock: Clock;
   readonly log: Log;
   /** Number of indexes that are derived ahead of the last used one. */
@@ -360,8 +362,9 @@ export class Wallet {
     }
   }
 
-  /** Submits unconfirmed transactions of the wallet to the mempool again. */
+  /** Submits unconfirmed transactions of the wallet to the mempool again, unless the operator has disabled that. */
   async resubmitTransactions(): Promise<void> {
+    if (!this.deps.spending.broadcast) return;
     const { txs } = this.store;
     const waiting = await this.inSlices(this.#unsubmitted());
     let until = performance.now() + RESUBMIT_SLICE_MS;

@@ -84,6 +84,8 @@ describe.skipIf(!hasVectors)("Core's REST interface on the mixed regtest chain",
     expect((await get(`headers/3/${HASH_OF_5}.hex`)).text).toBe(`${wanted.toString('hex')}\n`);
     const { tx: _, strippedsize, size, weight, coinbase_tx, ...header } = expected.blocks[160]!;
     expect(JSON.parse((await get(`headers/${expected.tip}.json`)).text)).toEqual([header]);
+    const badEscape = await get(`headers/${HASH_OF_5}%`);
+    expect([badEscape.status, badEscape.text.trimEnd()]).toEqual([400, `Invalid hash: ${HASH_OF_5}%`]);
     expect((await get('blockhashbyheight/160.hex')).text).toBe(`${expected.tip}\n`);
     expect((await get('blockhashbyheight/160.json')).text).toBe(`{"blockhash":"${expected.tip}"}\n`);
     expect((await get('blockhashbyheight/160.bin')).bytes.reverse().toString('hex')).toBe(expected.tip);

@@ -163,8 +163,18 @@ describe('an unconfirmed transaction', () => {
     expect(await api.rpc<string[]>('getmempoolancestors', [c])).toEqual([p]);
     expect(await api.rpc<string[]>('getmempooldescendants', [p])).toEqual([c]);
     expect(await api.rpc<object>('getmempoolancestors', [c, true])).toHaveProperty(p);
-    const cluster = await api.rpc<{ txcount: number; chunks: { txs: string[] }[] }>('getmempoolcluster', [p]);
+    const cluster = await api.rpc<{ txcount: number; clusterweight: number; chunks: { txs: string[] }[] }>(
+      'getmempoolcluster',
+      [p],
+    );
     expect([cluster.txcount, cluster.chunks.flatMap(({ txs }) => txs)]).toEqual([2, [p, c]]);
+    // The mempool has another cluster, with a higher feerate.
+    const diagram = await api.rpc<{ weight: number; fee: number }[]>('getmempoolfeeratediagram');
+    expect(diagram[0]).toEqual({ weight: 0, fee: 0 });
+    expect(diagram.at(-1)!.weight - diagram.at(-2)!.weight).toBe(cluster.clusterweight);
+    expect(diagram.at(-1)!.fee - diagram.at(-2)!.fee).toBeCloseTo(0.00002, 10);
+    const rates = diagram.slice(1).map(({ weight, fee }, i) => (fee - diagram[i]!.fee) / (weight - diagram[i]!.weight));
+    expect(rates).toEqual(rates.toSorted((a, b) => b - a));
     const outpoint = { txid: p, vout: 0 };
     expect(await api.rpc<object[]>('gettxspendingprevout', [[outpoint, { txid: c, vout: 0 }]])).toEqual([
       { ...outpoint, spendingtxid: c },

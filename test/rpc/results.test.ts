@@ -265,6 +265,7 @@ describe('results fit the declared schemas', () => {
     ['mockscheduler', () => [60]],
     ['addpeeraddress', () => ['8.8.8.8', 8333], () => ['8.8.8.8', 8333, true]],
     ['getrawaddrman', () => []],
+    ['getmempoolfeeratediagram', () => []],
     ['getorphantxs', () => [], () => [2]],
     ['echo', () => [], () => ['text', 1, null]],
     ['echojson', () => [{ a: 1 }]],

@@ -7,7 +7,7 @@ import { RPC_METHODS } from '../../src/rpc/methods/methods.ts';
 const METHODS: Readonly<Record<string, string>> = {
   read: `analyzepsbt combinepsbt combinerawtransaction converttopsbt createmultisig createpsbt createrawtransaction
     decodepsbt decoderawtransaction decodescript deriveaddresses descriptorprocesspsbt estimatefee estimaterawfee
-    echo echoipc echojson estimatesmartfee finalizepsbt getorphantxs getaddressbalance getaddressdeltas getaddressmempool getaddresstxids getaddressutxos
+    echo echoipc echojson estimatesmartfee finalizepsbt getmempoolfeeratediagram getorphantxs getaddressbalance getaddressdeltas getaddressmempool getaddresstxids getaddressutxos
     getaddrmaninfo getbestblockhash getblock getblockchaininfo getblockcount getblockfilter getblockhash getblockheader
     getblockstats getchainstates getchaintips getchaintxstats getconnectioncount getdeploymentinfo
     getdescriptoractivity getdescriptorinfo getdifficulty getindexinfo getlistingmetadata getmemoryinfo

@@ -29,7 +29,17 @@ const OURS_ALONE = [
 /** Methods that Core's document omits. */
 const HIDDEN = [
   ...['estimaterawfee', 'generateblock', 'generatetoaddress', 'generatetodescriptor', 'invalidateblock'],
-  ...['addconnection', 'addpeeraddress', 'echo', 'echoipc', 'echojson', 'generate', 'getorphantxs', 'getrawaddrman'],
+  ...[
+    'addconnection',
+    'addpeeraddress',
+    'echo',
+    'echoipc',
+    'echojson',
+    'generate',
+    'getmempoolfeeratediagram',
+    'getorphantxs',
+    'getrawaddrman',
+  ],
   ...['mockscheduler', 'sendmsgtopeer', 'reconsiderblock', 'setmocktime', 'syncwithvalidationinterfacequeue'],
 ];
 

@@ -8,6 +8,7 @@ import type { BlockHash, MerkleRoot } from '../../src/primitives/hash.ts';
 import { type Transaction, transactionBytes } from '../../src/primitives/transaction.ts';
 import { parseAddress } from '../../src/script/address.ts';
 import { createLog, type Log } from '../../src/util/log.ts';
+import type { SpendPolicy } from '../../src/wallet/spend/spend-policy.ts';
 import { type NewWallet, Wallet, type WalletDeps } from '../../src/wallet/wallet.ts';
 import type { WalletMemory } from '../../src/wallet/wallet-memory.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
@@ -51,6 +52,22 @@ export class PlainChain {
   }
 }
 
+/** Bitcoin Core's defaults. */
+const CORE_SPEND_POLICY: SpendPolicy = {
+  minFeerate: 1000n,
+  discardFeerate: 10_000n,
+  consolidateFeerate: 10_000n,
+  maxFee: 10_000_000n,
+  confirmTarget: 6,
+  avoidPartialSpends: false,
+  avoidPartialSpendsMaxFee: 0n,
+  spendUnconfirmedChange: true,
+  rejectLongChains: true,
+  chainLimits: { ancestors: 25, descendants: 25 },
+  replaceable: true,
+  broadcast: true,
+};
+
 /** A wallet on a plain chain, in a directory of its own. */
 export class WalletFixture implements Disposable {
   readonly dir = mkdtempSync(join(tmpdir(), 'obverse-wallet-'));
@@ -81,6 +98,7 @@ export class WalletFixture implements Disposable {
         incremental: 100,
         dust: 3000,
       },
+      spending: CORE_SPEND_POLICY,
       voucher: {
         key: this.macKey,
         encrypted: {

@@ -94,7 +94,8 @@ export function coreRestRoutes(ctx: RpcContext): AnyElysia | null {
 
 function paramsOf(pattern: string) {
   const names = [...pattern.matchAll(/:(\w+)/g)].map(([, name]) => name!);
-  return Object.fromEntries(names.map((name) => [name, t.String()]));
+  // Any value, since the undecoded path is read: Core answers a path with a bad escape sequence like another bad name.
+  return Object.fromEntries(names.map((name) => [name, t.Any({ type: 'string' })]));
 }
 
 /** Returns the function that answers requests. */

@@ -82,7 +82,7 @@ export async function readWallet<T>(
 /** Reads the wallet of a call in one snapshot of its database, without waiting for blocks. */
 function walletSnapshot<T>(env: MainThreadEnv, read: (view: WalletView, wallet: LoadedWallet) => T): T {
   const wallet = walletOf(env);
-  return wallet.reads.snapshot(() => read(new WalletView(wallet.reads), wallet));
+  return wallet.reads.snapshot(() => read(new WalletView(wallet.reads, env.settings.wallet), wallet));
 }
 
 /** Returns the label. Throws RpcError for `*`, which means all labels elsewhere. */

@@ -14,6 +14,7 @@ import { devMethods } from './control/dev-methods.ts';
 import { echoMethods } from './control/echo-methods.ts';
 import { helpMethods } from './control/help-methods.ts';
 import { keyMethods } from './control/key-methods.ts';
+import { clusterMethods } from './mempool/cluster-methods.ts';
 import { mempoolImportMethods } from './mempool/mempool-import-methods.ts';
 import { mempoolMethods } from './mempool/mempool-methods.ts';
 import { orphanMethods } from './mempool/orphan-methods.ts';
@@ -57,6 +58,7 @@ const METHODS: readonly RpcMethod[] = [
   ...waitMethods,
   ...feeMethods,
   ...mempoolMethods,
+  ...clusterMethods,
   ...orphanMethods,
   ...addressMethods,
   ...rawTransactionMethods,

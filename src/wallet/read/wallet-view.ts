@@ -10,17 +10,27 @@ import type { WalletTxRecord } from '../store/wallet-tx-reads.ts';
 /** Confirmations before a coinbase can be spent, including its own block. */
 export const MATURE_DEPTH = 101;
 
+interface ViewOptions {
+  readonly tip?: WalletCursor | null;
+  readonly trustsOwn?: boolean;
+}
+
 /** Depth and trust of transactions in one state of a wallet's file. Used within a snapshot. */
 export class WalletView {
   readonly reads: WalletReads;
   /** Height of the last processed block. */
   readonly tipHeight: number;
   readonly tipHash: Uint8Array;
+  readonly #trustsOwn: boolean;
   readonly #trusted = new Map<number, boolean>();
 
-  /** `tip` is the block that depths are counted from; by default the last processed one. */
-  constructor(reads: WalletReads, tip: WalletCursor | null = reads.cursor()) {
+  /**
+   * `tip` is the block that depths are counted from; by default the last processed one. `trustsOwn` is false where
+   * unconfirmed transactions of the wallet's own are not spent.
+   */
+  constructor(reads: WalletReads, { tip = reads.cursor(), trustsOwn = true }: ViewOptions = {}) {
     this.reads = reads;
+    this.#trustsOwn = trustsOwn;
     this.tipHeight = tip?.height ?? 0;
     this.tipHash = tip?.hash ?? new Uint8Array(32);
   }
@@ -37,7 +47,7 @@ export class WalletView {
   /** Core's CachedTxIsTrusted: confirmed, or in the mempool and funded by trusted outputs of the wallet alone. */
   isTrusted(tx: WalletTxRecord): boolean {
     if (tx.state === TxStateCode.CONFIRMED) return true;
-    if (tx.state !== TxStateCode.MEMPOOL || tx.debit <= 0) return false;
+    if (tx.state !== TxStateCode.MEMPOOL || tx.debit <= 0 || !this.#trustsOwn) return false;
     const known = this.#trusted.get(tx.id);
     if (known !== undefined) return known;
     const trusted = this.transaction(tx.id).inputs.every(({ prevout }) => {

@@ -15,13 +15,7 @@ import { TxStateCode } from '../store/wallet-schema.ts';
 import type { WalletTxRecord } from '../store/wallet-tx-reads.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
-import {
-  commitTransaction,
-  createTransactionSteps,
-  feerateSources,
-  MAX_TX_FEE,
-  signOwn,
-} from './create-transaction.ts';
+import { commitTransaction, createTransactionSteps, feerateSources, signOwn } from './create-transaction.ts';
 import { rememberBumpDraft } from './repeated-send.ts';
 import { psbtOf } from './send.ts';
 import { type FeeOptions, ORDINARY_SPEND } from './spend-request.ts';
@@ -157,7 +151,7 @@ function* draftReplacement(
     isChange: (output) => change.has(output),
     feerates: feerateSources(wallet, options.fee, options.replaceable),
     incrementalRelay: BigInt(deps.fees.incremental),
-    maxFee: MAX_TX_FEE,
+    maxFee: deps.spending.maxFee,
     combinedBumpFee: (outpoints, feerate) => deps.mempool.bumpFees(outpoints, feerate).together,
   });
   if (!draft.ok) return walletFail(ERROR_KINDS[draft.kind]!, draft.message);

@@ -25,36 +25,29 @@ import type { RepeatableRequest } from './repeated-send.ts';
 import { type FeeOptions, maxWeightOf, type SpendRequest } from './spend-request.ts';
 import { findOutputs, InputSizes, presetInputs, signingDataSteps, spendableCoins } from './spendable.ts';
 
-// Core's wallet defaults, in satoshis and satoshis per 1,000 vB.
-const WALLET_MIN_FEERATE = 1000n;
-const WALLET_DISCARD_FEERATE = 10_000n;
-const LONG_TERM_FEERATE = 10_000n;
+/** Target of the estimate below which change is never discarded, blocks. */
 const FURTHEST_TARGET = 1008;
-const USUAL_TARGET = 6;
-/** Length of a chain of unconfirmed transactions that nodes without cluster mempool still relay. */
-const CHAIN_LIMIT = 25;
-export const MAX_TX_FEE = 10_000_000n;
 
 /** Returns the candidates for the feerate of a transaction. */
 export function feerateSources(wallet: Wallet, fee: FeeOptions, replaceable: boolean): FeerateSources {
-  const { fees } = wallet.deps;
+  const { fees, spending } = wallet.deps;
   // A replaceable transaction can start with a lower fee.
   const conservative = fee.mode === 'unset' ? !replaceable : fee.mode === 'conservative';
   return {
     user: fee.feerate,
     overrideLimits: fee.overrideLimits,
-    estimate: fee.feerate === null ? BigInt(fees.estimate(fee.target ?? USUAL_TARGET, conservative)) : 0n,
+    estimate: fee.feerate === null ? BigInt(fees.estimate(fee.target ?? spending.confirmTarget, conservative)) : 0n,
     fallback: BigInt(fees.fallback),
     mempoolMin: BigInt(fees.mempoolMin),
-    walletMin: WALLET_MIN_FEERATE,
+    walletMin: spending.minFeerate,
     relayMin: BigInt(fees.relayMin),
   };
 }
 
 /** Creates an unsigned transaction and reserves its change address. Core's CreateTransaction. */
 export function* createTransactionSteps(wallet: Wallet, request: SpendRequest): Steps<BuildOutcome> {
-  const { chain, clock, fees, mempool } = wallet.deps;
-  const replaceable = request.replaceable ?? true;
+  const { chain, clock, fees, mempool, spending } = wallet.deps;
+  const replaceable = request.replaceable ?? spending.replaceable;
   const fee = chooseFeerate(feerateSources(wallet, request.fee, replaceable));
   const feerate = fee.ok ? fee.value.feerate : 0n;
   const sizes = new InputSizes(wallet, request.solvingData);
@@ -72,10 +65,10 @@ export function* createTransactionSteps(wallet: Wallet, request: SpendRequest): 
     coins,
     allowOtherInputs: request.addInputs,
     fee,
-    longTermFeerate: LONG_TERM_FEERATE,
+    longTermFeerate: spending.consolidateFeerate,
     discardFeerate: discardFeerate(
       BigInt(fees.estimate(FURTHEST_TARGET, false)),
-      WALLET_DISCARD_FEERATE,
+      spending.discardFeerate,
       BigInt(fees.dust),
     ),
     dustFeerate: BigInt(fees.dust),
@@ -86,13 +79,13 @@ export function* createTransactionSteps(wallet: Wallet, request: SpendRequest): 
     tip: { height: tip.height, isCurrent: isCurrentTip(tip.time, unixSeconds(clock), chain.initialSync) },
     signalRbf: replaceable,
     maxTxWeight: maxWeightOf(request),
-    maxFee: MAX_TX_FEE,
-    avoidPartialSpends: wallet.hasFlag('avoid_reuse') && request.avoidReuse !== false,
-    maxPartialSpendsFee: 0n,
+    maxFee: spending.maxFee,
+    avoidPartialSpends: spending.avoidPartialSpends || (wallet.hasFlag('avoid_reuse') && request.avoidReuse !== false),
+    maxPartialSpendsFee: spending.avoidPartialSpendsMaxFee,
     includeUnsafe: request.includeUnsafe,
-    spendZeroConfChange: true,
-    rejectLongChains: true,
-    limits: { ancestors: CHAIN_LIMIT, descendants: CHAIN_LIMIT },
+    spendZeroConfChange: spending.spendUnconfirmedChange,
+    rejectLongChains: spending.rejectLongChains,
+    limits: spending.chainLimits,
     random: selectionRandom(),
     combinedBumpFee: (outpoints) => mempool.bumpFees(outpoints, feerate).together,
   });
@@ -112,7 +105,8 @@ export function* createTransactionSteps(wallet: Wallet, request: SpendRequest): 
     wallet.integrity.fail('the amounts of its coins are not those of its transactions');
     return { ok: false, error: wallet.integrity.warnings[0]! };
   }
-  if (!mempool.hasRoom(spent, maxWeight)) return { ok: false, error: 'too many unconfirmed transactions in cluster' };
+  if (spending.rejectLongChains && !mempool.hasRoom(spent, maxWeight))
+    return { ok: false, error: 'too many unconfirmed transactions in cluster' };
   if (!request.changeScript) yield* wallet.scripts.deriveNextSteps(changeType(wallet, request), true);
   keepChange(wallet, request, built.value);
   return built;
@@ -194,7 +188,7 @@ export interface SpendNotes {
 }
 
 /**
- * Adds a signed transaction to the wallet and submits it. A transaction that the mempool rejects stays in the wallet
+ * Adds a signed transaction to the wallet and submits it, unless the operator has disabled that. A transaction that the mempool rejects stays in the wallet
  * and is submitted again later, as in Core. Returns its txid in display order.
  */
 export async function commitTransaction(wallet: Wallet, tx: Transaction, notes: SpendNotes): Promise<string> {
@@ -210,6 +204,7 @@ export async function commitTransaction(wallet: Wallet, tx: Transaction, notes: 
       store.requests.addRequest(notes.request.id, txid, notes.request.payment, unixSeconds(deps.clock));
   });
   wallet.sync.watchTransaction(parsed);
+  if (!deps.spending.broadcast) return txid;
   const result = await deps.mempool.broadcast(parsed.raw);
   if (result.status !== 'accepted' && result.status !== 'in-mempool')
     deps.log.warn('wallet transaction not accepted by mempool', {

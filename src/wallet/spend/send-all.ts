@@ -16,7 +16,7 @@ import { TRUC_CHILD_MAX_WEIGHT } from '../coin-selection/select-coins.ts';
 import { selectionRandom } from '../coin-selection/selection-random.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
-import { feerateSources, MAX_TX_FEE } from './create-transaction.ts';
+import { feerateSources } from './create-transaction.ts';
 import { type FinishedView, type FinishOptions, finishTransaction, lockInputs } from './send.ts';
 import { maxWeightOf, type SpendRequest } from './spend-request.ts';
 import { findOutputs, InputSizes, spendableCoins, unconfirmedVersion } from './spendable.ts';
@@ -41,7 +41,7 @@ export async function sendAll(wallet: Wallet, request: SendAllRequest, options: 
 /** Creates the unsigned transaction. */
 function* sweep(wallet: Wallet, request: SendAllRequest): Steps<Transaction> {
   const { deps } = wallet;
-  const replaceable = request.replaceable ?? true;
+  const replaceable = request.replaceable ?? wallet.deps.spending.replaceable;
   const sources = feerateSources(wallet, request.fee, replaceable);
   const fee = chooseFeerate(sources);
   if (!fee.ok) return walletFail(sources.user === null ? 'wallet' : 'invalidParameter', fee.error);
@@ -72,7 +72,8 @@ function* sweep(wallet: Wallet, request: SendAllRequest): Steps<Transaction> {
     feerate,
   );
   const effective = total - sizeFee - together;
-  if (sizeFee > MAX_TX_FEE) walletFail('wallet', 'Fee exceeds maximum configured by user (e.g. -maxtxfee, maxfeerate)');
+  if (sizeFee > deps.spending.maxFee)
+    walletFail('wallet', 'Fee exceeds maximum configured by user (e.g. -maxtxfee, maxfeerate)');
   if (effective <= 0n)
     walletFail(
       'insufficientFunds',

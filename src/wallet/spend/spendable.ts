@@ -107,7 +107,7 @@ export function* spendableCoins(
   without: ReadonlySet<string> = new Set(),
 ): Steps<WalletCoin[]> {
   const { reads } = wallet.store;
-  const view = new WalletView(reads);
+  const view = new WalletView(reads, { trustsOwn: wallet.deps.spending.spendUnconfirmedChange });
   const sizes = new InputSizes(wallet);
   const avoidReuse = wallet.hasFlag('avoid_reuse') && filter.avoidReuse !== false;
   const { minDepth, maxDepth, includeUnsafe } = filter;

@@ -1,14 +1,5 @@
 import { coins } from '../../../http/core-number.ts';
-import { slicePauses } from '../../../http/slice-pauses.ts';
-import {
-  ancestorsOf,
-  childrenOf,
-  chunksOfCluster,
-  clusterOf,
-  descendantsOf,
-  type MempoolChunk,
-  parentsOf,
-} from '../../../mempool/relatives.ts';
+import { ancestorsOf, childrenOf, descendantsOf, parentsOf } from '../../../mempool/relatives.ts';
 import { virtualSize } from '../../../policy/virtual-size.ts';
 import { hashToHex, type Txid } from '../../../primitives/hash.ts';
 import type { Outpoint } from '../../../primitives/outpoint.ts';
@@ -30,15 +21,10 @@ import {
   readInteger,
   readObject,
 } from '../../engine/params.ts';
-import { PieceWriter } from '../../engine/reply-body.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
-import { anyOf, arr, bool, coinAmount, hashStr, hexStr, int, maybe, noted, obj, str } from '../../engine/schema.ts';
+import { anyOf, arr, bool, hashStr, hexStr, int, maybe, noted, obj, str } from '../../engine/schema.ts';
 import { entriesById, mempoolEntry } from '../schemas.ts';
-
-/** Time limit of one slice of a long reply, milliseconds. */
-const SLICE_MS = 2;
-/** Transactions whose chunks are cached while a list is written. */
-const MAX_CHUNKS = 100_000;
+import { chunkFinder, inSlices, slotOf, type Wanted } from './mempool-slices.ts';
 
 const RELATIVES = anyOf(arr(hashStr(), 'verbose is false'), noted(entriesById, 'verbose is true'));
 const relativeParams = [
@@ -114,39 +100,6 @@ const getmempooldescendants = nodeMethod({
   examples: [example([EXAMPLE.txid]), example([EXAMPLE.txid, true])],
   scope: 'read',
   run: (env, txid, verbose) => relatives(env, descendantsOf(env.mempool.entries, slotOf(env, txid)).slice(1), verbose),
-});
-
-const getmempoolcluster = nodeMethod({
-  name: 'getmempoolcluster',
-  category: 'blockchain',
-  help: 'Returns the cluster of a transaction in the mempool: all transactions that are connected with it, as chunks in the order in which a miner would include them.',
-  params: [hashParam<Txid>('txid', 'txid', { note: 'Transaction in the mempool.' })],
-  result: obj({
-    clusterweight: int('weight of the cluster'),
-    txcount: int('number of its transactions'),
-    chunks: arr(
-      obj({
-        chunkfee: coinAmount('modified fees of the chunk'),
-        chunkweight: int('weight of the chunk'),
-        txs: arr(hashStr(), 'txids in the order in which a miner would include them'),
-      }),
-      'highest feerate first',
-    ),
-  }),
-  examples: [example([EXAMPLE.txid])],
-  scope: 'read',
-  run(env, txid) {
-    const chunks = chunksAround(env, slotOf(env, txid));
-    return {
-      clusterweight: chunks.reduce((sum, { weight }) => sum + weight, 0),
-      txcount: chunks.reduce((sum, { slots }) => sum + slots.length, 0),
-      chunks: chunks.map(({ fee, weight, slots }) => ({
-        chunkfee: coins(fee),
-        chunkweight: weight,
-        txs: slots.map((slot) => hashToHex(env.mempool.entries.txid(slot))),
-      })),
-    };
-  },
 });
 
 const gettxspendingprevout = rpcMethod({
@@ -260,28 +213,6 @@ const savemempool = nodeMethod({
   },
 });
 
-function slotOf({ mempool }: MainThreadEnv, txid: Txid): number {
-  const slot = mempool.entries.find(txid);
-  return slot >= 0 ? slot : rpcFail('invalidAddressOrKey', 'Transaction not in mempool', 'tx_not_found');
-}
-
-function chunksAround({ mempool, settings }: MainThreadEnv, slot: number): MempoolChunk[] {
-  return chunksOfCluster(mempool.entries, clusterOf(mempool.entries, slot), settings.relay.bytesPerSigop);
-}
-
-/** Returns a function that finds the chunk of a transaction and linearizes each cluster once. */
-function chunkFinder(env: MainThreadEnv): (slot: number) => MempoolChunk {
-  const chunks = new Map<number, MempoolChunk>();
-  let { seq } = env.mempool;
-  return (slot) => {
-    if (env.mempool.seq !== seq || chunks.size > MAX_CHUNKS) chunks.clear();
-    seq = env.mempool.seq;
-    if (!chunks.has(slot))
-      for (const chunk of chunksAround(env, slot)) for (const each of chunk.slots) chunks.set(each, chunk);
-    return chunks.get(slot)!;
-  };
-}
-
 function relatives(env: MainThreadEnv, slots: readonly number[], verbose: boolean): unknown {
   const { entries } = env.mempool;
   if (verbose) return entryTexts(env, { slots, numbers: slots.map((slot) => entries.order(slot)) });
@@ -298,32 +229,6 @@ async function entryTexts(env: MainThreadEnv, wanted: Wanted): Promise<JsonText>
     (slot) => `"${hashToHex(entries.txid(slot))}":${JSON.stringify(entryView(env, slot, chunkOf))}`,
   );
   return new JsonText('{', ...parts, '}');
-}
-
-/** Slots of transactions with the number that each has in the order of arrival. */
-interface Wanted {
-  readonly slots: ArrayLike<number>;
-  readonly numbers: ArrayLike<number>;
-}
-
-/** Returns the texts of the transactions that are still in the mempool, with commas between them. */
-async function inSlices(
-  { mempool: { entries } }: MainThreadEnv,
-  { slots, numbers }: Wanted,
-  make: (slot: number) => string,
-): Promise<readonly string[]> {
-  const made = new PieceWriter();
-  let comma = '';
-  const pause = slicePauses(SLICE_MS);
-  for (let i = 0; i < slots.length; i++) {
-    if (i % 16 === 0) await pause();
-    const slot = slots[i]!;
-    // The slot may hold another transaction by now.
-    if (slot < 0 || !entries.has(slot) || entries.order(slot) !== numbers[i]) continue;
-    made.add(`${comma}${make(slot)}`);
-    comma = ',';
-  }
-  return made.end();
 }
 
 function entryView(env: MainThreadEnv, slot: number, chunkOf = chunkFinder(env)) {
@@ -368,7 +273,6 @@ export const mempoolMethods: readonly RpcMethod[] = [
   getmempoolentry,
   getmempoolancestors,
   getmempooldescendants,
-  getmempoolcluster,
   gettxspendingprevout,
   savemempool,
 ];

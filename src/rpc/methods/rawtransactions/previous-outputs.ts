@@ -30,13 +30,15 @@ export const previousOutputsParam = array('prevtxs', (value) => value, {
 
 /**
  * Parses an output that the caller describes, and adds its scripts to `keys`. The output must agree with the one that
- * the node knows. Without an amount its value is MAX_MONEY, which no segwit signature may commit to. Throws RpcError
- * with Core's texts.
+ * the node knows. Without an amount its value is MAX_MONEY, which no segwit signature may commit to. A wallet knows the
+ * scripts of its own addresses, so only calls without one require those of P2SH and P2WSH outputs, as in Core. Throws
+ * RpcError with Core's texts.
  */
 export function readPreviousOutput(
   value: RpcValue,
   known: ReadonlyMap<string, TxOutput | null>,
   keys: SigningData,
+  { requireScripts }: { readonly requireScripts: boolean },
 ): { readonly outpoint: Outpoint; readonly output: TxOutput } {
   if (!isObject(value)) return rpcFail('deserialization', 'expected object with {"txid\'","vout","scriptPubKey"}');
   for (const [key, type] of [
@@ -62,16 +64,19 @@ export function readPreviousOutput(
   const hasAmount = Object.hasOwn(value, 'amount');
   const output = { value: hasAmount ? readAmount(amount) : MAX_MONEY, scriptPubKey };
   const { type } = scriptType(scriptPubKey);
-  if (type === 'scripthash' || type === 'witness_v0_scripthash') addScripts(value, scriptPubKey, keys);
+  if (type === 'scripthash' || type === 'witness_v0_scripthash') addScripts(value, scriptPubKey, keys, requireScripts);
   return { outpoint, output };
 }
 
 /** Adds a redeem script, a witness script or both. As in Core, `redeemScript` may also hold the witness script. */
-function addScripts(value: RpcObject, scriptPubKey: Uint8Array, keys: SigningData): void {
+function addScripts(value: RpcObject, scriptPubKey: Uint8Array, keys: SigningData, required: boolean): void {
   for (const key of ['redeemScript', 'witnessScript']) if (member(value, key) !== null) checkType(value, key, 'string');
   const hasRedeem = member(value, 'redeemScript') !== null;
   const hasWitness = member(value, 'witnessScript') !== null;
-  if (!hasRedeem && !hasWitness) rpcFail('invalidParameter', 'Missing redeemScript/witnessScript');
+  if (!hasRedeem && !hasWitness) {
+    if (required) rpcFail('invalidParameter', 'Missing redeemScript/witnessScript');
+    return;
+  }
   const script = readHex(value, hasWitness ? 'witnessScript' : 'redeemScript');
   keys.addScript(script);
   const program = p2wshOf(script);

@@ -206,6 +206,13 @@ function blockOfAny(env: ReadEnv, txids: readonly Txid[]): HeaderRecord {
     const coin = reads.coins.anyOf(txid);
     if (coin) return reads.headers.byHeight(positionHeight(coin.position))!;
   }
+  if (!env.settings.indexes.tx)
+    return rpcFail(
+      'invalidAddressOrKey',
+      'Transaction not yet in block, or its outputs are spent: without index.tx, name its block',
+      'feature_disabled',
+      { feature: 'tx_index' },
+    );
   const txs = txIndexOf(env);
   for (const txid of txids) {
     const record = txs.byTxid(txid);

@@ -137,7 +137,7 @@ const signrawtransactionwithkey = rpcMethod({
       const spent = new Map<string, TxOutput | null>();
       for (const { prevout } of tx.inputs) spent.set(outpointKey(prevout), findOutput(env, prevout));
       for (const value of previous ?? []) {
-        const { outpoint, output } = readPreviousOutput(value, spent, keys);
+        const { outpoint, output } = readPreviousOutput(value, spent, keys, { requireScripts: true });
         spent.set(outpointKey(outpoint), output);
       }
       const outputs = tx.inputs.map(({ prevout }) => spent.get(outpointKey(prevout)) ?? null);

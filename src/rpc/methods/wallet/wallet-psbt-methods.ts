@@ -118,7 +118,7 @@ const walletcreatefundedpsbt = nodeMethod({
   scope: 'wallet.spend',
   async run(env, given, outputs, locktime, settings, derivations, version, psbtVersion) {
     const name = walletName(env);
-    const replaceable = (member(settings, 'replaceable') as boolean | null) ?? true;
+    const replaceable = (member(settings, 'replaceable') as boolean | null) ?? env.settings.wallet.replaceable;
     const tx = makeTransaction({ inputs: given, outputs, locktime, replaceable, version }, env.ctx.params);
     const payers = feePayers(member(settings, 'subtractFeeFromOutputs'), outputNames(outputs));
     rejectInputWeights(settings);
@@ -178,7 +178,7 @@ const signrawtransactionwithwallet = nodeMethod({
     const known = new Map<string, TxOutput | null>();
     const data = new SigningData();
     for (const value of previous) {
-      const { outpoint, output } = readPreviousOutput(value, known, data);
+      const { outpoint, output } = readPreviousOutput(value, known, data, { requireScripts: false });
       known.set(outpointKey(outpoint), output);
     }
     const outputs = tx.inputs.map(({ prevout }) => known.get(outpointKey(prevout)) ?? null);

@@ -242,14 +242,14 @@ function inputsOf(merged: RpcObject): readonly RpcValue[] {
 }
 
 function madeTransaction(
-  { ctx }: MainThreadEnv,
+  { ctx, settings }: MainThreadEnv,
   inputs: readonly RpcValue[],
   outputs: RpcValue,
   merged: RpcObject,
   version: number,
 ) {
   const locktime = member(merged, 'locktime');
-  const replaceable = (member(merged, 'replaceable') as boolean | null) ?? true;
+  const replaceable = (member(merged, 'replaceable') as boolean | null) ?? settings.wallet.replaceable;
   return makeTransaction(
     { inputs, outputs, locktime: locktime === null ? 0 : Number((locktime as NumberText).text), replaceable, version },
     ctx.params,
