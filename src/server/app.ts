@@ -54,9 +54,11 @@ function addOtherMethods(app: AnyElysia, gate: GateHooks): void {
     ({ request }) => (request.method === 'OPTIONS' ? gate.preflight(request) : gate.upgrade(request)),
     HIDDEN,
   );
+  app.all('/*', ({ request }) => gate.preflight(request), HIDDEN);
+  // Few clients send preflights, so these handlers are compiled at the first request of each path, and not at the start.
+  app.config.precompile = false;
   for (const path of new Set(app.routes.filter(({ method }) => method !== 'ALL').map((route) => route.path)))
     app.all(path, ({ request }) => gate.preflight(request), HIDDEN);
-  app.all('/*', ({ request }) => gate.preflight(request), HIDDEN);
 }
 
 const HIDDEN = { detail: { hide: true } };
