@@ -44,6 +44,11 @@ export interface ReadEndpoint<I> {
    * Returns the slots of the mempool that a worker needs; without this member the endpoint does not read the mempool.
    */
   mempoolPart?(env: ReadEnv, input: I): Iterable<number>;
+  /**
+   * Whether a worker's reply to an input is kept in the cache of long replies; without this member each one is. Replies of
+   * which a client can request any number, and which take no longer to make than to look up, would only evict others.
+   */
+  isCached?(input: I): boolean;
 }
 
 /** A reply as plain data, which a worker can send. */

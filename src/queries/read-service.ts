@@ -235,7 +235,8 @@ export class ReadService {
     const text = JSON.stringify(input, bytesAsHex);
     // Hashed, so that no descriptor stays in memory as the name of a reply.
     const question = `${endpoint.name} ${sha256OfText(text).toHex()}`;
-    const cache = text.length <= MAX_QUESTION ? this.#ctx.cache : null;
+    const isCached = text.length <= MAX_QUESTION && endpoint.isCached?.(input) !== false;
+    const cache = isCached ? this.#ctx.cache : null;
     const seq = mempoolPart ? this.#ctx.mempool.mirror.seq : 0;
     const known = cache && cachedReply(cache, `${this.#ctx.reads().state().tipView.hash} ${seq} ${question}`);
     if (known) return known;

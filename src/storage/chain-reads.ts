@@ -219,6 +219,11 @@ export class ChainReads {
     return block.stats && this.#readBody(block);
   }
 
+  /** Returns some bytes of an encoded block; null if its body was never stored. Throws BlockPruned. */
+  rawBlockPart(block: HeaderRecord, from: number, length: number): Uint8Array | null {
+    return block.stats && this.#readBody(block, from, length);
+  }
+
   /** Returns the encoding of a transaction of the active chain, and its block. Throws BlockPruned. */
   rawTx(record: TxRecord): { block: HeaderRecord; raw: Uint8Array } {
     const block = this.#blockOf(record);

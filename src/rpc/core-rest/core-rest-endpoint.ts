@@ -66,6 +66,7 @@ export const coreRestEndpoint: ReadEndpoint<CoreRestInput> = {
     const slot = target.prefix === '/rest/tx/' && isHash(target.param) ? entries.find(restHash(target.param)) : -1;
     return slot < 0 ? [] : [slot, ...parentsOf(entries, slot)];
   },
+  isCached: ({ target }) => target.prefix !== '/rest/blockpart/',
 };
 
 function isHash(text: string): boolean {

@@ -4,13 +4,14 @@ import { ownerOf } from '../../http/owner.ts';
 import { asResponse, type PlainReply } from '../../http/plain-reply.ts';
 import { BYTES, describeRoute, plainText } from '../../http/route-description.ts';
 import { RpcDispatcher } from '../engine/dispatcher.ts';
+import { KeyQueue, type QueueSlot } from '../engine/key-queue.ts';
 import { readCall } from '../engine/protocol.ts';
 import { replyBody } from '../engine/reply-body.ts';
 import type { RpcContext } from '../engine/rpc-context.ts';
 import { RPC_METHODS } from '../methods/methods.ts';
 import { coreRestEndpoint } from './core-rest-endpoint.ts';
 import { CORE_REST_ERROR, noFormat, restFail } from './rest-reply.ts';
-import { queryValue, type RestTarget, restTarget } from './rest-target.ts';
+import { queryValue, type RestTarget, readTarget, restTarget } from './rest-target.ts';
 
 /** Limit of the body of getutxos, bytes: fifteen outpoints in hex, and enough more to report larger numbers. */
 const MAX_BODY = 64 * 1024;
@@ -21,6 +22,13 @@ const LONG_READS: ReadonlySet<string> = new Set<RestTarget['prefix']>([
   '/rest/block/notxdetails/',
   '/rest/spenttxouts/',
 ]);
+
+/** Transactions of the mempool whose entries, and whose txids, cost as much as a whole block. */
+const ENTRIES_PER_CHARGE = 5000;
+const TXIDS_PER_CHARGE = 50_000;
+
+/** Slot of short results, which are not queued. */
+const UNQUEUED: QueueSlot = { releaseDuring: (wait) => wait() };
 
 /** The routes, as patterns with a summary. The last one finds every other path that Core would answer. */
 const ROUTES: readonly (readonly [pattern: string, name: string, summary: string])[] = [
@@ -102,10 +110,16 @@ function paramsOf(pattern: string) {
 function answerer(ctx: RpcContext): (request: Request) => Promise<Response> {
   const dispatcher = new RpcDispatcher(ctx, RPC_METHODS);
   const { queries } = ctx;
+  const { limits } = ctx.options;
+  const queue = new KeyQueue(limits.rpcMaxRunning, limits.rpcMaxQueued, ctx.sharedCounts);
 
   /** Returns the result of a method that needs the node. The caller may read, as its route has required. */
-  const methodReply = async (request: Request, method: string, params: readonly boolean[] = []) => {
-    const queueSlot = { releaseDuring: <T>(wait: () => Promise<T>) => wait() };
+  const methodReply = async (
+    request: Request,
+    method: string,
+    params: readonly boolean[] = [],
+    queueSlot: QueueSlot = UNQUEUED,
+  ) => {
     const pieces = await dispatcher.run(readCall({ jsonrpc: '2.0', method, params: [...params] }), {
       call: null,
       wallet: null,
@@ -127,7 +141,7 @@ function answerer(ctx: RpcContext): (request: Request) => Promise<Response> {
     if (prefix !== '/rest/mempool/') {
       if (LONG_READS.has(prefix)) ctx.call(request).charge(1);
       const body = request.method === 'POST' && prefix === '/rest/getutxos' ? (await request.bytes()).toHex() : '';
-      return queries.respond(coreRestEndpoint, { target, body }, request);
+      return queries.respond(coreRestEndpoint, { target: readTarget(target), body }, request);
     }
     if (param !== 'contents' && param !== 'info')
       return restFail(400, 'Invalid URI format. Expected /rest/mempool/<info|contents>.json');
@@ -137,7 +151,11 @@ function answerer(ctx: RpcContext): (request: Request) => Promise<Response> {
     const withSequence = flagOf(query, 'mempool_sequence', false);
     if (verbose && withSequence)
       return restFail(400, 'Verbose results cannot contain mempool sequence values. (hint: set "verbose=false")');
-    return methodReply(request, 'getrawmempool', [verbose, withSequence]);
+    const call = ctx.call(request);
+    call.charge(1 + Math.floor(ctx.mempool.mirror.entries.count / (verbose ? ENTRIES_PER_CHARGE : TXIDS_PER_CHARGE)));
+    const owner = ownerOf(call);
+    ctx.replies.admit(owner);
+    return queue.run(`rest ${owner}`, (slot) => methodReply(request, 'getrawmempool', [verbose, withSequence], slot));
   };
 
   return async (request) => {

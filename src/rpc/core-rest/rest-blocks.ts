@@ -66,8 +66,8 @@ export function blockPartReply(env: ReadEnv, { param, format, query }: RestTarge
     return restFail(400, `Bad block part offset/size ${offset}/${size} for ${param}`);
   if (format === null) return noFormat();
   if (format === 'json') return restFail(400, 'JSON output is not supported for this request type');
-  env.expectWork(block.stats!.size * READ_US_PER_BYTE);
-  const bytes = rawBlock(env, block).slice(Number(offset), Number(offset + size));
+  env.expectWork(Number(size) * READ_US_PER_BYTE);
+  const bytes = env.reads.rawBlockPart(block, Number(offset), Number(size))!;
   return encodedReply(format, bytes, `${hashToHex(block.hash)}-${offset}-${size}`);
 }
 

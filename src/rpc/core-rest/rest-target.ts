@@ -49,12 +49,33 @@ export function restTarget(target: string): RestTarget | null {
   return { prefix, param: path.slice(0, dot), format: ending === '' ? null : (ending as RestFormat), query };
 }
 
+/** The parameters of a query that a read reads, by its prefix. */
+const READ_PARAMETERS: Partial<Record<RestPrefix, readonly string[]>> = {
+  '/rest/blockpart/': ['offset', 'size'],
+  '/rest/blockfilterheaders/': ['count'],
+  '/rest/headers/': ['count'],
+};
+
+/** Returns the target of a read without what it ignores, so that most requests with the same reply are equal. */
+export function readTarget(target: RestTarget): RestTarget {
+  const names = READ_PARAMETERS[target.prefix] ?? [];
+  const known = names.map((name) => queryParameter(target.query, name)).filter((param) => param !== null);
+  return { ...target, query: known.join('&') };
+}
+
 /** Returns the value of a parameter of a query: that of the first one with the name; null without one. */
 export function queryValue(query: string, name: string): string | null {
+  const param = queryParameter(query, name);
+  if (param === null) return null;
+  const equals = param.indexOf('=');
+  return equals < 0 ? '' : urlDecoded(param.slice(equals + 1));
+}
+
+/** Returns the first parameter with a name as it is written in the query; null without one. */
+function queryParameter(query: string, name: string): string | null {
   for (const param of query.split('&')) {
     const equals = param.indexOf('=');
-    const key = equals < 0 ? param : param.slice(0, equals);
-    if (urlDecoded(key) === name) return equals < 0 ? '' : urlDecoded(param.slice(equals + 1));
+    if (urlDecoded(equals < 0 ? param : param.slice(0, equals)) === name) return param;
   }
   return null;
 }
