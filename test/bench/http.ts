@@ -15,13 +15,23 @@ const WARM_UP_MS = 200;
 /** Requests before the first round, which compile the code of the row; fewer if they take very long. */
 const WARM_UP_REQUESTS = 3000;
 const WARM_UP_WINDOWS = 20;
+/** Each of several fronts compiles its own code, in its part of the time of their core. */
+const WARM_UP_WINDOWS_OF_FRONTS = 40;
 const READY_MS = 60_000;
 const CORE = 'Core';
+const BARE = 'Bun.serve with several threads';
+const BARE_ONE = 'Bun.serve';
 const ROOT = resolve(import.meta.dir, '../..');
 
 interface Target {
   readonly name: string;
   readonly server: ServerProcess;
+}
+
+/** When the rounds begin: after so many requests, or so many windows. */
+interface WarmUp {
+  readonly requests: number;
+  readonly windows: number;
 }
 
 /** Measurements of one row on one target, one value per round. */
@@ -35,7 +45,8 @@ interface Series {
  * Sends requests of every kind to a node, to a bare Bun.serve and a bare Elysia that return the same bytes, with
  * `--base DIR` to the node of another checkout, and with `--core BITCOIND` to Bitcoin Core with the same chain where it
  * answers the same question, in alternation. The servers share one core, and the client has another. With `--fronts N` the
- * node with N fronts alternates with one that has one, and nothing else runs. `--only NAME,…` selects rows by parts of
+ * node with N fronts alternates with one that has one, and a bare Bun.serve with N threads with one that has one, which
+ * shows what the runtime loses itself. `--only NAME,…` selects rows by parts of
  * their names.
  */
 export async function benchHttp(args: readonly string[]): Promise<void> {
@@ -76,13 +87,19 @@ export async function benchHttp(args: readonly string[]): Promise<void> {
     if (fronts === undefined) {
       targets.push({ name: 'Bun.serve', server: await startBare('bun', file) });
       targets.push({ name: 'Elysia', server: await startBare('elysia', file) });
+    } else {
+      targets.push({ name: BARE, server: await startBare('bun', file, Number(fronts)) });
+      targets.push({ name: BARE_ONE, server: await startBare('bun', file) });
     }
     const measured: (readonly [Row, ReadonlyMap<string, Series>])[] = [];
     for (const [index, row] of rows.entries()) {
       const etag = row.status === 304 ? (recorded[index]!.headers.etag ?? null) : null;
       const options = { etag, rounds: Number(values.rounds), ms: Number(values.ms) };
       // Each front compiles its own code, so several need more requests until it is.
-      const warmUp = fronts === undefined ? WARM_UP_REQUESTS : Number.POSITIVE_INFINITY;
+      const warmUp =
+        fronts === undefined
+          ? { requests: WARM_UP_REQUESTS, windows: WARM_UP_WINDOWS }
+          : { requests: Number.POSITIVE_INFINITY, windows: WARM_UP_WINDOWS_OF_FRONTS };
       const series = await measure(targets, row, { ...options, warmUp });
       measured.push([row, series]);
       console.error(`${index + 1}/${rows.length} ${row.name}${base ? `: ${pairedRatio(series)}` : ''}`);
@@ -90,7 +107,13 @@ export async function benchHttp(args: readonly string[]): Promise<void> {
     if (fronts === undefined) report(measured, { base: base !== null, core: values.core !== undefined });
     else {
       const compared = measured.map(([{ name }, series]) => {
-        return { name, several: series.get('node')!, one: series.get('base')! };
+        return {
+          name,
+          several: series.get('node')!,
+          one: series.get('base')!,
+          bareSeveral: series.get(BARE)!,
+          bareOne: series.get(BARE_ONE)!,
+        };
       });
       reportFronts(compared, Number(fronts));
     }
@@ -140,7 +163,7 @@ const HOP_HEADERS = ['content-length', 'date', 'connection', 'transfer-encoding'
 async function measure(
   targets: readonly Target[],
   row: Row,
-  { etag, rounds, ms, warmUp }: { etag: string | null; rounds: number; ms: number; warmUp: number },
+  { etag, rounds, ms, warmUp }: { etag: string | null; rounds: number; ms: number; warmUp: WarmUp },
 ): Promise<ReadonlyMap<string, Series>> {
   const { status, connectionEach, atMost } = row;
   const asked = coreRow(row);
@@ -154,7 +177,7 @@ async function measure(
   );
   for (const { name, server } of measured) {
     if (row.before > 0 && (name === 'node' || name === 'base')) await record(row, server.port);
-    for (let window = 0, sent = 0; window < WARM_UP_WINDOWS && sent < Math.min(warmUp, atMost); window++)
+    for (let window = 0, sent = 0; window < warmUp.windows && sent < Math.min(warmUp.requests, atMost); window++)
       sent += (await runLoad(server.port, wireOf(name), CONNECTIONS, WARM_UP_MS)).requests;
   }
   for (let round = 0; round < rounds; round++)

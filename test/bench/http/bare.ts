@@ -1,3 +1,4 @@
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { Elysia } from 'elysia';
 
 /** The node's reply to one row of the benchmark. */
@@ -29,12 +30,14 @@ function replyTable(recorded: readonly RecordedReply[]): ReadonlyMap<string, Rep
 
 const toResponse = ({ status, headers, body }: Reply) => new Response(body, { status, headers });
 
-function serveBun(recorded: readonly RecordedReply[]): number {
+/** `port` is null for a listener that is alone, and 0 for the first of several. */
+function serveBun(recorded: readonly RecordedReply[], port: number | null): number {
   const replies = replyTable(recorded);
   const paths = new Map(recorded.map(({ path, row }) => [path.split('?', 1)[0]!, row]));
   const server = Bun.serve({
     hostname: '127.0.0.1',
-    port: 0,
+    port: port ?? 0,
+    reusePort: port !== null,
     async fetch(request, server) {
       const { url } = request;
       const path = url.slice(url.indexOf('/', 8)).split('?', 1)[0]!;
@@ -66,8 +69,26 @@ function serveElysia(recorded: readonly RecordedReply[]): number {
   return app.listen({ hostname: '127.0.0.1', port: 0 }).server!.port!;
 }
 
-if (import.meta.main) {
-  const [kind, file] = process.argv.slice(2);
-  const recorded = (await Bun.file(file!).json()) as RecordedReply[];
-  console.log(`port ${kind === 'bun' ? serveBun(recorded) : serveElysia(recorded)}`);
+/** Serves the replies with several threads on one port, and resolves with the port when all of them listen. */
+async function serveThreads(file: string, recorded: readonly RecordedReply[], threads: number): Promise<number> {
+  const port = serveBun(recorded, threads > 1 ? 0 : null);
+  for (let thread = 1; thread < threads; thread++) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const worker = new Worker(new URL(import.meta.url), { workerData: { file, port } });
+    worker.once('message', () => resolve());
+    await promise;
+  }
+  return port;
+}
+
+const read = async (file: string) => (await Bun.file(file).json()) as RecordedReply[];
+
+if (!isMainThread) {
+  const { file, port } = workerData as { file: string; port: number };
+  serveBun(await read(file), port);
+  parentPort!.postMessage('listening');
+} else if (import.meta.main) {
+  const [kind, file = '', threads = '1'] = process.argv.slice(2);
+  const recorded = await read(file);
+  console.log(`port ${kind === 'bun' ? await serveThreads(file, recorded, Number(threads)) : serveElysia(recorded)}`);
 }

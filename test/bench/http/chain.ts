@@ -63,9 +63,10 @@ export async function startNode(
   });
 }
 
-/** Starts one of the bare servers. */
-export function startBare(kind: 'bun' | 'elysia', file: string): Promise<ServerProcess> {
-  const command = [...serverPrefix(), process.execPath, join(import.meta.dir, 'bare.ts'), kind, file];
+/** Starts one of the bare servers; that of Bun may have several threads. */
+export function startBare(kind: 'bun' | 'elysia', file: string, threads = 1): Promise<ServerProcess> {
+  const script = join(import.meta.dir, 'bare.ts');
+  const command = [...serverPrefix(), process.execPath, script, kind, file, String(threads)];
   return started(command, {}, (child) => portOf(child.stdout, /port (\d+)/, async () => true));
 }
 
