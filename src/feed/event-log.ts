@@ -78,6 +78,7 @@ export class EventLog {
     this.#kept = new KeptEntries({
       unconfirmedAt: (slot, seq) => options.unconfirmedAt?.(slot, seq) ?? null,
       pendingRemoval: (seq) => this.#pendingRemoval(seq),
+      maxBytes: this.#limits.bytes,
     });
   }
 

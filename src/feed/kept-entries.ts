@@ -8,6 +8,8 @@ const PAGE = 64;
 const UNPACKED = 256;
 /** Pages that are unpacked for readers at the same time. */
 const MAX_OPEN_PAGES = 8;
+/** Their part of the memory of all entries. One page is opened at least, whatever its size. */
+const OPEN_SHARE = 1 / 8;
 /** Columns of a packed entry: its number, times and fee rate, where its transaction is, and codes of type and reason. */
 const WIDTH = 7;
 const [SEQ, AT, FEE_RATE, SLOT, REMOVED_BY, TYPE, REASON] = [0, 1, 2, 3, 4, 5, 6];
@@ -38,6 +40,8 @@ export interface KeptEntriesOptions {
   unconfirmedAt(slot: number, seq: number): TxSource | null;
   /** Returns the transaction of the removal with a number that is not kept yet. */
   pendingRemoval(seq: number): TxSource | null;
+  /** Limit of the memory of all entries, which the caller keeps by `evictFirst`, bytes. */
+  readonly maxBytes: number;
 }
 
 /**
@@ -54,7 +58,9 @@ export class KeptEntries {
   #bytes = 0;
   readonly #types: string[] = [];
   readonly #reasons: (RemovalReason | null)[] = [null];
+  /** The least recently used one first. */
   readonly #open = new Map<PackedPage, OpenPage>();
+  #openBytes = 0;
 
   constructor(options: KeptEntriesOptions) {
     this.#options = options;
@@ -64,9 +70,9 @@ export class KeptEntries {
     return this.#packedCount + this.#recent.length;
   }
 
-  /** Memory of all entries, bytes. */
+  /** Memory of all entries, with the pages that are unpacked for readers, bytes. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#bytes + this.#openBytes;
   }
 
   add(entry: KeptEntry, at: number): void {
@@ -93,7 +99,7 @@ export class KeptEntries {
       this.#bytes -= pageBytes(page) / PAGE;
       if (++this.#evicted === PAGE) {
         this.#pages.shift();
-        this.#open.delete(page);
+        this.#close(page);
         this.#evicted = 0;
       }
     }
@@ -189,19 +195,32 @@ export class KeptEntries {
 
   #opened(page: PackedPage): OpenPage {
     const known = this.#open.get(page);
-    if (known) return known;
+    if (known) {
+      this.#open.delete(page);
+      this.#open.set(page, known);
+      return known;
+    }
     const bytes = Bun.zstdDecompressSync(page.packed);
     const lengths = PAGE * LENGTHS;
     const offsets = new Uint32Array(lengths + 1);
     offsets[0] = lengths * 4;
     for (let i = 0; i < lengths; i++) offsets[i + 1] = offsets[i]! + bytes.readUInt32LE(i * 4);
-    for (const oldest of this.#open.keys()) {
-      if (this.#open.size < MAX_OPEN_PAGES) break;
-      this.#open.delete(oldest);
-    }
     const opened = { bytes, offsets };
+    const limit = this.#options.maxBytes * OPEN_SHARE - openBytes(opened);
+    for (const oldest of this.#open.keys()) {
+      if (this.#open.size < MAX_OPEN_PAGES && this.#openBytes <= limit) break;
+      this.#close(oldest);
+    }
     this.#open.set(page, opened);
+    this.#openBytes += openBytes(opened);
     return opened;
+  }
+
+  #close(page: PackedPage): void {
+    const open = this.#open.get(page);
+    if (!open) return;
+    this.#open.delete(page);
+    this.#openBytes -= openBytes(open);
   }
 
   /** Packs the oldest of the recent entries. */
@@ -238,6 +257,10 @@ const PAGE_OVERHEAD = 300;
 
 function pageBytes({ rows, packed }: PackedPage): number {
   return rows.byteLength + packed.byteLength + PAGE_OVERHEAD;
+}
+
+function openBytes({ bytes, offsets }: OpenPage): number {
+  return bytes.byteLength + offsets.byteLength + PAGE_OVERHEAD;
 }
 
 /** Returns the index of a value, which is added if it is new. */

@@ -12,8 +12,9 @@ class Fixture {
   readonly #pending = new Map<number, TxSource>();
   #seq = 0;
 
-  constructor() {
+  constructor(maxBytes = 1 << 20) {
     this.kept = new KeptEntries({
+      maxBytes,
       unconfirmedAt: (slot, seq) => {
         const entry = this.slots.get(slot);
         return entry?.seq === seq ? entry.tx : null;
@@ -124,4 +125,33 @@ test('400 events of transactions in the mempool take less than 200 bytes each', 
   const before = it.kept.bytes;
   for (let i = 0; i < packed; i++) it.kept.evictFirst();
   expect((before - it.kept.bytes) / packed).toBeLessThan(200);
+});
+
+test('the pages that are open for readers count, and take at most an eighth of the limit and one page', () => {
+  const limit = 1 << 20;
+  const it = new Fixture(limit);
+  for (let slot = 0; slot < 1000; slot++) {
+    it.add(slot, crypto.getRandomValues(new Uint8Array(slot < 500 ? 100 : 1000)));
+    // Every transaction is kept with its event.
+    it.slots.clear();
+  }
+  const closed = it.kept.bytes;
+  const pageAt = (page: number) => it.kept.entryAt(page * 64);
+  pageAt(0);
+  const small = it.kept.bytes - closed;
+  // A page has the text, the bytes and the undo data of 64 entries.
+  expect(small).toBeGreaterThan(64 * 200);
+  let most = 0;
+  for (let round = 0; round < 3; round++)
+    for (let page = 0; page < 11; page++) {
+      pageAt(page);
+      most = Math.max(most, it.kept.bytes - closed);
+    }
+  expect(most).toBeGreaterThan(64 * 2000);
+  expect(most).toBeLessThanOrEqual(limit / 8 + 64 * 2100);
+  // Eight small pages fit.
+  for (let page = 0; page < 7; page++) pageAt(page);
+  expect(it.kept.bytes - closed).toBeGreaterThan(4 * small);
+  while (it.kept.length > 0) it.kept.evictFirst();
+  expect(Math.round(it.kept.bytes)).toBe(0);
 });
