@@ -53,7 +53,7 @@ export function blockFacts({ reads, tip }: Pick<ReadEnv, 'reads' | 'tip'>, block
 export function medianTime(reads: ChainReads, block: HeaderRecord, active = reads.headers.isActive(block)): number {
   if (active) {
     const from = Math.max(0, block.height - MEDIAN_SPAN + 1);
-    return medianOf(reads.headers.range(from, block.height - from + 1));
+    return medianOf(reads.headers.times(from, block.height - from + 1));
   }
   const ancestors: HeaderRecord[] = [];
   let at: HeaderRecord | null = block;
@@ -61,11 +61,11 @@ export function medianTime(reads: ChainReads, block: HeaderRecord, active = read
     ancestors.push(at);
     at = at.height > 0 ? reads.headers.byHash(at.header.subarray(4, 36)) : null;
   }
-  return medianOf(ancestors);
+  return medianOf(ancestors.map(headerTime));
 }
 
-function medianOf(blocks: readonly HeaderRecord[]): number {
-  const times = blocks.map(headerTime).sort((a, b) => a - b);
+function medianOf(times: number[]): number {
+  times.sort((a, b) => a - b);
   return times[times.length >> 1]!;
 }
 

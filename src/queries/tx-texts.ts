@@ -27,8 +27,8 @@ const ENTRY_BYTES = 256;
 const LARGEST_SHARE = 1 / 64;
 
 /**
- * Confirmed transactions in JSON, in the parts that stay the same while a transaction is in its block: all but its
- * confirmations, the tip, and which of its outputs are spent. A reorg removes all entries. With pruning each commit does,
+ * Confirmed transactions and blocks in JSON, in the parts that stay the same while a transaction is in its block, and a block
+ * in the active chain: all but confirmations, the tip, and which outputs are spent. A reorg removes all entries. With pruning each commit does,
  * since it may have deleted the undo data. At the limit of bytes the least recently used entries are evicted.
  */
 export class TxTexts {

@@ -5,7 +5,7 @@ import { HEX } from '../http/reply-schema.ts';
 import { BYTES, json, plainText } from '../http/route-description.ts';
 import { txPosition } from '../primitives/coin.ts';
 import { hashToHex } from '../primitives/hash.ts';
-import { bytesAnswer, jsonAnswer, textAnswer } from '../queries/answer.ts';
+import { bytesAnswer, jsonAnswer, jsonTextAnswer, textAnswer } from '../queries/answer.ts';
 import { blockTxids, parsedBlock } from '../queries/block-body.ts';
 import {
   blockByHash,
@@ -21,6 +21,7 @@ import { positionsOf } from '../queries/index-reads.ts';
 import { needSpenders, type ReadEnv } from '../queries/read-env.ts';
 import { blockTxFacts, txFacts } from '../queries/tx-facts.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
+import { blockText } from '../views/rest/block-text.ts';
 import { blockView, txidList } from '../views/rest/block-view.ts';
 import { txView } from '../views/rest/tx-view.ts';
 import { readEndpoint } from './endpoint.ts';
@@ -58,7 +59,7 @@ export const blockEndpoint = readEndpoint({
     charge(1);
     return { hash: params.hash.toLowerCase(), summary: query.fields === 'summary' };
   },
-  run: (env, { hash, summary }) => jsonAnswer(blockView(env, blockByHash(env, hash), { summary })),
+  run: (env, { hash, summary }) => jsonTextAnswer(blockText(env, hash, () => blockByHash(env, hash), summary)),
 });
 
 export const blockByHeightEndpoint = readEndpoint({
@@ -74,7 +75,10 @@ export const blockByHeightEndpoint = readEndpoint({
     charge(1);
     return { height: heightInput(params.height), summary: query.fields === 'summary' };
   },
-  run: (env, { height, summary }) => jsonAnswer(blockView(env, blockByHeight(env, height), { summary })),
+  run(env, { height, summary }) {
+    const block = blockByHeight(env, height);
+    return jsonTextAnswer(blockText(env, hashToHex(block.hash), () => block, summary));
+  },
 });
 
 /** Blocks of the active chain from `before` down, newest first. */

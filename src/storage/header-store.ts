@@ -119,6 +119,7 @@ export class HeaderStore {
   readonly #tip;
   readonly #totals;
   readonly #range;
+  readonly #times;
   readonly #bodyEnd;
   readonly #undoEnd;
   /** Sums over ranges of blocks. */
@@ -138,6 +139,11 @@ export class HeaderStore {
     this.#totals = db.prepare<ChainTotals, [number]>('SELECT circulating, utxos, txs FROM chain WHERE height = ?');
     this.#range = db.prepare<HeaderRow, [number, number]>(
       'SELECT h.* FROM chain c JOIN headers h ON h.id = c.header_id WHERE c.height >= ? ORDER BY c.height LIMIT ?',
+    );
+    // One text for all rows, since a row with all its columns takes five microseconds.
+    this.#times = db.prepare<{ times: string | null }, [number, number]>(
+      `SELECT group_concat(hex(substr(h.header, 69, 4)), '') AS times
+       FROM chain c JOIN headers h ON h.id = c.header_id WHERE c.height >= ? AND c.height < ?`,
     );
     this.#bodyEnd = db.prepare<{ file: number | null; length: number | null }, []>(
       `SELECT max(file) AS file, max(offset + size) AS length FROM headers
@@ -163,6 +169,13 @@ export class HeaderStore {
   /** Returns headers of the active chain from a height upwards. */
   range(from: number, limit: number): HeaderRecord[] {
     return this.#range.all(from, limit).map(fromRow);
+  }
+
+  /** Returns the times of `count` headers of the active chain from a height upwards, in no order. */
+  times(from: number, count: number): number[] {
+    const times = this.#times.get(from, from + count)?.times ?? '';
+    const bytes = Buffer.from(times, 'hex');
+    return Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readUInt32LE(4 * i));
   }
 
   /** Yields all headers, parents first. */

@@ -73,3 +73,47 @@ test('a cached transaction shows new blocks, spends in the mempool and in the ch
   const { text: metrics } = await api.request('/metrics');
   expect(Number(/obverse_tx_cache_lookups_total\{result="hit"\} (\d+)/.exec(metrics)?.[1])).toBeGreaterThanOrEqual(20);
 });
+
+test('a cached block shows its confirmations, its next block, and reorgs', async () => {
+  const address = await api.rpc<string>('getnewaddress');
+  const [hash, next] = (await api.rpc<string[]>('generatetoaddress', [3, address])) as [string, string];
+  interface Block {
+    readonly height: number;
+    readonly confirmations: number;
+    readonly inActiveChain: boolean;
+    readonly nextHash: string | null;
+    readonly txids?: readonly string[];
+  }
+  const read = async (of = hash): Promise<Block> => {
+    const block = await api.json<Block>(`/api/block/${of}`);
+    const { txids, ...summary } = block;
+    expect(await api.json<Block>(`/api/block/${of.toUpperCase()}?fields=summary`)).toEqual(summary as Block);
+    if (block.inActiveChain) expect(await api.json<Block>(`/api/block-by-height/${block.height}`)).toEqual(block);
+    const {
+      confirmations,
+      nextblockhash = null,
+      tx,
+    } = await api.rpc<{
+      confirmations: number;
+      nextblockhash?: string;
+      tx: string[];
+    }>('getblock', [of]);
+    expect([block.confirmations, block.nextHash, txids]).toEqual([confirmations, nextblockhash, tx]);
+    return block;
+  };
+  const first = await read();
+  expect(first).toMatchObject({ confirmations: 3, inActiveChain: true, nextHash: next });
+  expect(await read()).toEqual(first);
+  const tip = await api.rpc<string>('getbestblockhash');
+  expect((await read(tip)).nextHash).toBeNull();
+  const [after] = await api.rpc<string[]>('generatetoaddress', [1, address]);
+  expect(await read()).toEqual({ ...first, confirmations: 4 });
+  expect(await read(tip)).toMatchObject({ confirmations: 2, nextHash: after! });
+
+  await api.rpc('invalidateblock', [next]);
+  expect(await read()).toEqual({ ...first, confirmations: 1, nextHash: null });
+  expect(await read(tip)).toMatchObject({ confirmations: -1, inActiveChain: false, nextHash: null });
+  await api.rpc('generatetoaddress', [2, await api.rpc<string>('getnewaddress')]);
+  expect((await read()).nextHash).not.toBe(next);
+  expect(await read()).toMatchObject({ confirmations: 3, inActiveChain: true });
+});
