@@ -28,7 +28,7 @@ interface Target {
   readonly server: ServerProcess;
 }
 
-/** When the rounds begin: after so many requests, or so many windows. */
+/** The load before the first round, which ends at one of these numbers. */
 interface WarmUp {
   readonly requests: number;
   readonly windows: number;

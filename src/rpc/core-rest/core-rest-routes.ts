@@ -11,7 +11,7 @@ import type { RpcContext } from '../engine/rpc-context.ts';
 import { RPC_METHODS } from '../methods/methods.ts';
 import { coreRestEndpoint } from './core-rest-endpoint.ts';
 import { CORE_REST_ERROR, noFormat, restFail } from './rest-reply.ts';
-import { queryValue, type RestTarget, readTarget, restTarget } from './rest-target.ts';
+import { queryValue, type RestTarget, restReadTarget, restTarget } from './rest-target.ts';
 
 /** Limit of the body of getutxos, bytes: fifteen outpoints in hex, and enough more to report larger numbers. */
 const MAX_BODY = 64 * 1024;
@@ -141,7 +141,7 @@ function answerer(ctx: RpcContext): (request: Request) => Promise<Response> {
     if (prefix !== '/rest/mempool/') {
       if (LONG_READS.has(prefix)) ctx.call(request).charge(1);
       const body = request.method === 'POST' && prefix === '/rest/getutxos' ? (await request.bytes()).toHex() : '';
-      return queries.respond(coreRestEndpoint, { target: readTarget(target), body }, request);
+      return queries.respond(coreRestEndpoint, { target: restReadTarget(target), body }, request);
     }
     if (param !== 'contents' && param !== 'info')
       return restFail(400, 'Invalid URI format. Expected /rest/mempool/<info|contents>.json');

@@ -57,7 +57,7 @@ const READ_PARAMETERS: Partial<Record<RestPrefix, readonly string[]>> = {
 };
 
 /** Returns the target of a read without what it ignores, so that most requests with the same reply are equal. */
-export function readTarget(target: RestTarget): RestTarget {
+export function restReadTarget(target: RestTarget): RestTarget {
   const names = READ_PARAMETERS[target.prefix] ?? [];
   const known = names.map((name) => queryParameter(target.query, name)).filter((param) => param !== null);
   return { ...target, query: known.join('&') };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { readTarget, restTarget } from '../../../src/rpc/core-rest/rest-target.ts';
+import { restReadTarget, restTarget } from '../../../src/rpc/core-rest/rest-target.ts';
 
 const HASH = 'ab'.repeat(32);
 
@@ -14,6 +14,6 @@ describe('the target of a read of the REST interface of Core', () => {
     [`/rest/blockfilterheaders/basic/${HASH}.bin?count`, 'count'],
   ])('%s has the query %p', (path, query) => {
     const target = restTarget(path)!;
-    expect(readTarget(target)).toEqual({ ...target, query });
+    expect(restReadTarget(target)).toEqual({ ...target, query });
   });
 });
