@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type GzipLevel, gzip, sha256Hex, tar } from './archive.ts';
-import { baseRoot, type SystemPackage } from './base-root.ts';
+import { baseRoot } from './base-root.ts';
 import { debianPackage, type ProgramText } from './deb.ts';
 import { ociArchive } from './oci.ts';
 import { type Processor, type Release, ROOT, releaseOf, tarballEntries, text } from './release.ts';
@@ -63,10 +63,6 @@ function makePackages(target: Target, { version, time }: Release): void {
 function makeImage(name: string, processor: Processor, executable: Uint8Array): void {
   const { entries, packages } = baseRoot(processor, cache);
   write(`${name}.oci.tar`, ociArchive(release, processor, { base: entries, executable }));
-  writeSbomOfImage(name, packages);
-}
-
-function writeSbomOfImage(name: string, packages: readonly SystemPackage[]): void {
   write(`${name}.oci.cdx.json`, billOfMaterials(release, lock, packages));
 }
 
@@ -79,21 +75,16 @@ function build(target: Target): Uint8Array {
   return readFileSync(outfile);
 }
 
-/** The completion and the manual page, where this version prints them. */
+/** The completion scripts and the manual pages. */
 function textsOfProgram(): ProgramText[] {
   const places = [
     { args: ['completion', 'bash'], path: 'usr/share/bash-completion/completions/obverse' },
     { args: ['completion', 'zsh'], path: 'usr/share/zsh/vendor-completions/_obverse' },
     { args: ['completion', 'fish'], path: 'usr/share/fish/vendor_completions.d/obverse.fish' },
-    { args: ['man'], path: 'usr/share/man/man1/obverse.1' },
+    { args: ['man', 'obverse'], path: 'usr/share/man/man1/obverse.1' },
+    { args: ['man', 'obverse.toml'], path: 'usr/share/man/man5/obverse.toml.5' },
   ];
-  return places.flatMap(({ args, path }) => {
-    const { success, stdout } = Bun.spawnSync([process.execPath, 'src/main.ts', ...args], {
-      cwd: ROOT,
-      stderr: 'ignore',
-    });
-    return success ? { path, content: stdout.toString() } : [];
-  });
+  return places.map(({ args, path }) => ({ path, content: run(process.execPath, 'src/main.ts', ...args) }));
 }
 
 function write(name: string, content: Uint8Array | string): void {

@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import { ApiError, errorResponse, type FailureCode, shownError } from '../http/errors.ts';
 import type { Log } from '../util/log.ts';
 import type { ServerContext } from './context.ts';
+import { requestFields } from './trace-context.ts';
 import type { Visit } from './visit.ts';
 
 /** Path parameters whose invalid values have an error code of their own. */
@@ -40,18 +41,18 @@ export const errorBoundary = ({ log, call }: ServerContext) =>
       // through.
       if (invalid.type !== 'response') return answer(invalidValue(invalid));
     }
-    return handlerError(error, { requestId, path, shape }, log);
+    return handlerError(error, { request, requestId, path, shape }, log);
   });
 
 /** Returns the error body of an exception of a handler. One that the client did not cause is logged and not shown. */
 export function handlerError(
   error: unknown,
-  { requestId, path, shape }: Pick<Visit, 'requestId' | 'path' | 'shape'>,
+  visit: Pick<Visit, 'request' | 'requestId' | 'path' | 'shape'>,
   log: Log,
 ): Response {
   const shown = shownError(error);
-  if (!shown) log.error('request failed', { requestId, path, error });
-  return errorResponse(shown ?? new ApiError('internal_error', 'internal error'), requestId, shape);
+  if (!shown) log.error('request failed', { ...requestFields(visit), error });
+  return errorResponse(shown ?? new ApiError('internal_error', 'internal error'), visit.requestId, visit.shape);
 }
 
 function invalidValue({ type, valueError }: InvalidValue): ApiError {

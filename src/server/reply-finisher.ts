@@ -19,6 +19,7 @@ import { corsHeaders } from './cors.ts';
 import { COMMON_HEADERS, HeaderTemplates, WITH } from './header-templates.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
 import type { RefusalPace } from './refusal-pace.ts';
+import { requestFields } from './trace-context.ts';
 import { SOCKET_PATH, type Visit } from './visit.ts';
 
 export interface ReplyDependencies {
@@ -48,9 +49,10 @@ export class ReplyFinisher {
   }
 
   /** Returns the error body of an exception. An exception that the client did not cause is logged and not shown. */
-  failed({ request, requestId, shape, path, contentLength }: Visit, error: unknown): Response {
+  failed(visit: Visit, error: unknown): Response {
+    const { request, requestId, shape, contentLength } = visit;
     const shown = shownError(error);
-    if (!shown) this.#deps.log.error('request failed', { requestId, path, error });
+    if (!shown) this.#deps.log.error('request failed', { ...requestFields(visit), error });
     const response = errorResponse(shown ?? new ApiError('internal_error', 'internal error'), requestId, shape);
     if (response.status === 401 && !this.#deps.options.auth.basic)
       response.headers.set('www-authenticate', BEARER_CHALLENGE);
@@ -192,6 +194,10 @@ export class ReplyFinisher {
     if (visit.route?.access === 'admin') recordAdminRequest(this.#deps, visit, status);
     const route = visit.isSocket ? SOCKET_PATH : (entry?.template ?? 'unmatched');
     this.#deps.metrics.http(route, method, status, (now - startedAt) / 1000);
+    if (this.#deps.log.enabled('debug')) {
+      const ms = Math.round((now - startedAt) * 1000) / 1000;
+      this.#deps.log.debug('request', { ...requestFields(visit), method, route, status, ms });
+    }
   }
 }
 

@@ -415,5 +415,13 @@ describe('metrics', () => {
       ),
     );
     expect(statuses).toEqual([200, 200, 200, 404, 404, 404]);
+    const text = await (await fetch(`${it.api.opsUrl}/metrics`)).text();
+    const counts = text.match(/^http_requests_total.*$/gm)!.map((line) => line.replace('service="obverse",', ''));
+    expect(counts.toSorted()).toEqual([
+      'http_requests_total{route="/healthz",method="GET",status="200"} 1',
+      'http_requests_total{route="/metrics",method="GET",status="200"} 1',
+      'http_requests_total{route="/readyz",method="GET",status="200"} 1',
+      'http_requests_total{route="unmatched",method="GET",status="404"} 3',
+    ]);
   });
 });

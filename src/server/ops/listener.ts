@@ -14,6 +14,8 @@ interface OpsDependencies {
   readonly readiness: Readiness;
 }
 
+const PATHS: readonly string[] = ['/healthz', '/readyz', '/metrics'];
+
 /** Opens the second listener, which serves three paths to probes and scrapers without a key. */
 export function startOpsListener(
   { host, port }: ListenAddress,
@@ -22,7 +24,14 @@ export function startOpsListener(
   const healthz = healthzBody(options.service);
   const hosts = new HostPolicy({ ...options.http, bindHost: host });
   const answer = async (request: Request): Promise<Response> => {
+    const startedAt = performance.now();
     const path = pathOf(targetOf(routedUrl(request.url)));
+    const response = await answerPath(request, path);
+    const route = PATHS.includes(path) && response.status !== 421 ? path : 'unmatched';
+    metrics.http(route, request.method, response.status, (performance.now() - startedAt) / 1000);
+    return response;
+  };
+  const answerPath = async (request: Request, path: string): Promise<Response> => {
     const read = request.method === 'GET' || request.method === 'HEAD';
     if (read && path === '/healthz') return healthzResponse(healthz);
     if (read && path === '/readyz') return readyzResponse(await readiness.run());
