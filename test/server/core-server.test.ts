@@ -234,7 +234,7 @@ describe('errors', () => {
         requestId: 'find-me.1',
       });
     }
-    expect(it.logged.filter((line) => line.includes('find-me.1')).length).toBe(2);
+    expect(it.logged.filter((line) => line.includes('request failed') && line.includes('find-me.1')).length).toBe(2);
     expect(it.logged.join()).toContain('secret of the house');
   });
 
