@@ -74,6 +74,11 @@ export class ReadableChain {
     return this.#parts.store.headers.totals(this.tip.height)?.txs ?? 0;
   }
 
+  /** Memory of the coins cache, bytes. */
+  get coinsCacheBytes(): number {
+    return this.#parts.active.coins.bytes;
+  }
+
   /** Number of transactions up to a validated block. */
   transactionsAt({ height }: ChainEntry): number {
     return this.#parts.store.headers.totals(height)?.txs ?? 0;

@@ -25,8 +25,13 @@ A second signal makes it exit within five seconds.`,
     if (positionals.length > 0) throw new UsageError(`start takes no argument: ${positionals[0]}`);
     for (const file of config.import.files) assertReadable(file, { isOfSettings: true });
     const { runNode } = await import('../node/run-node.ts');
-    const screen = syncScreen({ out, err }, config.log.format);
-    await runNode(config, { signal, display: screen && syncBar(screen) });
+    // A bar would replace the lines of progress, which belong to the file.
+    const screen = config.log.file === null ? syncScreen({ out, err }, config.log.format) : null;
+    await runNode(config, {
+      signal,
+      display: screen && syncBar(screen),
+      readSettings: () => loadConfig(args).config,
+    });
     return 0;
   },
 };

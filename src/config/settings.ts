@@ -1,5 +1,5 @@
 import { NETWORK_NAMES, paramsFor } from '../params/networks.ts';
-import { LOG_LEVELS } from '../util/log.ts';
+import { LOG_CATEGORIES, LOG_LEVELS, parseCategoryLevel } from '../util/log-levels.ts';
 import {
   coinsCacheFor,
   MANUAL_PRUNE,
@@ -406,6 +406,13 @@ export const SETTINGS = {
     fallback: 'info',
     help: 'least important level that is logged',
   }),
+  'log.levels': list('a list of category=level', (text) => parseCategoryLevel(text), {
+    fallback: [],
+    help: `levels of single categories, such as p2p=debug, of ${LOG_CATEGORIES.join(', ')}`,
+  }),
+  'log.file': optionalPath({
+    help: 'file for the log in place of stderr (mode 640); SIGHUP opens it again after a rotation',
+  }),
   'log.format': oneOf(['auto', 'json', 'text'], {
     fallback: 'auto',
     help: 'auto is text on a terminal, else JSON lines',
@@ -435,6 +442,8 @@ type Tree<S> = {
  * worker.
  */
 export type Config = Tree<Values> & {
+  /** The open `log.file`, which all threads of the node share. */
+  readonly log: { readonly fd?: number | null };
   /** `<datadir>/<network>`: the directory of all files of this network. */
   readonly networkDir: string;
   /** `<datadir>/<network>/chain`: only files that a new sync restores. */

@@ -6,7 +6,7 @@ import type { CallArgs, CallResult, NodeCallName } from '../port/node-calls.ts';
 import type { NodeCounters, NodePort, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
 import type { PortFence } from '../port/port-fence.ts';
 import { setMockTime } from '../util/clock.ts';
-import { keepDebugLines } from '../util/log.ts';
+import { setLogLevels } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { Outbox } from '../util/outbox.ts';
 import { startWorker } from '../util/worker.ts';
@@ -155,8 +155,8 @@ export class NodeLink implements NodePort {
       case 'mockTime':
         setMockTime(message.seconds);
         break;
-      case 'logDebug':
-        keepDebugLines(message.kept);
+      case 'logLevels':
+        setLogLevels(message.levels, message.areConfigured);
         break;
       case 'update':
         if (message.status) this.#status = message.status;

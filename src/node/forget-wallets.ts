@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import type { Config } from '../config/settings.ts';
 import { paramsFor } from '../params/networks.ts';
 import { closeDatabase } from '../storage/database.ts';
-import { stderrLog } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
+import { processLog } from '../util/process-log.ts';
 import { KnownWallets } from '../wallet/store/known-wallets.ts';
 import { WalletFiles } from '../wallet/wallet-files.ts';
 import { lockDirectory } from './lock.ts';
@@ -20,7 +20,7 @@ export function forgetWallets(config: Config, names: readonly string[]): void {
     const database = openNodeStorage(config, paramsFor(config.network));
     try {
       const known = new KnownWallets(database);
-      const files = new WalletFiles({ ...walletFolders(config), log: stderrLog(config.log) });
+      const files = new WalletFiles({ ...walletFolders(config), log: processLog(config.log) });
       for (const name of names) {
         if (!known.all().has(name) && !files.startup().includes(name))
           throw new OperatorError(

@@ -7,7 +7,7 @@ import { startApi } from '../server/server.ts';
 import { ChainReads } from '../storage/chain-reads.ts';
 import { hostClock } from '../util/clock.ts';
 import { reserveDescriptors } from '../util/descriptors.ts';
-import { stderrLog } from '../util/log.ts';
+import { processLog } from '../util/process-log.ts';
 import { shortenTimeSlice } from '../util/time-slice.ts';
 import { announceStart } from '../util/worker.ts';
 import { apiOptionsOf, readSourcesOf } from './api-options.ts';
@@ -28,7 +28,7 @@ shortenTimeSlice();
 self.onmessage = async ({ data }: MessageEvent<ToFront>) => {
   const { config, staticKey, budget, index, fronts, from, status, nodePort, firstPort, startedAt, port, columns } =
     data;
-  const log = stderrLog(config.log);
+  const log = processLog(config.log);
   const params = paramsOfConfig(config);
   const options = apiOptionsOf(config, staticKey, budget);
   const fence = new PortFence(fronts, index, data.fence);

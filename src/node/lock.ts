@@ -21,9 +21,10 @@ const LOCK_NB = 4;
 
 /**
  * Locks the directory for this process. The kernel releases the lock when the process ends, in whatever way. Returns a
- * function that releases it. Throws OperatorError when another process holds it, or the directory is not writable.
+ * function that releases it. `onUnclean` is called with the process that has locked the directory before and has ended
+ * without releasing it. Throws OperatorError when another process holds it, or the directory is not writable.
  */
-export function lockDirectory(dir: string): () => void {
+export function lockDirectory(dir: string, onUnclean?: (pid: string) => void): () => void {
   const path = join(dir, 'lock');
   let fd: number;
   try {
@@ -43,11 +44,17 @@ export function lockDirectory(dir: string): () => void {
   // A start that failed may have removed the file since it was opened; its lock would exclude no other process.
   if (statSync(path, { throwIfNoEntry: false })?.ino !== fstatSync(fd).ino) {
     closeSync(fd);
-    return lockDirectory(dir);
+    return lockDirectory(dir, onUnclean);
   }
+  const earlier = readFileSync(path, 'utf8').trim();
+  if (earlier !== '') onUnclean?.(earlier);
   ftruncateSync(fd, 0);
   writeSync(fd, `${process.pid}\n`);
-  return () => closeSync(fd);
+  return () => {
+    // An empty file says that its process has ended as it should.
+    ftruncateSync(fd, 0);
+    closeSync(fd);
+  };
 }
 
 /** Removes a directory in which this process has only written its lock, after a start that failed. */

@@ -3,6 +3,7 @@ import type { Config } from '../config/settings.ts';
 import type { EntryColumns } from '../mempool/entry-columns.ts';
 import type { NodeCallName } from '../port/node-calls.ts';
 import type { NodeCounters, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
+import type { CategoryLevels } from '../util/log-levels.ts';
 
 /**
  * Messages from the fronts to the node thread. The main thread, which is the first front, sends `open` first and `close`
@@ -54,6 +55,6 @@ export type NodePush =
   | { readonly type: 'peer'; readonly change: PeerChange }
   /** Settings of each thread, which a call has changed. */
   | { readonly type: 'mockTime'; readonly seconds: number }
-  | { readonly type: 'logDebug'; readonly kept: boolean }
+  | { readonly type: 'logLevels'; readonly levels: CategoryLevels; readonly areConfigured: boolean }
   /** Readers already see the changes that the update reports. */
   | { readonly type: 'update'; readonly update: NodeUpdate; readonly status: NodeStatus | null };

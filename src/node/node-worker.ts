@@ -4,10 +4,11 @@ import type { NodeCallName } from '../port/node-calls.ts';
 import { transferredBuffers } from '../util/ascii-text.ts';
 import { systemClock } from '../util/clock.ts';
 import { refillReserve, reserveDescriptors } from '../util/descriptors.ts';
-import { stderrLog } from '../util/log.ts';
+import type { CategoryLevels } from '../util/log-levels.ts';
 import { lowerCompilerThreads } from '../util/nice.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { Outbox } from '../util/outbox.ts';
+import { processLog } from '../util/process-log.ts';
 import { beginServing, isServing, yieldToReplies } from '../util/serving.ts';
 import { announceStart } from '../util/worker.ts';
 import { Backlog } from './backlog.ts';
@@ -86,7 +87,7 @@ function fail(error: unknown): void {
 }
 
 /** Runs the work that follows the opening: imports block files, loads the saved mempool, starts the sandbox. */
-async function work(opened: Node, { files, log }: { files: readonly string[]; log: ReturnType<typeof stderrLog> }) {
+async function work(opened: Node, { files, log }: { files: readonly string[]; log: ReturnType<typeof processLog> }) {
   void opened.indexBuilds.buildFilters();
   void opened.indexBuilds.buildIndexes();
   void opened.indexBuilds.followCoinStats();
@@ -121,7 +122,7 @@ async function receive(data: ToNode, index: number): Promise<void> {
           const next = fronts.push(frontOf((messages, transfer) => port.postMessage(messages, transfer)));
           port.on('message', (messages: readonly ToNode[]) => receiveAll(messages, next - 1));
         }
-        const log = stderrLog(config.log);
+        const log = processLog(config.log);
         const opened = new Node(config, {
           log,
           room: () => backlog.whenRoom(),
@@ -200,9 +201,10 @@ async function receive(data: ToNode, index: number): Promise<void> {
 }
 
 /** Sends the settings that each thread holds itself to all fronts. */
-function pushSetting(name: NodeCallName, [value]: readonly unknown[]): void {
+function pushSetting(name: NodeCallName, [value, areConfigured]: readonly unknown[]): void {
   if (name === 'setMockTime') push({ type: 'mockTime', seconds: value as number });
-  else if (name === 'logDebug') push({ type: 'logDebug', kept: value as boolean });
+  else if (name === 'setLogLevels')
+    push({ type: 'logLevels', levels: value as CategoryLevels, areConfigured: areConfigured === true });
 }
 
 /** An update counts as applied when all fronts have applied it. */

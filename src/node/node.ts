@@ -51,6 +51,7 @@ import { reportSignatureLibrary } from './signature-report.ts';
 import { StateSampler } from './state-sampler.ts';
 import { storageProblem } from './storage-problem.ts';
 import { syncState } from './sync-state.ts';
+import { TipLog } from './tip-log.ts';
 import { verificationProgress } from './verification-progress.ts';
 import { VerifyPool } from './verify/verify-pool.ts';
 import { openWallets, type Wallets } from './wallets.ts';
@@ -109,6 +110,12 @@ export class Node {
     this.#config = config;
     this.#log = log;
     this.#clock = clock;
+    const logs = {
+      chain: log.category('chain'),
+      mempool: log.category('mempool'),
+      p2p: log.category('p2p'),
+      wallet: log.category('wallet'),
+    };
     this.#updates = new Observers('updates', log);
     this.#peerChanges = new Observers('peers', log);
     this.params = paramsOfConfig(config);
@@ -145,7 +152,7 @@ export class Node {
         {
           verifier: this.#pool,
           clock,
-          log,
+          log: logs.chain,
           mergeRuns: (job) => this.#merges.runJob(job),
           buildRuns: (job) => this.#builds.runJob(job),
           isStopping,
@@ -168,7 +175,7 @@ export class Node {
       anyTip: this.params.name === 'regtest',
       persistent: config.mempool.persist,
       clock,
-      log,
+      log: logs.mempool,
       emit: (changes) => {
         this.#wallets?.manager.follower.onMempoolChanges(changes);
         this.#notifyUpdate({ changes, commit: null });
@@ -185,7 +192,7 @@ export class Node {
           mempool: this.mempool,
           database: this.#database,
           clock: clock === systemClock ? protocolClock : clock,
-          log,
+          log: logs.p2p,
           onPeerChange: (change) => this.#peerChanges.notify(change),
         })
       : null;
@@ -204,7 +211,7 @@ export class Node {
           mempool: this.mempool,
           database: this.#database,
           clock,
-          log,
+          log: logs.wallet,
           signal: this.#ending.signal,
         })
       : null;
@@ -218,7 +225,7 @@ export class Node {
       config,
       signal: this.#ending.signal,
       clock,
-      log,
+      log: logs.chain,
       onIndexesBuilt: () => this.#wallets?.manager.openWaiting(),
     });
     this.#walletCalls = walletCalls(this.#wallets?.manager ?? null);
@@ -242,7 +249,7 @@ export class Node {
           void this.indexBuilds.buildIndexes();
         },
       }),
-      ...mempoolCalls(this.mempool, config.networkDir, { log, signal: this.#ending.signal }),
+      ...mempoolCalls(this.mempool, config.networkDir, { log: logs.mempool, signal: this.#ending.signal }),
       ...miningCalls(
         {
           chain: this.chain,
@@ -256,6 +263,15 @@ export class Node {
       ...scenarioCalls(this.#sandbox && new Scenarios({ chain: this.#sandbox, params: this.params, clock })),
       ...this.#walletCalls,
     };
+    const tips = new TipLog({
+      chain: this.chain,
+      peers: () => {
+        const { inbound = 0, outbound = 0 } = this.#network?.counts() ?? {};
+        return inbound + outbound;
+      },
+      clock,
+      log: logs.chain,
+    });
     const follower = this.#wallets?.alongside(this.mempool) ?? this.mempool;
     this.chain.setFollower({
       follow: (move) => {
@@ -269,6 +285,7 @@ export class Node {
       has: (txid) => follower.has(txid),
       onCommitted: (moved) => {
         const { lastSeq, tip } = moved;
+        tips.onCommitted(moved);
         const commit = { lastSeq, tip: { height: tip.height, hash: hashToHex(tip.hash) } };
         const changes = this.mempool.committed();
         // The wallets apply the changes before any observer is notified.

@@ -4,7 +4,7 @@ import { readAddons } from '../crypto/addon-file.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
 import { convertOnThread } from '../storage/convert-thread.ts';
-import { stderrLog } from '../util/log.ts';
+import { processLog } from '../util/process-log.ts';
 import { paramsOfConfig } from './config-params.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
 import { lockDirectory } from './lock.ts';
@@ -26,7 +26,7 @@ export async function runImport(
     await convertChain(config, options.signal);
     // Wallets catch up at the next start of the node.
     const wallet = { ...config.wallet, enabled: false };
-    const node = new Node({ ...config, wallet }, { log: stderrLog(config.log) });
+    const node = new Node({ ...config, wallet }, { log: processLog(config.log) });
     try {
       // Blocks are pruned when their statistics are made. The next start continues them.
       void node.indexBuilds.followCoinStats();

@@ -17,8 +17,10 @@ import { aborted } from '../util/abort.ts';
 import { VERSION } from '../util/build-version.ts';
 import { hostClock, unixSeconds } from '../util/clock.ts';
 import { reserveDescriptors } from '../util/descriptors.ts';
-import { type Log, stderrLog } from '../util/log.ts';
+import type { Log } from '../util/log.ts';
+import type { CategoryLevels } from '../util/log-levels.ts';
 import { keepMemoryPrivate } from '../util/private-memory.ts';
+import { openLogFile, processLog } from '../util/process-log.ts';
 import { serviceNotifier } from '../util/systemd.ts';
 import { shortenTimeSlice } from '../util/time-slice.ts';
 import { threads } from '../util/worker.ts';
@@ -32,6 +34,7 @@ import { FrontThreads } from './front-threads.ts';
 import { lockDirectory, removeLockedDirectory } from './lock.ts';
 import { PeerlessWatch } from './peerless-watch.ts';
 import { relayOptionsOf } from './relay-settings.ts';
+import { reloadSettings } from './reload.ts';
 import { ServiceState } from './service-state.ts';
 import { type SyncDisplay, SyncReport } from './sync-report.ts';
 import { checkTlsFiles } from './tls-files.ts';
@@ -45,12 +48,22 @@ const FRONT_RESERVE = 24;
  * Resolves after a clean stop, when the signal aborts. Throws OperatorError where it cannot start or go on.
  */
 export async function runNode(
-  wanted: Config,
-  { signal, display = null }: { readonly signal: AbortSignal; readonly display?: SyncDisplay | null },
+  given: Config,
+  {
+    signal,
+    display = null,
+    readSettings,
+  }: {
+    readonly signal: AbortSignal;
+    readonly display?: SyncDisplay | null;
+    /** Reads the present settings, which SIGHUP applies. Throws ConfigError. */
+    readonly readSettings: () => Config;
+  },
 ): Promise<void> {
   // Files of the node hold keys, wallets and audit entries, so only this user may read them.
   process.umask(0o077);
-  const log = stderrLog(wanted.log);
+  const wanted = withLogFile(given);
+  const log = processLog(wanted.log);
   protectMemory(log);
   // A native library whose file has changed ends the start before any database opens.
   readAddons();
@@ -65,12 +78,15 @@ export async function runNode(
   if (staticKey?.exposed) log.warn('the API key file is readable for other users', { file: staticKey.file });
   checkTlsFiles(config.http.tls);
   const state = new ServiceState(service);
-  const hungUp = () =>
-    state.reload(() => log.info('SIGHUP ignored: changed settings and certificates apply after a restart'));
+  let opened: NodeClient | null = null;
+  const announce = async (levels: CategoryLevels) => opened?.call('setLogLevels', levels, true);
+  const hungUp = () => state.reload(() => reloadSettings({ config: wanted, read: readSettings, log, announce }));
   process.on('SIGHUP', hungUp);
   const watchdog = new Watchdog({ threads: () => threads.views(), service, clock: hostClock, log });
   const isNew = !existsSync(config.networkDir);
-  const release = lockDirectory(config.networkDir);
+  const release = lockDirectory(config.networkDir, (pid) =>
+    log.warn('the last run did not end cleanly: its process was killed, or the machine failed', { pid }),
+  );
   try {
     warnOfExposedDirectories([config.datadir, config.networkDir], log);
     const fronts = FrontThreads.of(config, { budget, staticKey: staticKey?.key ?? null, log });
@@ -82,6 +98,7 @@ export async function runNode(
       if (isNew) removeLockedDirectory(config.networkDir);
       throw error;
     }
+    opened = parts.node;
     try {
       const either = AbortSignal.any([signal, asked.signal]);
       await runListening(config, parts, { signal: either, staticKey, log, state, watchdog, display, fronts });
@@ -92,6 +109,12 @@ export async function runNode(
     release();
     process.off('SIGHUP', hungUp);
   }
+}
+
+/** Opens `log.file` before the first line is logged. */
+function withLogFile(config: Config): Config {
+  const { file } = config.log;
+  return file === null ? config : { ...config, log: { ...config.log, fd: openLogFile(file) } };
 }
 
 /** Lets debuggers and tests that do not run as root read the memory of the process. */

@@ -14,8 +14,8 @@ import { LoadedSetStore } from '../storage/loaded-set-store.ts';
 import { MetaStore } from '../storage/meta-store.ts';
 import { beginReindex, finishReindex, refuseUnfinishedReindex } from '../storage/reindex-folder.ts';
 import { hostClock } from '../util/clock.ts';
-import { stderrLog } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
+import { processLog } from '../util/process-log.ts';
 import { paramsOfConfig } from './config-params.ts';
 import { lockDirectory } from './lock.ts';
 import { Node } from './node.ts';
@@ -58,7 +58,7 @@ export async function runReindex(config: Config, options: ReindexOptions): Promi
 }
 
 async function reindex(config: Config, blocks: string, options: ReindexOptions): Promise<ReindexResult> {
-  const log = stderrLog(config.log);
+  const log = processLog(config.log);
   const stored = await scanFiles(config, blocks, options);
   if (stored === null) throw new OperatorError('reindex interrupted before it began; nothing was changed');
   const dropped = loadedSetHeight(config.chainDir);

@@ -8,6 +8,7 @@ import type { MempoolImportOptions } from '../mempool/mempool-import.ts';
 import type { Prioritised } from '../mempool/service.ts';
 import type { BuiltRun } from '../storage/runs/run-builder.ts';
 import type { SampledSeries, SampleRequest } from '../storage/sample-store.ts';
+import type { CategoryLevels } from '../util/log-levels.ts';
 import type { PeerView } from './peer-view.ts';
 import type { Refusal } from './refusal.ts';
 import type { WalletCalls } from './wallet-node-calls.ts';
@@ -37,8 +38,8 @@ export interface ChainCalls {
   coinStatsCaughtUp: { args: []; result: null };
   /** Bytes of the two coin caches: the pages of the database, and the table in front of it. */
   coinCaches: { args: []; result: { readonly database: number; readonly table: number; readonly background: number } };
-  /** Switches debug lines in the log of the node thread on or off. */
-  logDebug: { args: [kept: boolean]; result: null };
+  /** Sets the levels of the log on the node thread and on the other fronts. */
+  setLogLevels: { args: [levels: CategoryLevels, areConfigured: boolean]; result: null };
   /**
    * Removes the block files up to a height, or up to a UNIX time if it is above a billion. Returns the height of the last
    * pruned block, -1 without one; null if pruning is off.

@@ -143,7 +143,7 @@ export class ApiServer {
    * unusable credentials in the options, and the error of Bun if the address is in use.
    */
   constructor(deps: ApiDependencies) {
-    const { options, params, log, startedAt, clock = systemClock, sharing = null } = deps;
+    const { options, params, startedAt, clock = systemClock, sharing = null } = deps;
     const { first = null, further = null, memory = null } = sharing ?? {};
     this.#sharing = sharing;
     this.#onStopping = deps.onStopping;
@@ -152,6 +152,8 @@ export class ApiServer {
     const host = deps.clock ?? hostClock;
     const { limits } = options;
     this.#options = options;
+    const log = deps.log.category('http');
+    const eventLog = deps.log.category('events');
     this.#log = log;
     const cache = options.cache.enabled ? new ByteCache(options.cache.maxBytes) : null;
     this.#metrics = new ApiMetrics(
@@ -171,8 +173,8 @@ export class ApiServer {
     );
     const metrics = this.#metrics;
 
-    this.auth = new Authenticator(options, log, host, metrics, sharing && sharedAuthOf(sharing));
-    this.#audit = new AuditLog({ keep: options.audit.keep, log, metrics });
+    this.auth = new Authenticator(options, log.category('auth'), host, metrics, sharing && sharedAuthOf(sharing));
+    this.#audit = new AuditLog({ keep: options.audit.keep, log: log.category('auth'), metrics });
     const audit = first?.audit ?? this.#audit;
 
     this.#mempool = new MempoolFeed({
@@ -189,7 +191,7 @@ export class ApiServer {
       unconfirmedAt: (slot, seq) => this.#mempool.mirror.announcedAt(slot, seq),
       // The first front counts the events for all.
       onChainEvent: (type, data) => first === null && metrics.event(type, data),
-      onError: (error) => log.error('the event log cannot be read', { error }),
+      onError: (error) => eventLog.error('the event log cannot be read', { error }),
     });
 
     const replies = new ReplyLedger(limits.unsentReplies, memory?.counts);
@@ -215,7 +217,7 @@ export class ApiServer {
       params,
       perKey: limits.watchesPerKey,
       inAll: limits.watchesTotal,
-      log,
+      log: eventLog,
       clock,
       isOwner: (id) => this.auth.isOwner(id),
       ...(first && { owner: first.watches }),
@@ -233,7 +235,7 @@ export class ApiServer {
     this.#hub = new Hub({
       options,
       params,
-      log,
+      log: eventLog,
       clock,
       metrics,
       events: this.#events,
@@ -248,7 +250,7 @@ export class ApiServer {
     this.#webhooks = new Webhooks({
       options: options.webhooks,
       userAgent: `Obverse-Webhook/${options.version}`,
-      sources: { events: this.#events, matcher, log },
+      sources: { events: this.#events, matcher, log: deps.log.category('webhooks') },
       watches: this.#watches,
       clock: host,
       isOwner: (id) => this.auth.isOwner(id),

@@ -1,10 +1,7 @@
-import { type LogOptions, stderrLog } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
+import { type LogSettings, processLog } from '../util/process-log.ts';
 import { convertToRuns } from './convert-to-runs.ts';
 import type { ChainDatabaseIdentity } from './database.ts';
-
-/** The settings of the process's log. */
-export type LogSettings = Pick<LogOptions, 'level'> & { readonly format: LogOptions['format'] | 'auto' };
 
 /** A conversion that another thread carries out. */
 export interface ConversionJob {
@@ -21,7 +18,10 @@ export type ConversionReply = string | null;
 /** Converts a database as `convertToRuns` does. */
 export function runConversion({ path, identity, log, stopping }: ConversionJob): ConversionReply {
   try {
-    convertToRuns(path, identity, { log: stderrLog(log), isStopping: () => Atomics.load(stopping, 0) !== 0 });
+    convertToRuns(path, identity, {
+      log: processLog(log).category('storage'),
+      isStopping: () => Atomics.load(stopping, 0) !== 0,
+    });
     return null;
   } catch (error) {
     // The class of an error is lost between threads.

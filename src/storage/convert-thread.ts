@@ -1,7 +1,8 @@
 import { JobThread } from '../util/job-thread.ts';
 import { OperatorError } from '../util/operator-error.ts';
+import type { LogSettings } from '../util/process-log.ts';
 import { startWorker } from '../util/worker.ts';
-import type { ConversionJob, ConversionReply, LogSettings } from './conversion-job.ts';
+import type { ConversionJob, ConversionReply } from './conversion-job.ts';
 import { needsConversion } from './convert-to-runs.ts';
 import type { ChainDatabaseIdentity } from './database.ts';
 

@@ -9,7 +9,7 @@ import { type BlockHeader, headerFromBytes } from '../../src/primitives/header.t
 import { buildThread } from '../../src/storage/runs/build-thread.ts';
 import { mergeThread } from '../../src/storage/runs/merge-thread.ts';
 import { systemClock } from '../../src/util/clock.ts';
-import { stderrLog } from '../../src/util/log.ts';
+import { processLog } from '../../src/util/process-log.ts';
 
 /** Processor time of the thread that connects blocks; `cpuSeconds` is that of the whole process. */
 export interface AssumedValidCost {
@@ -43,7 +43,7 @@ const chain = new Chain(
       },
     },
     clock: systemClock,
-    log: stderrLog({ level: 'error', format: 'text' }),
+    log: processLog({ level: 'error', format: 'text' }),
     mergeRuns: (job) => merges.runJob(job),
     buildRuns: (job) => builds.runJob(job),
   },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../../src/config/load.ts';
 import { Node } from '../../src/node/node.ts';
 import { transactionBytes } from '../../src/primitives/transaction.ts';
-import { stderrLog } from '../../src/util/log.ts';
+import { processLog } from '../../src/util/process-log.ts';
 import { chainWithCoins } from '../lib/chain-builder.ts';
 import { grouped, percentile, printTable } from './report.ts';
 import { COINS_PER_BLOCK, ordinarySpends } from './spends.ts';
@@ -20,7 +20,7 @@ export async function benchBlock(count = COUNT): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'obverse-bench-'));
   const args = ['--network', 'regtest', '--datadir', dir, '--p2p.enabled=false', '--wallet.enabled=false'];
   const { config } = loadConfig(args);
-  const node = new Node(config, { log: stderrLog({ ...config.log, level: 'error' }) });
+  const node = new Node(config, { log: processLog({ ...config.log, level: 'error' }) });
   try {
     // The last block is recent, so that the node is in sync and commits every block.
     let time = Math.floor(Date.now() / 1000);

@@ -76,10 +76,10 @@ describe('a change through one front applies to the next request on the other', 
     expect(await one.rpc<string[]>(TEST_KEY, 'listwallets')).toEqual(['w', 'second']);
     await one.rpc(TEST_KEY, 'unloadwallet', ['second']);
     expect(await other.rpc<string[]>(TEST_KEY, 'listwallets')).toEqual(['w']);
-    await one.rpc(TEST_KEY, 'logging', [['debug'], []]);
-    expect(await other.rpc<object>(TEST_KEY, 'logging')).toEqual({ debug: true });
-    await other.rpc(TEST_KEY, 'logging', [[], ['debug']]);
-    expect(await one.rpc<object>(TEST_KEY, 'logging')).toEqual({ debug: false });
+    await one.rpc(TEST_KEY, 'logging', [['p2p'], []]);
+    expect(await other.rpc<object>(TEST_KEY, 'logging')).toMatchObject({ p2p: true, chain: false });
+    await other.rpc(TEST_KEY, 'logging', [[], ['p2p']]);
+    expect(await one.rpc<object>(TEST_KEY, 'logging')).toMatchObject({ p2p: false });
     const later = Math.floor(Date.now() / 1000) + 1000;
     await one.rpc(TEST_KEY, 'setmocktime', [later]);
     const { time } = JSON.parse((await other.request('GET', '/api/health')).body) as { time: number };

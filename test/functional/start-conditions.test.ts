@@ -33,7 +33,7 @@ test('SIGHUP does not end the node, neither while it starts nor later', async ()
   const node = await startNode();
   for (let sent = 1; sent <= 3; sent++) {
     node.kill('SIGHUP');
-    await node.until('the line', () => node.stderr.split('SIGHUP ignored').length === sent + 1);
+    await node.until('the line', () => node.stderr.split('settings were read again').length === sent + 1);
   }
   expect((await node.api.request('/healthz')).status).toBe(200);
   expect(await node.stop()).toMatchObject({ status: 0, signal: null });

@@ -29,7 +29,7 @@ test('a front that fails ends the program with the reason', async () => {
       ...['--network', 'regtest', '--datadir', datadir, '--http.listen', `127.0.0.1:${port}`, '--log.level=error'],
       ...['--workers.front=3', '--workers.verify=1', '--p2p.enabled=false', '--wallet.autocreate=false'],
     ]);
-    const ended = runNode(config, { signal: abort.signal }).then(
+    const ended = runNode(config, { readSettings: () => config, signal: abort.signal }).then(
       () => 'ended',
       (error: Error) => error.message,
     );

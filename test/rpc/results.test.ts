@@ -238,7 +238,7 @@ describe('results fit the declared schemas', () => {
     ['getaddressmempool', () => [{ addresses: [payer, payee] }]],
     ['getrpcinfo', () => []],
     ['getmemoryinfo', () => []],
-    ['logging', () => [], () => [['all'], ['debug']]],
+    ['logging', () => [], () => [['all'], ['p2p']]],
     ['syncwithvalidationinterfacequeue', () => []],
     ['gettxoutproof', () => [[confirmed]], () => [[confirmed], tipBlock]],
     ['verifytxoutproof', () => [proof]],

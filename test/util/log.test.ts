@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { createLog, type Log, type LogOptions } from '../../src/util/log.ts';
+import { createLog, type Log, type LogOptions, setLogLevels } from '../../src/util/log.ts';
+import { categoryLevels, parseCategoryLevel } from '../../src/util/log-levels.ts';
+import { colouredLine } from '../../src/util/log-lines.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 
 const NOON = Date.UTC(2026, 7, 1, 12);
@@ -84,6 +86,42 @@ test('lines below the level are dropped', () => {
   expect(lines()).toMatchObject([{ msg: 'c' }, { msg: 'd' }]);
   expect([log.enabled('info'), log.enabled('warn')]).toEqual([false, true]);
 });
+
+test('each category has its level, also after a change at run time', () => {
+  const { log, lines } = logged({ category: 'node', level: 'info', levels: categoryLevels('info') });
+  const [p2p, mempool] = [log.category('p2p'), log.category('mempool')];
+  p2p.debug('a');
+  setLogLevels(categoryLevels('warn', [{ category: 'p2p', level: 'debug' }]), false);
+  try {
+    p2p.child({ peer: 1 }).debug('b');
+    mempool.info('c');
+    log.warn('d');
+    expect([p2p.enabled('debug'), mempool.enabled('info')]).toEqual([true, false]);
+  } finally {
+    setLogLevels(categoryLevels('info'), true);
+  }
+  mempool.info('e');
+  expect(lines()).toMatchObject([
+    { category: 'p2p', msg: 'b', peer: 1 },
+    { category: 'node', msg: 'd' },
+    { category: 'mempool', msg: 'e' },
+  ]);
+});
+
+test('a terminal shows the level in colour, and the category', () => {
+  const { log, text } = logged({ category: 'p2p', line: colouredLine });
+  log.warn('lost');
+  expect(text()).toBe('2026-08-01 12:00:00.000 \x1b[33mWARN \x1b[0m p2p      lost\n');
+});
+
+test.each([
+  ['p2p=debug', { category: 'p2p', level: 'debug' }],
+  ['p2p = warn', { category: 'p2p', level: 'warn' }],
+  ['p2p', null],
+  ['net=debug', null],
+  ['p2p=loud', null],
+  ['p2p=debug=info', null],
+] as const)('the level of a category %s', (text, read) => expect(parseCategoryLevel(text)).toEqual(read));
 
 describe('never throws', () => {
   const circular: Record<string, unknown> = {};

@@ -10,7 +10,7 @@ import { parseLeadingBlock } from '../../primitives/block.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import { HEADER_SIZE } from '../../primitives/header.ts';
 import { DecodeError } from '../../util/bytes.ts';
-import { keepDebugLines } from '../../util/log.ts';
+import { setLogLevels } from '../../util/log.ts';
 
 /** A height above this is a UNIX time, as in Core. */
 const FIRST_TIME = 1_000_000_000;
@@ -59,8 +59,8 @@ export function chainCalls(
       return null;
     },
     coinCaches: () => coinCaches,
-    logDebug(kept) {
-      keepDebugLines(kept);
+    setLogLevels(levels, areConfigured) {
+      setLogLevels(levels, areConfigured);
       return null;
     },
     pruneBlocks: (height) => pruneBlocks(chain, height),

@@ -29,15 +29,17 @@ test('getrpcinfo lists the running calls', async () => {
   expect((await node.api.rpc<Running>('getrpcinfo')).active_commands).toHaveLength(1);
 });
 
-test('logging enables and disables debug lines', async () => {
+test('logging enables and disables debug lines by category', async () => {
   // The node dials an address without a listener, and logs that.
   const { node } = await startPeer();
-  expect(await node.api.rpc<object>('logging')).toEqual({ debug: false });
-  expect(await node.api.rpc<object>('logging', [['all']])).toEqual({ debug: true });
+  const all = 'node chain storage mempool p2p wallet http auth events webhooks'.split(' ');
+  const only = (...names: string[]) => Object.fromEntries(all.map((name) => [name, names.includes(name)]));
+  expect(await node.api.rpc<object>('logging')).toEqual(only());
+  expect(await node.api.rpc<object>('logging', [['mempool', 'p2p'], ['mempool']])).toEqual(only('p2p'));
   await node.api.rpcBody({ id: 1, method: 'addnode', params: ['127.0.0.1:1', 'onetry'] });
-  await node.output('stderr', /"level":"debug"/);
-  expect(await node.api.rpc<object>('logging', [['debug'], ['1']])).toEqual({ debug: false });
-  expect(await node.api.rpc<object>('logging', [[''], []])).toEqual({ debug: true });
+  await node.output('stderr', /"level":"debug","time":"[^"]+","category":"p2p"/);
+  expect(await node.api.rpc<object>('logging', [['all'], ['1']])).toEqual(only());
+  expect(await node.api.rpc<object>('logging', [[''], []])).toEqual(only(...all));
   const { body } = await node.api.rpcBody({ jsonrpc: '2.0', id: 1, method: 'logging', params: [['net']] });
   expect(body).toMatchObject({ error: { code: -8, message: 'unknown logging category net' } });
 });

@@ -2,9 +2,10 @@ import { double } from '../../../http/core-number.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
 import { headerBits, workFields } from '../../../queries/block-facts.ts';
 import { sleep } from '../../../util/abort.ts';
-import { keepDebugLines } from '../../../util/log.ts';
+import { logLevels, setLogLevels } from '../../../util/log.ts';
+import { LOG_CATEGORIES, type LogCategory, type LogLevel } from '../../../util/log-levels.ts';
 import { example } from '../../engine/example.ts';
-import { type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
+import { nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { array, integerParam, optional, readString, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, bool, hashStr, hexStr, int, mapOf, maybe, nil, num, obj, str } from '../../engine/schema.ts';
@@ -66,48 +67,52 @@ const getrpcinfo = nodeMethod({
 
 /** Core's names for all categories. */
 const ALL_CATEGORIES = ['all', '1', ''];
-const CATEGORY = 'debug';
+const CATEGORY_NOTE = `${LOG_CATEGORIES.join(', ')}; or all, 1 or an empty text for all of them.`;
 
 const logging = nodeMethod({
   name: 'logging',
   category: 'control',
-  help: `Enables or disables debug lines in the log, and returns whether they are enabled. There is one category, ${CATEGORY}.`,
+  help: 'Enables or disables debug lines in the log by category, until the node stops or reads its settings again. Returns for each category whether its debug lines are logged.',
   params: [
     optional(
       array('include', readString, {
         oneline: '["include_category",...]',
-        note: `Categories to enable: ${CATEGORY}, or all, 1 or an empty text for the same.`,
+        note: `Categories to enable: ${CATEGORY_NOTE}`,
       }),
       [],
     ),
     optional(
       array('exclude', readString, {
         oneline: '["exclude_category",...]',
-        note: `Categories to disable, after include was applied: ${CATEGORY}, or all, 1 or an empty text.`,
+        note: `Categories to disable, after include was applied: ${CATEGORY_NOTE}`,
       }),
       [],
     ),
   ],
-  result: mapOf('category', bool('whether its lines are logged')),
-  examples: [example([]), example([['debug']]), example([[], ['debug']])],
+  result: mapOf('category', bool('whether its debug lines are logged')),
+  examples: [example([]), example([['p2p']]), example([['all'], ['mempool']])],
   scope: 'admin',
-  async run(env, include, exclude) {
-    for (const [names, kept] of [
-      [include, true],
-      [exclude, false],
-    ] as const) {
-      const unknown = names.find((name) => name !== CATEGORY && !ALL_CATEGORIES.includes(name));
-      if (unknown !== undefined) return rpcFail('invalidParameter', `unknown logging category ${unknown}`);
-      if (names.length > 0) await logDebug(env, kept);
+  async run({ ctx }, include, exclude) {
+    const { inUse, configured } = logLevels();
+    const levels: Record<LogCategory, LogLevel> = { ...inUse };
+    for (const category of categoriesOf(include)) levels[category] = 'debug';
+    for (const category of categoriesOf(exclude))
+      levels[category] = configured[category] === 'debug' ? 'info' : configured[category];
+    if (include.length + exclude.length > 0) {
+      // Each thread has a log of its own.
+      await ctx.node().call('setLogLevels', levels, false);
+      setLogLevels(levels, false);
     }
-    return { [CATEGORY]: env.ctx.log.enabled('debug') };
+    return Object.fromEntries(LOG_CATEGORIES.map((category) => [category, levels[category] === 'debug']));
   },
 });
 
-/** The node thread and the main thread have a logger each. */
-async function logDebug({ ctx }: MainThreadEnv, kept: boolean): Promise<void> {
-  await ctx.node().call('logDebug', kept);
-  keepDebugLines(kept);
+function categoriesOf(names: readonly string[]): readonly LogCategory[] {
+  return names.flatMap((name) => {
+    if (ALL_CATEGORIES.includes(name)) return LOG_CATEGORIES;
+    const category = LOG_CATEGORIES.find((each) => each === name);
+    return category ? [category] : rpcFail('invalidParameter', `unknown logging category ${name}`);
+  });
 }
 
 const getmemoryinfo = nodeMethod({
