@@ -57,6 +57,18 @@ async function gone(name = 'left'): Promise<boolean> {
 }
 
 describe.skipIf(!Bun.which('bash') || process.platform !== 'linux')('.ci/run', () => {
+  test('prints the processor time of each step', async () => {
+    const busy = 'for ((i = 0; i < 200000; i++)); do :; done; sleep 1; echo " 10 pass"';
+    const { stdout } = await outcome({ 'run test:all': busy });
+    const lines = stdout.matchAll(/^(\w+): took (\d+) s, and (\d+) s of processor time: (\d+) % of (\d+) cores$/gm);
+    const steps = new Map(Array.from(lines, ([, name, ...figures]) => [name!, figures.map(Number)]));
+    expect([...steps.keys()].sort()).toEqual(['all', 'alone', 'check', 'install', 'programs']);
+    const [seconds, processor, share, cores] = steps.get('all')!;
+    expect(seconds).toBeGreaterThanOrEqual(1);
+    expect(processor).toBeLessThan(seconds! * cores! + 1);
+    expect(share).toBeGreaterThan(0);
+  });
+
   test('adds up the tests that passed in all steps', async () => {
     const { stdout, last, status } = await outcome();
     expect([last, status]).toEqual(['30 passed, 0 failed', 0]);
