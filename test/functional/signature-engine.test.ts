@@ -29,6 +29,6 @@ test('all workers use the library that the environment names', () => {
 test('a start with a wrong library ends with the allowed names', async () => {
   const args = ['start', '--network', 'regtest', '--http.listen', '127.0.0.1:0', '--datadir', tempDir('wrong')];
   const { status, stderr } = await runProgram(args, { env: { OBVERSE_SIGNATURE_LIBRARY: 'openssl' } });
-  expect(status).toBe(1);
+  expect(status).toBe(2);
   expect(stderr).toContain('OBVERSE_SIGNATURE_LIBRARY: openssl is not allowed: must be system, addon or noble');
 });

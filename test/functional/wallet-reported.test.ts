@@ -62,7 +62,7 @@ describe('the wallet that a node creates by itself', () => {
     const command = ['start', '--network', 'regtest', '--datadir', datadir, '--http.listen=127.0.0.1:0', ...args];
     const refused = await runProgram([...command, '--p2p.enabled=false'], { timeoutMs: 30_000 });
     expect([refused.status, refused.stderr]).toEqual([
-      1,
+      2,
       expect.stringMatching(/wallet\.passphraseFile: .* must be owned by the user .* it has mode 644/),
     ]);
     chmodSync(file, 0o600);
