@@ -1,5 +1,6 @@
 import { asyncApiDocument } from '../../src/server/docs/async-api.ts';
 import { type JsonSchema, schemaProblems } from './json-schema.ts';
+import { isRecording, recordMessage } from './recorded-examples.ts';
 
 interface Message {
   readonly type: string;
@@ -9,7 +10,9 @@ interface Message {
 
 interface AsyncDocument {
   readonly components: {
-    readonly messages: Readonly<Record<string, { readonly payload: JsonSchema }>>;
+    readonly messages: Readonly<
+      Record<string, { readonly payload: JsonSchema; readonly examples?: readonly { readonly payload: Message }[] }>
+    >;
     readonly schemas: Readonly<Record<string, JsonSchema>>;
   };
 }
@@ -41,6 +44,13 @@ export class AsyncApi {
     return schemaProblems(schema, message, name);
   }
 
+  /** Returns the contradictions between a recorded message and the document. */
+  exampleProblems(name: string): string[] {
+    const { examples = [] } = this.#document.components.messages[name]!;
+    if (examples.length === 0) return [`${name}: no message is recorded`];
+    return examples.flatMap(({ payload }) => this.problems(payload, name));
+  }
+
   #resolved(schema: unknown): unknown {
     if (Array.isArray(schema)) return schema.map((each) => this.#resolved(each));
     if (typeof schema !== 'object' || schema === null) return schema;
@@ -62,6 +72,7 @@ export function requireDescribed(message: Message): void {
   api ??= new AsyncApi(JSON.parse(asyncApiDocument('')));
   const problems = api.problems(message);
   if (problems.length > 0) throw new Error(`a message is not as described: ${problems.join('; ')}`);
+  recordIfWanted(nameOf(message), message);
 }
 
 /** Throws unless the body of a webhook fits the document. */
@@ -69,7 +80,18 @@ export function requireDescribedDelivery(text: string): void {
   api ??= new AsyncApi(JSON.parse(asyncApiDocument('')));
   const problems = api.problems(JSON.parse(text) as Message, 'webhookDelivery');
   if (problems.length > 0) throw new Error(`a delivery is not as described: ${problems.join('; ')}`);
+  recordIfWanted('webhookDelivery', JSON.parse(text) as Message);
 }
+
+/** Records a message that fits the document, where there is none or one that does not fit: `RECORD_EXAMPLES=1`. */
+export function recordIfWanted(name: string, message: object): void {
+  if (!isRecording || recorded.has(name)) return;
+  recorded.add(name);
+  const document = new AsyncApi(JSON.parse(asyncApiDocument('')));
+  if (document.exampleProblems(name).length > 0) recordMessage(name, message);
+}
+
+const recorded = new Set<string>();
 
 function nameOf({ type, data }: Message): string {
   return data.snapshot === true && type !== 'error' ? `${type}Snapshot` : type;

@@ -15,12 +15,15 @@ const OTHER_ADDRESS = 'bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080';
 /** A sandbox as `obverse start --dev` starts it, with a peer and a payment of each kind, for the examples. */
 export class ExampleNode implements AsyncDisposable {
   readonly node: NodeProcess;
+  /** Address of the listener for peers. */
+  readonly address: string;
   readonly #peer: TestPeer;
   readonly #receiver = new WebhookReceiver();
   readonly #txids: Txids;
 
-  private constructor(node: NodeProcess, peer: TestPeer, txids: Txids) {
+  private constructor(node: NodeProcess, address: string, peer: TestPeer, txids: Txids) {
     this.node = node;
+    this.address = address;
     this.#peer = peer;
     this.#txids = txids;
   }
@@ -41,7 +44,7 @@ export class ExampleNode implements AsyncDisposable {
     const { txids } = await node.api.json<{ txids: readonly string[] }>(`/api/block/${hash}`);
     const { txid: replaced } = await node.api.rpc<{ txid: string }>('devdoublespend', []);
     const unconfirmed = await node.api.rpc<string>('devpay', [OTHER_ADDRESS, 0.5]);
-    return new ExampleNode(node, peer, { payment: txids[1]!, unconfirmed, replaced });
+    return new ExampleNode(node, address, peer, { payment: txids[1]!, unconfirmed, replaced });
   }
 
   /** Prepares the node for an example. Returns the parts of its request that are other ones on each node. */

@@ -29,3 +29,14 @@ export function recordExample(route: string, name: string, example: RouteExample
     writeFileSync(path, `${JSON.stringify(changed, null, 2)}\n`);
   }
 }
+
+/** Writes a message under its name in the AsyncAPI document. */
+export function recordMessage(name: string, message: object): void {
+  const path = join(FOLDER, 'messages.json');
+  const examples = {
+    ...(JSON.parse(readFileSync(path, 'utf8')) as Record<string, object>),
+    [name]: shortened(message),
+  };
+  const sorted = Object.fromEntries(Object.entries(examples).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  writeFileSync(path, `${JSON.stringify(sorted, null, 2)}\n`);
+}

@@ -5,6 +5,7 @@ import Ajv from 'ajv';
 import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { RPC_METHODS } from '../../src/rpc/methods/methods.ts';
 import { rpcRoutes } from '../../src/rpc/rpc-routes.ts';
+import { messageExamples } from '../../src/server/docs/route-examples.ts';
 import { BEARER, startTestApi } from '../lib/api-fixture.ts';
 import { AsyncApi } from '../lib/async-api.ts';
 import { OpenApi } from '../lib/open-api.ts';
@@ -92,6 +93,24 @@ describe('the documents beside OpenAPI', async () => {
       ['resume', { after: 'x' }],
     ] as const)
       expect(api.problems(await client.ask(type, data))).toEqual([]);
+  });
+
+  test('the schemas of events are valid for ajv, and every recorded event fits the one of its type', async () => {
+    const schema = (await read('/docs/events.json')) as { definitions: Record<string, object> };
+    const ajv = new Ajv({ unknownFormats: 'ignore', logger: false });
+    expect(ajv.validateSchema(schema)).toBe(true);
+    const isEvent = ajv.compile(schema);
+    const names = [...EVENTS, 'addressTransactionSnapshot', 'confirmationSnapshot', 'closed'];
+    for (const name of names) {
+      const example = messageExamples()[name]!;
+      const ownName = name[0]!.toUpperCase() + name.slice(1);
+      expect([name, Object.hasOwn(schema.definitions, ownName)]).toEqual([name, true]);
+      const isOwn = ajv.compile({ $ref: `urn:obverse:events#/definitions/${ownName}` });
+      expect([name, isOwn(example), isOwn.errors]).toEqual([name, true, null]);
+      expect([name, isEvent(example)]).toEqual([name, true]);
+      expect([name, isEvent({ ...example, data: {} })]).toEqual([name, false]);
+    }
+    expect(isEvent({ type: 'weather', data: {} })).toBe(false);
   });
 
   test('the events of a page are those that are kept, each with its own schema', async () => {

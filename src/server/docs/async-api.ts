@@ -6,6 +6,7 @@ import { FEES, PROJECTED_BLOCKS } from '../../rest/schemas/mempool-schemas.ts';
 import { TX } from '../../rest/schemas/tx-schemas.ts';
 import { CLIENT_MESSAGES, ERROR_REPLY } from '../../ws/client-messages.ts';
 import { finishedSchemas, type Json, sortedMembers } from './finished-schemas.ts';
+import { messageExamples } from './route-examples.ts';
 
 /** Schemas that events with the details full refer to. */
 const FULL_BODIES = [BLOCK, TX];
@@ -80,10 +81,11 @@ export function asyncApiDocument(version: string): string {
   }));
   const schemas: Json = {};
   for (const body of FULL_BODIES) finishedSchemas(body, schemas);
+  const examples = messageExamples();
   const messages = Object.fromEntries(
     [...new Set([...sent, CLOSED, delivery, ...requests, ...replies])].map((each) => [
       each.type,
-      messageOf(each, schemas),
+      messageOf(each, schemas, examples[each.type]),
     ]),
   );
   return JSON.stringify({
@@ -130,8 +132,33 @@ export function asyncApiDocument(version: string): string {
   });
 }
 
-function messageOf({ type, summary, schema }: MessageDescription, schemas: Json): Json {
-  return { name: type, summary, payload: finishedSchemas(schema, schemas) };
+function messageOf({ type, summary, schema }: MessageDescription, schemas: Json, example: object | undefined): Json {
+  return {
+    name: type,
+    summary,
+    payload: finishedSchemas(schema, schemas),
+    ...(example && { examples: [{ name: 'regtest', payload: example }] }),
+  };
+}
+
+/**
+ * Returns a JSON Schema of draft 7 as JSON text: that of any event, with a definition for the message of each type and for
+ * what it refers to.
+ */
+export function eventSchemas(): string {
+  const schemas: Json = {};
+  for (const body of FULL_BODIES) finishedSchemas(body, schemas);
+  const events = [...EVENT_DESCRIPTIONS, ...SNAPSHOT_MESSAGES, FEE_UPDATE, MEMPOOL_BLOCKS, CLOSED];
+  const anyOf = events.map(({ schema }) => finishedSchemas(schema, schemas));
+  const document = {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    $id: 'urn:obverse:events',
+    title: 'Events of an Obverse node',
+    description: 'A message of the WebSocket, the data of a server-sent event, or an item of GET /api/events.',
+    anyOf,
+    definitions: sortedMembers(schemas),
+  };
+  return JSON.stringify(document).replaceAll('"#/components/schemas/', '"#/definitions/');
 }
 
 function references(place: string, messages: readonly MessageDescription[]): Json {

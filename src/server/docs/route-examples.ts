@@ -4,6 +4,7 @@ import chain from './examples/chain.json' with { type: 'text' };
 import events from './examples/events.json' with { type: 'text' };
 import jsonRpc from './examples/json-rpc.json' with { type: 'text' };
 import mempool from './examples/mempool.json' with { type: 'text' };
+import messages from './examples/messages.json' with { type: 'text' };
 import operations from './examples/operations.json' with { type: 'text' };
 import transactions from './examples/transactions.json' with { type: 'text' };
 
@@ -39,4 +40,9 @@ const FILES = [
 /** Returns the examples of all routes. */
 export function routeExamples(): RouteExamples {
   return Object.assign({}, ...FILES.map((text) => JSON.parse(text) as RouteExamples)) as RouteExamples;
+}
+
+/** Returns one message of each name of the AsyncAPI document, as a client sent it or a node of regtest. */
+export function messageExamples(): Readonly<Record<string, object>> {
+  return JSON.parse(messages as unknown as string) as Record<string, object>;
 }
