@@ -57,10 +57,22 @@ describe('sealing', () => {
     });
     expect(await openMasterKey(sealed, Buffer.from('secret'), '')).toEqual(key);
     expect(await openMasterKey(sealed, padded, '')).toBeNull();
+    expect([sealed.kdf, sealed.hashed]).toEqual(['sha256-scrypt', undefined]);
+    // Some wallets have a member in place of the name.
+    const between = { ...sealed, kdf: 'scrypt', hashed: true } as const;
+    expect(await openMasterKey(between, Buffer.from('secret'), '')).toEqual(key);
+    expect(await openMasterKey(between, padded, '')).toBeNull();
     // PBKDF2 pads short keys, which is why they are hashed now.
     const earlier = await sealMasterKey(key, Buffer.from('secret'), { cost, caller: '', integrity: true });
     expect(earlier).not.toHaveProperty('hashed');
     expect(await openMasterKey(earlier, padded, '')).toEqual(key);
+  });
+
+  test('a function of a later version is named, and no passphrase is called wrong', async () => {
+    const sealing = { cost: { cost: 1024, blockSize: 8, parallel: 1 }, caller: '', integrity: true };
+    const sealed = await sealMasterKey(newMasterKey(), Buffer.from('secret'), sealing);
+    const later = { ...sealed, kdf: 'argon2id' as 'scrypt' };
+    await expect(openMasterKey(later, Buffer.from('secret'), '')).rejects.toThrow('"argon2id", which this version');
   });
 
   test('only the right passphrase opens the master key', async () => {
@@ -282,5 +294,32 @@ test('a passphrase change succeeds although the wallet seals its master key mean
   store.write(() => store.setMeta('encryption', again));
   expect(await changing).toBe(true);
   expect(await wallet.unlock(bytes('first'), 10)).toBe(false);
+  expect(await wallet.unlock(bytes('second'), 10)).toBe(true);
+});
+
+test('earlier programs refuse a wallet whose passphrase is hashed, and one that was sealed in between opens', async () => {
+  using it = new WalletFixture();
+  const { wallet } = it;
+  const { store } = wallet;
+  const schema = () => {
+    using db = new Database(it.path, { readonly: true });
+    return db.query<{ value: unknown }, []>("SELECT value FROM meta WHERE key = 'schema'").get()!.value;
+  };
+  const EARLIER_READS_UP_TO = 2;
+  expect(Number(schema())).toBe(1);
+  await wallet.encrypt(bytes('first'));
+  expect(Number(schema())).toBe(EARLIER_READS_UP_TO + 1);
+  // As a program between both versions has left it.
+  const { kdf: _, ...rest } = store.meta('encryption')!;
+  const write = new Database(it.path);
+  store.write(() => store.setMeta('encryption', { ...rest, kdf: 'scrypt', hashed: true }));
+  write.run("UPDATE meta SET value = 2 WHERE key = 'schema'");
+  write.close();
+  expect(await wallet.unlock(bytes('first'), 10)).toBe(true);
+  expect(Number(schema())).toBe(EARLIER_READS_UP_TO);
+  expect(await wallet.vault.changePassphrase(bytes('first'), bytes('second'))).toBe(true);
+  expect(Number(schema())).toBe(EARLIER_READS_UP_TO + 1);
+  expect(store.meta('encryption')!.kdf).toBe('sha256-scrypt');
+  wallet.lock();
   expect(await wallet.unlock(bytes('second'), 10)).toBe(true);
 });

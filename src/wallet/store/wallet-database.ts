@@ -16,7 +16,7 @@ import {
 import { isShortage, withDescriptors } from '../../util/descriptors.ts';
 import { OperatorError } from '../../util/operator-error.ts';
 import {
-  SEALED_WALLET_SCHEMA_VERSION,
+  HASHED_PASSPHRASE_SCHEMA_VERSION,
   WALLET_ADDITIONS,
   WALLET_SCHEMA,
   WALLET_SCHEMA_VERSION,
@@ -102,8 +102,8 @@ function checkWallet(db: Database, path: string, identity: ChainDatabaseIdentity
     );
   }
   const schema = Number(meta.get('schema'));
-  refuseNewer(path, schema, SEALED_WALLET_SCHEMA_VERSION);
-  if (schema !== WALLET_SCHEMA_VERSION && schema !== SEALED_WALLET_SCHEMA_VERSION)
+  refuseNewer(path, schema, HASHED_PASSPHRASE_SCHEMA_VERSION);
+  if (!(Number.isInteger(schema) && schema >= WALLET_SCHEMA_VERSION))
     throw new OperatorError(`${path} is not a wallet`);
   if (!isOfChain(meta, identity))
     throw new OperatorError(`${path} is a wallet of network ${meta.get('network')}, not of ${identity.network}`);

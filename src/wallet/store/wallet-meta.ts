@@ -27,11 +27,12 @@ export interface WalletMeta {
 
 /** The key that seals the private keys, sealed itself with a key derived from the passphrase. */
 export interface SealedMasterKey {
-  readonly kdf: 'scrypt';
+  /** `sha256-scrypt` hashes the passphrase first. Versions that do not know it refuse the schema of the file. */
+  readonly kdf: 'scrypt' | 'sha256-scrypt';
   readonly cost: number;
   readonly blockSize: number;
   readonly parallel: number;
-  /** Whether the passphrase is hashed first; not in wallets of earlier versions. */
+  /** Whether `scrypt` hashes the passphrase first. Some wallets have this in place of the name of the function. */
   readonly hashed?: true;
   /** Hex. */
   readonly salt: string;

@@ -1,3 +1,5 @@
+import type { Database } from 'bun:sqlite';
+
 /**
  * wallets/NAME.db. Amounts and their sums fit a double exactly. Transaction ids ascend in the order in which the wallet
  * saw the transactions.
@@ -5,6 +7,13 @@
 export const WALLET_SCHEMA_VERSION = 1;
 /** Version of a wallet whose rows have MACs: an earlier program, which does not know them, must not write it. */
 export const SEALED_WALLET_SCHEMA_VERSION = 2;
+/** Version of a wallet whose passphrase is hashed first: an earlier program would find each passphrase wrong. */
+export const HASHED_PASSPHRASE_SCHEMA_VERSION = 3;
+
+/** Marks a wallet as one that programs below a version must not open, inside the caller's transaction. */
+export function raiseSchema(db: Database, version: number): void {
+  db.query("UPDATE meta SET value = ? WHERE key = 'schema' AND CAST(value AS INTEGER) < ?").run(version, version);
+}
 
 /** `txs.state`. */
 export const TxStateCode = {

@@ -6,7 +6,7 @@ import { COVERED_ROWS, COVERED_VERSION, noteChanges, selectCovered } from './cov
 import { RowMac, RowSum, type StoredRowMac } from './row-mac.ts';
 import { openWalletReader } from './wallet-database.ts';
 import { STAGED_KEYS } from './wallet-keys-store.ts';
-import { SEALED_WALLET_SCHEMA_VERSION } from './wallet-schema.ts';
+import { raiseSchema, SEALED_WALLET_SCHEMA_VERSION } from './wallet-schema.ts';
 
 /** A MAC of the file with the id of its key. */
 interface Seal extends StoredRowMac {
@@ -79,7 +79,7 @@ export class WalletSeals {
           for (const { row } of this.#db.query<{ row: string }, []>(selectCovered(covered)).iterate())
             mac.add(sum, row);
       this.#storeMac('masterMac', mac, sum);
-      this.#set('schema', SEALED_WALLET_SCHEMA_VERSION);
+      raiseSchema(this.#db, SEALED_WALLET_SCHEMA_VERSION);
     } finally {
       mac.wipe();
     }
@@ -109,7 +109,7 @@ export class WalletSeals {
     const mac = new RowMac(masterKey, `${CONTEXT}, master key`);
     try {
       this.#storeMac('masterMac', mac, sum);
-      this.#set('schema', SEALED_WALLET_SCHEMA_VERSION);
+      raiseSchema(this.#db, SEALED_WALLET_SCHEMA_VERSION);
     } finally {
       mac.wipe();
     }

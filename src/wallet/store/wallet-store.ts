@@ -4,8 +4,9 @@ import { BUSY_TIMEOUT_MS, type ChainDatabaseIdentity, closeDatabase } from '../.
 import { RequestStore } from './request-store.ts';
 import { createWalletDatabase, openWalletDatabase } from './wallet-database.ts';
 import { WalletKeyStore } from './wallet-keys-store.ts';
-import type { AddressPurpose, WalletCursor, WalletMeta } from './wallet-meta.ts';
+import type { AddressPurpose, SealedMasterKey, WalletCursor, WalletMeta } from './wallet-meta.ts';
 import { WalletReads } from './wallet-reads.ts';
+import { HASHED_PASSPHRASE_SCHEMA_VERSION, raiseSchema } from './wallet-schema.ts';
 import { WalletSeals } from './wallet-seals.ts';
 import { outpointRowKey } from './wallet-tx-reads.ts';
 import { WalletTxStore } from './wallet-tx-store.ts';
@@ -92,6 +93,12 @@ export class WalletStore {
   setMeta<K extends keyof WalletMeta>(key: K, value: WalletMeta[K]): void {
     this.#meta.delete(key);
     this.#db.query('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)').run(key, JSON.stringify(value));
+  }
+
+  /** Stores the sealed master key, inside the caller's transaction. */
+  setEncryption(encryption: SealedMasterKey): void {
+    this.setMeta('encryption', encryption);
+    if (encryption.kdf !== 'scrypt') raiseSchema(this.#db, HASHED_PASSPHRASE_SCHEMA_VERSION);
   }
 
   cursor(): WalletCursor | null {

@@ -123,7 +123,7 @@ export class KeyVault {
         if (sum && keys.sealedRevision !== revision) return false;
         if (!sum) runSteps(this.#stageKeys(masterKey));
         keys.storeStagedKeys();
-        this.#store.setMeta('encryption', encryption);
+        this.#store.setEncryption(encryption);
         if (sum) seals.sealStaged(masterKey, sum);
         else seals.sealWith(masterKey);
         return true;
@@ -164,7 +164,7 @@ export class KeyVault {
         const encryption = await sealMasterKey(masterKey, next, sealing).finally(() => masterKey.fill(0));
         const isWritten = this.#store.write(() => {
           if (this.#store.meta('encryption')!.sealed !== before.sealed) return false;
-          this.#store.setMeta('encryption', encryption);
+          this.#store.setEncryption(encryption);
           return true;
         });
         if (isWritten) return true;
@@ -186,7 +186,7 @@ export class KeyVault {
         this.#store.write(() => {
           // The wallet was locked or got another passphrase in between; the next unlock adds the MAC.
           if (!this.#masterKey || this.#store.meta('encryption')!.sealed !== sealed) return;
-          this.#store.setMeta('encryption', encryption);
+          this.#store.setEncryption(encryption);
           this.#store.seals.sealWith(masterKey);
         });
         return true;

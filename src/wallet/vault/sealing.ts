@@ -2,8 +2,10 @@ import { ChaCha20Poly1305, TAG_SIZE } from '../../crypto/chacha20-poly1305.ts';
 import { randomSecretBytes } from '../../crypto/random-secret.ts';
 import { hexToBytes } from '../../util/bytes.ts';
 import type { SealedMasterKey } from '../store/wallet-meta.ts';
+import { walletFail } from '../wallet-error.ts';
 import { passphraseKey, type ScryptCost } from './passphrase-key.ts';
 
+const KNOWN_KDFS: ReadonlySet<string> = new Set<SealedMasterKey['kdf']>(['scrypt', 'sha256-scrypt']);
 const KEY_SIZE = 32;
 const NONCE_SIZE = 12;
 const MASTER_KEY_CONTEXT = new TextEncoder().encode('obverse wallet master key');
@@ -57,22 +59,32 @@ export async function sealMasterKey(
   { cost, caller, integrity }: Sealing,
 ): Promise<SealedMasterKey> {
   const salt = crypto.getRandomValues(new Uint8Array(KEY_SIZE));
+  const { cost: n, blockSize, parallel, hashed } = cost;
   const outer = await passphraseKey(passphrase, salt, cost, caller);
   const sealed = sealSecret(outer, integrity ? INTEGRITY_CONTEXT : MASTER_KEY_CONTEXT, masterKey).toHex();
   outer.fill(0);
-  return { kdf: 'scrypt', ...cost, salt: salt.toHex(), sealed, ...(integrity && { integrity }) };
+  const kdf = hashed ? 'sha256-scrypt' : 'scrypt';
+  return { kdf, cost: n, blockSize, parallel, salt: salt.toHex(), sealed, ...(integrity && { integrity }) };
 }
 
 /**
  * Opens a sealed master key; null with another passphrase. Throws WalletError where too many attempts of the caller
- * wait, or the cost in the file is too high.
+ * wait, or the function or its cost in the file is not allowed.
  */
 export async function openMasterKey(
   sealed: SealedMasterKey,
   passphrase: Uint8Array,
   caller: string,
 ): Promise<Uint8Array | null> {
-  const outer = await passphraseKey(passphrase, hexToBytes(sealed.salt), sealed, caller);
+  const { kdf, cost, blockSize, parallel } = sealed;
+  if (!KNOWN_KDFS.has(kdf))
+    walletFail(
+      'wallet',
+      `Error: the wallet file derives its key with ${JSON.stringify(kdf)}, which this version does not know; it knows ${[...KNOWN_KDFS].join(' and ')}. Run a newer version.`,
+    );
+  const isHashed = kdf === 'sha256-scrypt' || sealed.hashed === true;
+  const scryptCost: ScryptCost = { cost, blockSize, parallel, ...(isHashed && { hashed: true }) };
+  const outer = await passphraseKey(passphrase, hexToBytes(sealed.salt), scryptCost, caller);
   const context = sealed.integrity ? INTEGRITY_CONTEXT : MASTER_KEY_CONTEXT;
   const masterKey = openSecret(outer, context, hexToBytes(sealed.sealed));
   outer.fill(0);
