@@ -447,7 +447,15 @@ export class Node {
   }
 
   #markGiven(unsavedFrom = 0): void {
-    this.#eventMark.record({ ...this.#given, unsavedFrom: unsavedFrom || this.mempool.unsavedFrom });
+    try {
+      this.#eventMark.record({ ...this.#given, unsavedFrom: unsavedFrom || this.mempool.unsavedFrom });
+    } catch (error) {
+      // The update is not delivered. The node ends, since its next start would not know of the lost events.
+      queueMicrotask(() => {
+        throw error;
+      });
+      throw error;
+    }
   }
 
   /** Validates and commits accepted blocks, saves the mempool, and closes the storage. */
@@ -462,9 +470,12 @@ export class Node {
       this.#builds.close();
       this.#wallets?.close();
       this.mempool.close();
-      this.#eventMark.end({ ...this.#given, unsavedFrom: this.mempool.unsavedFrom });
-      closeDatabase(this.#database);
-      await this.#pool.close();
+      try {
+        this.#eventMark.end({ ...this.#given, unsavedFrom: this.mempool.unsavedFrom });
+      } finally {
+        closeDatabase(this.#database);
+        await this.#pool.close();
+      }
     }
   }
 }

@@ -3,6 +3,7 @@ import {
   constants,
   fstatSync,
   fsyncSync,
+  ftruncateSync,
   openSync,
   readFileSync,
   readSync,
@@ -30,16 +31,21 @@ export const NONE_GIVEN: GivenNumbers = { last: 0, lastCause: 0, highest: 0, uns
 const TAG_BYTES = 8;
 const BOOT_BYTES = 40;
 const NUMBERS_AT = TAG_BYTES + BOOT_BYTES;
-/** The index of the file, the four numbers, and whether the run has ended well. */
-const NUMBERS = 6;
+/** The index of the file, the four numbers, when they were written, and whether the run has ended well. */
+const NUMBERS = 7;
 const FILE_BYTES = NUMBERS_AT + 8 * NUMBERS;
+const WRITTEN_AT = FILE_BYTES - 16;
 const ENDED = 1;
+/** Time between reading the clock and the change that the file system notes, milliseconds; a write beyond it is repeated. */
+const WRITE_MS = 100;
+const WRITE_ATTEMPTS = 3;
 
 /**
  * A small file with the numbers that the present run has given. They are written without a sync, one write for each group
  * of events and before any client can receive them. So they survive the death of the process but not that of the system;
  * the file names the boot of the system, and a later one does not trust it. Nor does it trust a copy, which can be older
- * than the database beside it. A run that ends well syncs the file, which is then valid at any boot.
+ * than the database beside it: a copy has another index, or was changed later than its content says. A run that ends well
+ * syncs the file, which is then valid at any boot.
  */
 export class EventMark implements Disposable {
   readonly #path: string;
@@ -52,6 +58,19 @@ export class EventMark implements Disposable {
 
   /** Returns the numbers of the run with this tag; null if they are unknown. */
   read(tag: string): GivenNumbers | null {
+    const found = this.#find(tag);
+    return found && (found.isEnded || found.isOwn) ? found.given : null;
+  }
+
+  /**
+   * Whether the run with this tag was the last one to begin a file. A copy of a running node does not show that: its file
+   * can be older than its database.
+   */
+  isNewest(tag: string): boolean {
+    return this.#find(tag)?.isOwn ?? false;
+  }
+
+  #find(tag: string): { given: GivenNumbers; isEnded: boolean; isOwn: boolean } | null {
     const bytes = Buffer.alloc(FILE_BYTES);
     let fd: number;
     try {
@@ -62,12 +81,15 @@ export class EventMark implements Disposable {
     try {
       if (readSync(fd, bytes, 0, FILE_BYTES, 0) !== FILE_BYTES) return null;
       const numbers = Array.from({ length: NUMBERS }, (_, i) => bytes.readDoubleLE(NUMBERS_AT + 8 * i));
-      const [file, last, lastCause, highest, unsavedFrom, ended] = numbers as [
-        ...[number, number, number, number, number, number],
+      const [file, last, lastCause, highest, unsavedFrom, writtenAt, ended] = numbers as [
+        ...[number, number, number, number, number, number, number],
       ];
       if (bytes.toString('latin1', 0, TAG_BYTES) !== tag || !numbers.every(Number.isSafeInteger)) return null;
-      const isOfThisBoot = bytes.subarray(TAG_BYTES, NUMBERS_AT).equals(bootId()) && file === fstatSync(fd).ino;
-      return ended === ENDED || isOfThisBoot ? { last, lastCause, highest, unsavedFrom } : null;
+      const { ino, ctimeMs } = fstatSync(fd);
+      const isOfThisBoot = bytes.subarray(TAG_BYTES, NUMBERS_AT).equals(bootId());
+      // Restoring a copy changes the file, also where it keeps the index or the index is used again.
+      const isOwn = isOfThisBoot && file === ino && isSameTime(writtenAt, ctimeMs);
+      return { given: { last, lastCause, highest, unsavedFrom }, isEnded: ended === ENDED, isOwn };
     } finally {
       closeSync(fd);
     }
@@ -90,21 +112,37 @@ export class EventMark implements Disposable {
     renameSync(begun, this.#path);
     // Otherwise a power failure could bring back the file of the run before, which is trusted if that has ended well.
     syncDirectory(dirname(this.#path));
+    // The rename has changed the file.
+    this.#write(NONE_GIVEN);
   }
 
-  /** Stores the numbers. It must be called before the events are delivered. Never throws. */
+  /**
+   * Stores the numbers. It must be called before the events are delivered. Throws where the file can neither be written
+   * nor be made invalid: then the events must not be delivered, since the next start would not know of them.
+   */
   record(given: GivenNumbers): void {
     if (this.#fd === null) return;
     try {
       this.#write(given);
+    } catch (cause) {
+      this.#invalidate(cause);
+    }
+  }
+
+  /** A wrong number would hide lost events; without the file the next start assumes that all of its numbers were given. */
+  #invalidate(cause: unknown): void {
+    try {
+      // The descriptor stays open: the next call may write the whole file again.
+      ftruncateSync(this.#fd!, 0);
     } catch {
-      // A wrong number would hide lost events; without the file the next start assumes that all of its numbers were given.
       try {
         rmSync(this.#path, { force: true });
-        this.#close();
       } catch {
-        // The descriptor stays open: the next call writes or removes the file again.
+        throw new Error(`${this.#path} can be neither written nor removed: events would be lost without a gap`, {
+          cause,
+        });
       }
+      this.#close();
     }
   }
 
@@ -124,8 +162,14 @@ export class EventMark implements Disposable {
   #write({ last, lastCause, highest, unsavedFrom }: GivenNumbers): void {
     for (const [i, number] of [last, lastCause, highest, unsavedFrom].entries())
       this.#bytes.writeDoubleLE(number, NUMBERS_AT + 8 * (i + 1));
-    if (writeSync(this.#fd!, this.#bytes, 0, FILE_BYTES, 0) !== FILE_BYTES)
-      throw new Error(`${this.#path}: the numbers are not written in full`);
+    for (let attempt = 0; attempt < WRITE_ATTEMPTS; attempt++) {
+      const writtenAt = Date.now();
+      this.#bytes.writeDoubleLE(writtenAt, WRITTEN_AT);
+      if (writeSync(this.#fd!, this.#bytes, 0, FILE_BYTES, 0) !== FILE_BYTES)
+        throw new Error(`${this.#path}: the numbers are not written in full`);
+      // Otherwise the process was suspended in between.
+      if (isSameTime(writtenAt, fstatSync(this.#fd!).ctimeMs)) return;
+    }
   }
 
   #close(): void {
@@ -133,6 +177,10 @@ export class EventMark implements Disposable {
     this.#fd = null;
     if (fd !== null) closeSync(fd);
   }
+}
+
+function isSameTime(writtenAt: number, changedAt: number): boolean {
+  return Math.abs(changedAt - writtenAt) <= WRITE_MS;
 }
 
 /** Returns the id of this boot of the system. Where there is none, it differs from every other. */

@@ -274,7 +274,7 @@ function endedEvents(
   if (!last || !mark) return { ended: allBefore(first), highest: null };
   const earlier = store.endedBefore(last.first);
   // A run that died before it began its mark has given no number.
-  const given = mark.read(last.tag) ?? (before && mark.read(before.tag) && NONE_GIVEN);
+  const given = mark.read(last.tag) ?? (before && mark.isNewest(before.tag) ? NONE_GIVEN : null);
   if (!given) return { ended: allBefore(first), highest: null };
   const highest = Math.max(given.highest, given.last, store.bounds().last, last.first - 1);
   const { last: toSeq, unsavedFrom: fromSeq } = given;

@@ -1,11 +1,15 @@
 import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import {
+  closeSync,
   copyFileSync,
   existsSync,
   linkSync,
+  mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -64,6 +68,32 @@ function copyMark(): void {
   renameSync(`${path}.copy`, path);
 }
 
+/** Limits the size to which this process can write a file. */
+function limitFiles(size: string): void {
+  const { exitCode } = Bun.spawnSync(['prlimit', `--pid=${process.pid}`, `--fsize=${size}:`]);
+  if (exitCode !== 0) throw new Error('prlimit failed');
+}
+
+function targetOf(fd: string): string | null {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return null;
+  }
+}
+
+/** Restores an older state of the file in place, so that its index stays. */
+async function restoreInPlace(): Promise<void> {
+  const bytes = readFileSync(path);
+  // The content of a copy is older than the restored file; the clock of the file system shows that.
+  await until(() => Date.now() > bytes.readDoubleLE(bytes.length - 16) + 200);
+  writeFileSync(path, bytes);
+}
+
+async function until(isMet: () => boolean): Promise<void> {
+  while (!isMet()) await new Promise(setImmediate);
+}
+
 function changeTag(): void {
   db.run("UPDATE event_ranges SET tag = 'abcdefgh' WHERE first > 0");
 }
@@ -119,15 +149,55 @@ describe('the numbers that a run has given', () => {
     ['the system has started anew', reboot],
     ['the file is missing', () => rmSync(path)],
     ['the file is a copy', copyMark],
+    ['an older copy was written over the file', restoreInPlace],
     ['the file is cut short', () => writeFileSync(path, readFileSync(path).subarray(0, 60))],
     ['the file is of another run', changeTag],
-  ])('are all reserved ones where %s', (_, happen) => {
+  ])('are all reserved ones where %s', async (_, happen) => {
     run(GIVEN);
-    happen();
+    await happen();
     run();
     const { last } = ended();
     expect(last % 10_000).toBe(0);
     expect(ended()).toEqual({ ...ALL, last, lastCause: last });
+  });
+
+  test('are all reserved ones in a copy of a running node whose file is older than its database', () => {
+    run(GIVEN, 'well');
+    // The copy has this file, and the database of the run that began while it was made.
+    linkSync(path, `${path}.copied`);
+    run({ ...GIVEN, last: 10_009, lastCause: 10_009, highest: 10_009 });
+    copyFileSync(`${path}.copied`, path);
+    run();
+    expect(ended()).toEqual({ last: 20_000, lastCause: 20_000, undone: null });
+  });
+
+  test('are all reserved ones where the file could not be written, until it can be', () => {
+    using mark = new EventMark(path);
+    mark.begin('abcdefgh');
+    mark.record(GIVEN);
+    const ignore = () => {};
+    process.on('SIGXFSZ', ignore);
+    try {
+      limitFiles('0');
+      mark.record({ ...GIVEN, last: 9 });
+    } finally {
+      limitFiles('unlimited');
+      process.off('SIGXFSZ', ignore);
+    }
+    expect(existsSync(path)).toBe(true);
+    expect(new EventMark(path).read('abcdefgh')).toBeNull();
+    mark.record({ ...GIVEN, last: 10, highest: 10 });
+    expect(new EventMark(path).read('abcdefgh')).toMatchObject({ last: 10 });
+  });
+
+  test('are an error where the file can be neither written nor made invalid, so that the events are not delivered', () => {
+    const mark = new EventMark(path);
+    mark.begin('abcdefgh');
+    const descriptor = readdirSync('/proc/self/fd').find((fd) => targetOf(fd) === path);
+    closeSync(Number(descriptor));
+    rmSync(path);
+    mkdirSync(path);
+    expect(() => mark.record(GIVEN)).toThrow('neither written nor removed');
   });
 
   test('are valid at any boot and in a copy after a run that has ended well', () => {
