@@ -1,3 +1,10 @@
+/**
+ * Longest cached reply, which a block of two megabytes in the JSON of Core needs, and the part of the limit of a cache that
+ * one may take. Bytes.
+ */
+const MAX_ENTRY = 16 << 20;
+const MAX_SHARE = 1 / 2;
+
 /** A cache of replies by key with a byte limit; the least recently used ones are evicted. */
 export class ByteCache {
   readonly #maxBytes: number;
@@ -21,10 +28,10 @@ export class ByteCache {
     return value;
   }
 
-  /** Stores `value`, unless it is larger than an eighth of the limit. */
+  /** Stores `value`, unless it is larger than 16 MiB or half of the limit. */
   set(key: string, value: Uint8Array): void {
     this.delete(key);
-    if (value.length > this.#maxBytes / 8) return;
+    if (value.length > Math.min(MAX_ENTRY, this.#maxBytes * MAX_SHARE)) return;
     this.#entries.set(key, value);
     this.#bytes += value.length;
     for (const oldest of this.#entries.keys()) {

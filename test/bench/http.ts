@@ -7,10 +7,9 @@ import { startCore } from './http/core.ts';
 import { FRONT_ROWS, reportFronts } from './http/fronts.ts';
 import { runLoad, type Wire } from './http/load.ts';
 import { pinClient, processorTime } from './http/processor-time.ts';
-import { coreRow, type Row, requestTexts, rowsFor } from './http/rows.ts';
+import { coreRow, type Row, requestTexts, rowsFor, WIDE_ROW } from './http/rows.ts';
 import { grouped, percentile, printGrid } from './report.ts';
 
-const CONNECTIONS = 8;
 const WARM_UP_MS = 200;
 /** Requests before the first round, which compile the code of the row; fewer if they take very long. */
 const WARM_UP_REQUESTS = 3000;
@@ -64,17 +63,20 @@ export async function benchHttp(args: readonly string[]): Promise<void> {
   pinClient();
   const { fronts } = values;
   const base = values.base !== undefined ? resolve(values.base) : fronts === undefined ? null : ROOT;
-  const { datadir, sample } = await prepareSample(base ?? ROOT);
+  const wanted = values.only?.split(',');
+  // Its block takes a minute to make.
+  const isWide = fronts === undefined && wanted?.some((part) => WIDE_ROW.includes(part)) === true;
+  const { datadir, sample } = await prepareSample(base ?? ROOT, isWide);
   // Copied before the first start, which may convert the directory to a schema that the base cannot read.
   const directories = base ? [datadir, copyOf(datadir)] : [datadir];
   const targets: Target[] = [];
   try {
     if (values.core !== undefined)
       targets.push({ name: CORE, server: await startCore(resolve(values.core), datadir, sample.tipHeight) });
-    const node = await startNode(ROOT, datadir, fronts === undefined ? [] : [`--workers.front=${fronts}`]);
+    const settings = fronts === undefined ? ['--http.coreRest=public'] : [`--workers.front=${fronts}`];
+    const node = await startNode(ROOT, datadir, settings);
     targets.unshift({ name: 'node', server: node });
     if (base) targets.push({ name: 'base', server: await startNode(base, directories[1]!) });
-    const wanted = values.only?.split(',');
     const isDefault = (name: string) => fronts === undefined || FRONT_ROWS.includes(name);
     const rows = rowsFor(sample).filter(({ name }) =>
       wanted ? wanted.some((part) => name.includes(part)) : isDefault(name),
@@ -102,7 +104,7 @@ export async function benchHttp(args: readonly string[]): Promise<void> {
           : { requests: Number.POSITIVE_INFINITY, windows: WARM_UP_WINDOWS_OF_FRONTS };
       const series = await measure(targets, row, { ...options, warmUp });
       measured.push([row, series]);
-      console.error(`${index + 1}/${rows.length} ${row.name}${base ? `: ${pairedRatio(series)}` : ''}`);
+      console.error(`${index + 1}/${rows.length} ${row.name}${base && !row.isNew ? `: ${pairedRatio(series)}` : ''}`);
     }
     if (fronts === undefined) report(measured, { base: base !== null, core: values.core !== undefined });
     else {
@@ -165,27 +167,29 @@ async function measure(
   row: Row,
   { etag, rounds, ms, warmUp }: { etag: string | null; rounds: number; ms: number; warmUp: WarmUp },
 ): Promise<ReadonlyMap<string, Series>> {
-  const { status, connectionEach, atMost } = row;
+  const { status, connectionEach, atMost, connections } = row;
   const asked = coreRow(row);
   const texts = { own: requestTexts(row, etag), core: asked && requestTexts(asked, null) };
   const wireOf = (name: string): Wire => {
     return { texts: name === CORE ? texts.core! : texts.own, status, connectionEach, atMost };
   };
-  const measured = targets.filter(({ name }) => name !== CORE || texts.core !== null);
+  const measured = targets.filter(
+    ({ name }) => (name !== CORE || texts.core !== null) && (name !== 'base' || !row.isNew),
+  );
   const series = new Map(
     measured.map(({ name }) => [name, { perSecond: [], processorUs: [], latencies: [] } as Series]),
   );
   for (const { name, server } of measured) {
     if (row.before > 0 && (name === 'node' || name === 'base')) await record(row, server.port);
     for (let window = 0, sent = 0; window < warmUp.windows && sent < Math.min(warmUp.requests, atMost); window++)
-      sent += (await runLoad(server.port, wireOf(name), CONNECTIONS, WARM_UP_MS)).requests;
+      sent += (await runLoad(server.port, wireOf(name), connections, WARM_UP_MS)).requests;
   }
   for (let round = 0; round < rounds; round++)
     for (let i = 0; i < measured.length; i++) {
       // Each round begins with another target, so that their order has no effect.
       const { name, server } = measured[(i + round) % measured.length]!;
       const before = processorTime(server.pid);
-      const { requests, seconds, latencies } = await runLoad(server.port, wireOf(name), CONNECTIONS, ms);
+      const { requests, seconds, latencies } = await runLoad(server.port, wireOf(name), connections, ms);
       const { perSecond, processorUs, latencies: all } = series.get(name)!;
       perSecond.push(requests / seconds);
       processorUs.push((processorTime(server.pid) - before) / requests);
@@ -221,7 +225,7 @@ function report(
       share(series.get('Bun.serve')!, series.get('node')!),
     ];
     if (withCore) line.push(...besideCore(series.get('node')!, series.get(CORE) ?? null));
-    if (withBase) line.push(...comparison(series.get('node')!, series.get('base')!));
+    if (withBase && !row.isNew) line.push(...comparison(series.get('node')!, series.get('base')!));
     return line;
   });
   printGrid(head, lines);

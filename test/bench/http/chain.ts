@@ -31,6 +31,8 @@ export interface Sample {
   readonly blockHash: string;
   readonly blockHeight: number;
   readonly tipHeight: number;
+  /** Hash of a block of two megabytes; null where none was requested. */
+  readonly wideHash: string | null;
   readonly txid: string;
   /** Address that received all payments. */
   readonly address: string;
@@ -120,12 +122,12 @@ async function portOf(
   return port;
 }
 
-/** Makes a regtest chain with payments, a mempool, keys and watches in a new data directory. */
-export async function prepareSample(checkout: string): Promise<{ datadir: string; sample: Sample }> {
+/** Makes a regtest chain with payments, a mempool, keys and watches in a new data directory; `isWide` adds a long block. */
+export async function prepareSample(checkout: string, isWide = false): Promise<{ datadir: string; sample: Sample }> {
   const datadir = mkdtempSync(join(tmpdir(), 'obverse-bench-'));
   const node = await startNode(checkout, datadir);
   try {
-    return { datadir, sample: await fill(node.port, datadir) };
+    return { datadir, sample: await fill(node.port, datadir, isWide) };
   } finally {
     await node.stop();
   }
@@ -137,7 +139,7 @@ export function copyOf(datadir: string): string {
   return copy;
 }
 
-async function fill(port: number, datadir: string): Promise<Sample> {
+async function fill(port: number, datadir: string, isWide: boolean): Promise<Sample> {
   const cookie = readFileSync(join(datadir, 'regtest/.cookie'), 'utf8').trim();
   const url = `http://127.0.0.1:${port}`;
   const call = async (method: string, ...params: unknown[]) => {
@@ -160,6 +162,7 @@ async function fill(port: number, datadir: string): Promise<Sample> {
   for (let i = 0; i < PAYMENTS; i++) txid = (await call('sendtoaddress', address, amount(i))) as string;
   const [blockHash] = (await call('generatetoaddress', 1, mineTo)) as string[];
   await call('generatetoaddress', LATER_BLOCKS, mineTo);
+  const wideHash = isWide ? await mineWide(call, mineTo) : null;
   let unconfirmed = '';
   for (let i = 0; i < UNCONFIRMED; i++) unconfirmed = (await call('sendtoaddress', address, amount(i))) as string;
   const key = await newKey('bench', ['admin', 'read', 'broadcast', 'wallet', 'mining', 'metrics']);
@@ -179,11 +182,41 @@ async function fill(port: number, datadir: string): Promise<Sample> {
     revokedKey: revoked.key,
     blockHash: blockHash!,
     blockHeight: BLOCKS + 1,
-    tipHeight: BLOCKS + 1 + LATER_BLOCKS,
+    tipHeight: BLOCKS + 1 + LATER_BLOCKS + (isWide ? 2 : 0),
+    wideHash,
     txid,
     address,
     unconfirmedHex: (await call('getrawtransaction', unconfirmed)) as string,
   };
+}
+
+type NodeCall = (method: string, ...params: unknown[]) => Promise<unknown>;
+
+/** Transactions of the long block, inputs of each, and transactions of the block before, which makes their coins. */
+const WIDE_TXS = 150;
+const WIDE_INPUTS = 90;
+const FAN_OUTS = 60;
+const WIDE_COIN = 0.001;
+
+/** Mines a block of two megabytes whose transactions have many inputs with witnesses. Returns its hash. */
+async function mineWide(call: NodeCall, mineTo: string): Promise<string> {
+  const coins = (WIDE_TXS * WIDE_INPUTS) / FAN_OUTS;
+  const addresses: unknown[] = [];
+  for (let i = 0; i < coins; i++) addresses.push(await call('getnewaddress'));
+  const amounts = Object.fromEntries(addresses.map((each) => [each as string, WIDE_COIN]));
+  for (let i = 0; i < FAN_OUTS; i++) await call('sendmany', '', amounts);
+  await call('generatetoaddress', 1, mineTo);
+  const unspent = (await call('listunspent', 1, 1)) as { txid: string; vout: number; amount: number }[];
+  const inputs = unspent.filter((coin) => coin.amount === WIDE_COIN).map(({ txid, vout }) => ({ txid, vout }));
+  for (let i = 0; i < WIDE_TXS; i++) {
+    const spent = inputs.slice(i * WIDE_INPUTS, (i + 1) * WIDE_INPUTS);
+    const paid = ((WIDE_INPUTS - 1) * WIDE_COIN).toFixed(8);
+    const unsigned = await call('createrawtransaction', spent, [{ [mineTo]: paid }]);
+    const { hex } = (await call('signrawtransactionwithwallet', unsigned)) as { hex: string };
+    await call('sendrawtransaction', hex);
+  }
+  const [hash] = (await call('generatetoaddress', 1, mineTo)) as string[];
+  return hash!;
 }
 
 /** Returns the amount of the payment of this number: no two are equal. */

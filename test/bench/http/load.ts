@@ -22,6 +22,7 @@ export interface Window {
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
 const CHUNKED = /\r\ntransfer-encoding: *chunked/i;
 const END_OF_HEADER = Buffer.from('\r\n\r\n');
+const NOTHING = Buffer.alloc(0);
 const LENGTH = /\r\ncontent-length: *(\d+)/i;
 
 /** Keeps `connections` requests in flight for `ms` milliseconds. Rejects for a reply with another status. */
@@ -64,7 +65,10 @@ class LoadWindow {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const { texts, status, connectionEach } = this.#wire;
     const expected = Buffer.from(`HTTP/1.1 ${status} `);
-    let received: Buffer = Buffer.alloc(0);
+    let received: Buffer = NOTHING;
+    /** Bytes of the body that are missing; null until the header is there, and for a reply in chunks. */
+    let left: number | null = null;
+    let isChunked = false;
     let sentAt = performance.now();
     let done = false;
     const end = (socket: Socket, error?: Error) => {
@@ -85,13 +89,25 @@ class LoadWindow {
         open: send,
         data: (socket, bytes) => {
           if (done) return;
-          received = received.length === 0 ? bytes : Buffer.concat([received, bytes]);
-          const header = received.indexOf(END_OF_HEADER);
-          if (header < 0) return;
-          if (!received.subarray(0, expected.length).equals(expected))
-            return end(socket, new Error(`not the status ${status}: ${received.subarray(0, 400)}`));
-          if (!isComplete(received, header)) return;
-          received = Buffer.alloc(0);
+          if (left !== null) left -= bytes.length;
+          else {
+            // Only the end of a reply in chunks is kept, since joining a long one takes longer than the request.
+            const before = isChunked ? received.subarray(-LAST_CHUNK.length) : received;
+            received = before.length === 0 ? bytes : Buffer.concat([before, bytes]);
+            if (!isChunked) {
+              const header = received.indexOf(END_OF_HEADER);
+              if (header < 0) return;
+              if (!received.subarray(0, expected.length).equals(expected))
+                return end(socket, new Error(`not the status ${status}: ${received.subarray(0, 400)}`));
+              const text = received.toString('latin1', 0, header);
+              isChunked = CHUNKED.test(text);
+              if (!isChunked) left = header + 4 + Number(LENGTH.exec(text)?.[1] ?? 0) - received.length;
+            }
+          }
+          if (left === null ? !received.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK) : left > 0) return;
+          received = NOTHING;
+          left = null;
+          isChunked = false;
           this.#last = performance.now();
           this.latencies.push(this.#last - sentAt);
           if (connectionEach || !this.#mayStart()) end(socket);
@@ -104,11 +120,4 @@ class LoadWindow {
     }).catch(reject);
     return promise;
   }
-}
-
-/** Whether a reply whose header ends at `header` is there to its end. */
-function isComplete(received: Buffer, header: number): boolean {
-  const text = received.toString('latin1', 0, header);
-  if (CHUNKED.test(text)) return received.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK);
-  return received.length >= header + 4 + Number(LENGTH.exec(text)?.[1] ?? 0);
 }

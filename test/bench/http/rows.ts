@@ -16,8 +16,12 @@ export interface Row {
   readonly connectionEach: boolean;
   /** Maximum number of requests of one window. */
   readonly atMost: number;
+  /** Requests at the same time. */
+  readonly connections: number;
   /** The same question to Bitcoin Core; null where it has none. */
   readonly core: { readonly path: string; readonly authorization: string | null } | null;
+  /** Whether the base may lack the route. */
+  readonly isNew: boolean;
   /** Number of requests before the first window, which bring the node into the measured state. */
   readonly before: number;
 }
@@ -30,9 +34,14 @@ const WS_HEADERS = {
 };
 const JSON_BODY = { 'content-type': 'application/json' };
 
+const CONNECTIONS = 8;
+
+/** The whole JSON of a block of two megabytes, of which Bitcoin Core has the same route. */
+export const WIDE_ROW = 'REST block, 2 MB';
+
 /** Returns a row for every kind of route. */
 export function rowsFor(sample: Sample): Row[] {
-  const { key, blockHash, blockHeight, txid, address } = sample;
+  const { key, blockHash, blockHeight, txid, address, wideHash } = sample;
   const bearer = `Bearer ${key}`;
   const row = (name: string, path: string, more: Partial<Row> = {}): Row => ({
     name,
@@ -45,7 +54,9 @@ export function rowsFor(sample: Sample): Row[] {
     body: null,
     connectionEach: false,
     atMost: Number.POSITIVE_INFINITY,
+    connections: CONNECTIONS,
     before: 0,
+    isNew: false,
     core: null,
     ...more,
   });
@@ -71,6 +82,19 @@ export function rowsFor(sample: Sample): Row[] {
       pattern: '/api/block/:hash/txs',
       ...coreRest(`block/${blockHash}`),
     }),
+    ...(wideHash === null
+      ? []
+      : [
+          open(WIDE_ROW, `/rest/block/${wideHash}.json`, {
+            pattern: '/rest/block/:file',
+            isNew: true,
+            // One takes Bitcoin Core a good part of a second.
+            atMost: 24,
+            // The node sends an address two such replies at a time, and refuses further ones.
+            connections: 2,
+            ...coreRest(`block/${wideHash}`),
+          }),
+        ]),
     row('header', `/api/block/${blockHash}/header`, { pattern: '/api/block/:hash/header' }),
     row('tx', `/api/tx/${txid}`, { ...byTxid, ...coreRest(`tx/${txid}`) }),
     row('tx hex', `/api/tx/${txid}/hex`, { pattern: '/api/tx/:txid/hex' }),
