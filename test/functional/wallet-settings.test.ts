@@ -65,6 +65,19 @@ describe('a wallet that neither broadcasts nor signals', () => {
     expect(inputs.map(({ sequence }) => sequence)).toEqual([NOT_REPLACEABLE]);
   });
 
+  test('fundrawtransaction spends an output that input_weights alone names, and refuses null as a change type', async () => {
+    const raw = await api.rpc<string>('createrawtransaction', [[], [{ [MINING_ADDRESS]: 1 }]]);
+    await expect(api.rpc('fundrawtransaction', [raw, { change_type: null }])).rejects.toThrow(
+      'JSON value of type null is not of expected type string',
+    );
+    for (const { txid, vout } of await api.rpc<{ txid: string; vout: number }[]>('listunspent')) {
+      const options = { input_weights: [{ txid, vout, weight: 300 }] };
+      const { hex } = await api.rpc<{ hex: string }>('fundrawtransaction', [raw, options]);
+      const { vin } = await api.rpc<{ vin: object[] }>('decoderawtransaction', [hex]);
+      expect(vin).toMatchObject([{ txid, vout }]);
+    }
+  });
+
   test('a fee above the limit is refused', () => {
     const params = { address: MINING_ADDRESS, amount: 1, fee_rate: 100 };
     return expect(api.rpc('sendtoaddress', params)).rejects.toThrow(

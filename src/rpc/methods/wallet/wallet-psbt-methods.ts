@@ -73,11 +73,10 @@ const fundrawtransaction = nodeMethod({
     );
     const recipients = recipientsOf(tx.outputs, payers);
     const fund = fundRequest(given, recipients, { params: env.ctx.params, overrideLimits: true });
-    const inputs = tx.inputs.map(({ prevout, sequence }) => ({ outpoint: prevout, sequence, weight: null }));
-    const weighed = selectedInputs(tx.inputs, [], member(given, 'input_weights'));
+    const inputs = selectedInputs(tx.inputs, [], member(given, 'input_weights'));
     const request = {
       ...fund,
-      inputs: inputs.map((input, i) => ({ ...input, weight: weighed[i]!.weight })),
+      inputs: inputs.map((input, i) => ({ ...input, sequence: tx.inputs[i]?.sequence ?? null })),
       locktime: tx.locktime,
       version: tx.version,
     };

@@ -162,27 +162,33 @@ export function outputNames(outputs: RpcValue): string[] {
   return Array.isArray(outputs) ? outputs.flatMap((pair) => (isObject(pair) ? Object.keys(pair) : [])) : [];
 }
 
-/** Returns the inputs of the caller. `sequence` is null unless the caller gave one. */
+/**
+ * Returns the inputs of the caller. `sequence` is null unless the caller gave one. As in Core, an output that `weights`
+ * alone names is an input as well.
+ */
 export function selectedInputs(
   inputs: readonly TxInput[],
   given: readonly RpcValue[],
   weights: RpcValue,
 ): NamedInput[] {
   const known = readWeights(weights);
-  return inputs.map(({ prevout, sequence }, i) => {
+  const named = inputs.map(({ prevout, sequence }, i) => {
     const value = given[i];
     const own = isObject(value) ? member(value, 'weight') : null;
-    const weight = own !== null ? checkedWeight(readInteger(own)) : (known.get(outpointKey(prevout)) ?? null);
+    const weight = own !== null ? checkedWeight(readInteger(own)) : (known.get(outpointKey(prevout))?.weight ?? null);
     const chosen = isObject(value) && member(value, 'sequence') instanceof NumberText;
     return { outpoint: prevout, sequence: chosen ? sequence : null, weight };
   });
+  for (const { prevout } of inputs) known.delete(outpointKey(prevout));
+  for (const { outpoint, weight } of known.values()) named.push({ outpoint, sequence: null, weight });
+  return named;
 }
 
 const MIN_INPUT_WEIGHT = 165;
 const MAX_INPUT_WEIGHT = 400_000;
 
-function readWeights(given: RpcValue): Map<string, number> {
-  const weights = new Map<string, number>();
+function readWeights(given: RpcValue): Map<string, { outpoint: Outpoint; weight: number }> {
+  const weights = new Map<string, { outpoint: Outpoint; weight: number }>();
   for (const value of (given ?? []) as readonly RpcValue[]) {
     if (!isObject(value))
       return rpcFail('type', `JSON value of type ${typeName(value)} is not of expected type object`);
@@ -193,7 +199,8 @@ function readWeights(given: RpcValue): Map<string, number> {
     if (index < 0) rpcFail('invalidParameter', 'Invalid parameter, vout cannot be negative');
     const weight = member(value, 'weight');
     if (!(weight instanceof NumberText)) rpcFail('invalidParameter', 'Invalid parameter, missing weight key');
-    weights.set(outpointKey({ txid, vout: index }), checkedWeight(readInteger(weight)));
+    const outpoint = { txid, vout: index };
+    weights.set(outpointKey(outpoint), { outpoint, weight: checkedWeight(readInteger(weight)) });
   }
   return weights;
 }
@@ -230,6 +237,9 @@ export function fundRequest(
   const changePosition = numberOf('change_position', 'changePosition');
   if (changePosition !== null && (changePosition < 0 || changePosition > recipients.length))
     rpcFail('invalidParameter', 'changePosition out of bounds');
+  // As in Core, null is no change type, whereas a null of most other options counts as absent.
+  if (Object.hasOwn(options, 'change_type') && get('change_type') === null)
+    rpcFail('type', 'JSON value of type null is not of expected type string');
   const changeType = get('change_type') as string | null;
   if (changeType !== null && parsed)
     rpcFail('invalidParameter', 'Cannot specify both change address and address type options');
