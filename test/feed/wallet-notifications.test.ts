@@ -184,7 +184,15 @@ class Scene implements AsyncDisposable {
   #ask(ask: (env: ReadEnv) => { body: unknown }): Said[] | null {
     return this.node.read((reads) => {
       const wallets = () => this.wallet.store.reads;
-      const env = { reads, tip: reads.tip(), params: regtest, wallets, expectWork() {} } as unknown as ReadEnv;
+      const settings = { wallet: { trustsOwn: true, replaceable: true } };
+      const env = {
+        reads,
+        tip: reads.tip(),
+        params: regtest,
+        settings,
+        wallets,
+        expectWork() {},
+      } as unknown as ReadEnv;
       const body = String(ask(env).body);
       if (body === 'behind') return null;
       return body === '' ? [] : body.split('\n').map(saidIn);

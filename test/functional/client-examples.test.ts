@@ -143,6 +143,8 @@ describe('the exchanges of clients/', () => {
       addresses.set(exchange, [await exchange.run('address', 'alice'), await exchange.run('address', 'bob')]);
       exchange.watch();
     }
+    // The sandbox pays by itself meanwhile. Its payments confirm, and further coins mature.
+    await mine(20);
   });
   afterAll(() => all((exchange) => exchange.end('SIGKILL')));
 

@@ -173,7 +173,7 @@ test('the cookie file replaces a key, and one of them is required', async () => 
   expect(await runCli(args)).toMatchObject({ status: 0, stderr: '' });
   await other.stop();
   const { status, stderr } = await runCli(args);
-  expect([status === 0, stderr]).toEqual([false, expect.stringContaining('does the node run?')]);
+  expect([status === 0, stderr]).toEqual([false, expect.stringContaining('no node runs on')]);
 });
 
 test('scenarios are refused without developer mode', async () => {

@@ -60,8 +60,8 @@ const KINDS: Readonly<Record<string, { open: Open; ofChain: boolean; version: nu
   'a wallet': {
     open: (identity) => (existsSync(path) ? openWalletDatabase : createWalletDatabase)(path, identity),
     ofChain: true,
-    // A wallet whose rows have MACs.
-    version: 2,
+    // An encrypted wallet whose passphrase is hashed before scrypt.
+    version: 3,
     advice: 'keep the file, and restore a backup of it under another name (restorewallet)',
   },
 };
