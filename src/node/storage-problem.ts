@@ -1,12 +1,18 @@
+import { statfsSync } from 'node:fs';
 import { isDamage } from '../storage/database.ts';
 import { diskProblem } from '../util/disk-problem.ts';
 import { OperatorError } from '../util/operator-error.ts';
 
+const NO_SPACE = 'no space left on the device';
+const IO_ERRORS = 'the device reports read or write errors';
+/** Free space below which SQLite cannot extend the shared memory of a database, bytes; it reports an I/O error then. */
+const SHARED_MEMORY_BYTES = 32 * 1024;
+
 /** Remedies for the sentences of `diskProblem`. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  'no space left on the device': ': free some space; committed data is safe',
+  [NO_SPACE]: ': free some space; committed data is safe',
   'the disk quota is exhausted': '; committed data is safe',
-  'the device reports read or write errors': ': check the disk',
+  [IO_ERRORS]: ': check the disk',
 };
 
 const EXPLANATIONS: readonly (readonly [pattern: RegExp, text: string])[] = [
@@ -27,9 +33,19 @@ const EXPLANATIONS: readonly (readonly [pattern: RegExp, text: string])[] = [
 export function storageProblem(error: unknown, dir: string, whenDamaged = 'restore a copy of it'): Error {
   if (!(error instanceof Error) || error.name === 'OperatorError') return error as Error;
   if (isDamage(error)) return new OperatorError(`cannot use ${dir}: the data is damaged: ${whenDamaged}`);
-  const disk = diskProblem(error);
+  const reported = diskProblem(error);
+  const disk = reported === IO_ERRORS && isFull(dir) ? NO_SPACE : reported;
   if (disk !== null) return new OperatorError(`cannot use ${dir}: ${disk}${REMEDIES[disk] ?? ''}`);
   const { code = '' } = error as NodeJS.ErrnoException;
   const known = EXPLANATIONS.find(([pattern]) => pattern.test(`${code} ${error.message}`));
   return known ? new OperatorError(`cannot use ${dir}: ${known[1]}`) : error;
+}
+
+function isFull(dir: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(dir);
+    return bavail * bsize < SHARED_MEMORY_BYTES;
+  } catch {
+    return false;
+  }
 }
