@@ -8,6 +8,7 @@ import { type ParsedBlock, weightOf } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import type { FeeStore } from '../storage/fee-store.ts';
 import type { MempoolStore } from '../storage/mempool-store.ts';
+import { sleep } from '../util/abort.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { ChangeFeed } from './change-feed.ts';
@@ -51,7 +52,8 @@ export interface MempoolServiceDeps {
   onSaved?(): void;
   /**
    * Backpressure: resolves when the receivers of changes can take more; null if they can now. Everything that adds
-   * transactions waits for it; while a receiver hangs, memory would grow with each.
+   * transactions waits for it; while a receiver hangs, memory would grow with each. Submissions of clients, whose number
+   * in progress is limited, wait for a second at most.
    */
   backpressure?(): Promise<void> | null;
   /** Whether the mempool is saved, and restored at the start; true by default. */
@@ -71,6 +73,8 @@ export interface Prioritised {
   readonly modifiedFee: number | null;
 }
 
+/** Time for which a submission waits for the receivers of changes: one that hangs does not stop submissions. */
+const SUBMISSION_WAIT_MS = 1000;
 const SAVE_INTERVAL_MS = 5 * 60 * 1000;
 /** Number of changes that are saved before the interval ends, so that few of them are held in memory. */
 const SAVE_CHANGES = 50_000;
@@ -158,7 +162,7 @@ export class MempoolService implements ChainFollower {
       acceptance,
       packages,
       relay: this.relay,
-      settled: (work) => this.#withBackpressure(work),
+      settled: (work) => this.#withBackpressure(work, SUBMISSION_WAIT_MS),
     });
     // The first event shows that the mempool is not loaded yet.
     this.#feed.markTotalsChanged();
@@ -235,9 +239,10 @@ export class MempoolService implements ChainFollower {
     });
   }
 
-  /** Runs work on the mempool with backpressure. */
-  async #withBackpressure<T>(work: () => T): Promise<T> {
-    await this.#deps.backpressure?.();
+  /** Runs work on the mempool with backpressure; it waits for at most `limitMs`, or until the readers are done. */
+  async #withBackpressure<T>(work: () => T, limitMs: number | null = null): Promise<T> {
+    const room = this.#deps.backpressure?.();
+    if (room) await (limitMs === null ? room : Promise.race([room, sleep(limitMs, this.#ending.signal)]));
     return this.#settled(work);
   }
 

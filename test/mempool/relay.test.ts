@@ -147,6 +147,35 @@ describe('validation queue', () => {
   });
 });
 
+test('a submitted transaction is accepted after a second while a reader hangs', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'obverse-relay-'));
+  const chain = chainWithCoins(1, 'p2wpkh');
+  await using node = new TestNode({ params: chain.params });
+  await node.take(chain.blocks.slice(1));
+  const db = openNodeDatabase(join(dir, 'node.db'), { network: 'regtest', genesisHash: '00'.repeat(32) });
+  const service = new MempoolService(DEFAULT_RELAY_OPTIONS, {
+    chain: node.chain,
+    engine: signatureEngine(),
+    store: new MempoolStore(db),
+    fees: new FeeStore(db),
+    anyTip: true,
+    clock: node.clock,
+    log: silentLog,
+    emit: () => {},
+    backpressure: () => new Promise(() => {}),
+  });
+  try {
+    const raw = transactionBytes(sweep(chain.coin(1), 'p2wpkh', 1000n));
+    const limits = { maxFeerate: null, maxBurn: 0 };
+    expect(await service.submissions.broadcast(raw, limits)).toMatchObject({ status: 'accepted' });
+    expect(service.mempool.entries.count).toBe(1);
+  } finally {
+    service.close();
+    db.close();
+    rmSync(dir, { recursive: true });
+  }
+});
+
 test('a submitted transaction waits for slow readers, is announced and stays unbroadcast until a peer requests it', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'obverse-relay-'));
   const chain = chainWithCoins(2, 'p2wpkh');
