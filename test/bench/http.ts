@@ -225,7 +225,8 @@ function report(
       share(series.get('Bun.serve')!, series.get('node')!),
     ];
     if (withCore) line.push(...besideCore(series.get('node')!, series.get(CORE) ?? null));
-    if (withBase && !row.isNew) line.push(...comparison(series.get('node')!, series.get('base')!));
+    // The base has no answer to a new row.
+    if (withBase) line.push(...(row.isNew ? ['', '', '', ''] : comparison(series.get('node')!, series.get('base')!)));
     return line;
   });
   printGrid(head, lines);
