@@ -14,13 +14,20 @@ function cleanEnv(extra: Readonly<Record<string, string>> = {}): Record<string, 
   return { ...Object.fromEntries(outer), ...extra };
 }
 
-/** Runs `obverse` with an argument list: the executable of `npm test`, or the sources where none is built. */
-export async function runCli(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<CliResult> {
+/**
+ * Runs `obverse` with an argument list, variables and a standard input: the executable of `npm test`, or the sources where
+ * none is built.
+ */
+export async function runCli(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  stdin = '',
+): Promise<CliResult> {
   const { TEST_EXECUTABLE: executable } = process.env;
   const command = executable ? [executable] : [process.execPath, join(root, 'src/main.ts')];
   const child = Bun.spawn([...command, ...args], {
     env: cleanEnv(env),
-    stdin: 'ignore',
+    stdin: stdin === '' ? 'ignore' : Buffer.from(stdin),
     stdout: 'pipe',
     stderr: 'pipe',
   });

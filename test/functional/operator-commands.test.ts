@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { runCli } from '../cli/run-cli.ts';
 import {
   cleanUpAfterTests,
   freePort,
@@ -12,7 +13,6 @@ cleanUpAfterTests();
 
 let node: NodeProcess;
 let settings: string[];
-const root = `${import.meta.dir}/../..`;
 
 beforeAll(async () => {
   const port = await freePort();
@@ -22,22 +22,8 @@ beforeAll(async () => {
 });
 
 /** Runs a command that finds the node by its settings and its key by the data directory. */
-async function run(command: string, args: readonly string[] = [], stdin = '') {
-  const { TEST_EXECUTABLE: executable } = process.env;
-  const program = executable ? [executable] : [process.execPath, `${root}/src/main.ts`];
-  const outer = Object.entries(process.env).filter(([name]) => !name.startsWith('OBVERSE_'));
-  const child = Bun.spawn([...program, command, ...settings, ...args], {
-    env: Object.fromEntries(outer),
-    stdin: Buffer.from(stdin),
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  const [stdout, stderr, status] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { status, stdout, stderr };
+function run(command: string, args: readonly string[] = [], stdin = '') {
+  return runCli([command, ...settings, ...args], {}, stdin);
 }
 
 describe('obverse call', () => {

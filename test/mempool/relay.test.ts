@@ -147,10 +147,11 @@ describe('validation queue', () => {
   });
 });
 
-test('a submitted transaction is accepted after a second while a reader hangs', async () => {
+/** A mempool service on a chain with coins, whose readers apply `backpressure`. */
+async function serviceUnder(backpressure: () => Promise<void> | null, coins: number) {
   const dir = mkdtempSync(join(tmpdir(), 'obverse-relay-'));
-  const chain = chainWithCoins(1, 'p2wpkh');
-  await using node = new TestNode({ params: chain.params });
+  const chain = chainWithCoins(coins, 'p2wpkh');
+  const node = new TestNode({ params: chain.params });
   await node.take(chain.blocks.slice(1));
   const db = openNodeDatabase(join(dir, 'node.db'), { network: 'regtest', genesisHash: '00'.repeat(32) });
   const service = new MempoolService(DEFAULT_RELAY_OPTIONS, {
@@ -162,62 +163,50 @@ test('a submitted transaction is accepted after a second while a reader hangs', 
     clock: node.clock,
     log: silentLog,
     emit: () => {},
-    backpressure: () => new Promise(() => {}),
+    backpressure,
   });
-  try {
-    const raw = transactionBytes(sweep(chain.coin(1), 'p2wpkh', 1000n));
-    const limits = { maxFeerate: null, maxBurn: 0 };
-    expect(await service.submissions.broadcast(raw, limits)).toMatchObject({ status: 'accepted' });
-    expect(service.mempool.entries.count).toBe(1);
-  } finally {
-    service.close();
-    db.close();
-    rmSync(dir, { recursive: true });
-  }
+  return {
+    chain,
+    service,
+    async [Symbol.asyncDispose]() {
+      service.close();
+      db.close();
+      rmSync(dir, { recursive: true, force: true });
+      await node[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('a submitted transaction is accepted after a second while a reader hangs', async () => {
+  await using it = await serviceUnder(() => new Promise(() => {}), 1);
+  const raw = transactionBytes(sweep(it.chain.coin(1), 'p2wpkh', 1000n));
+  const limits = { maxFeerate: null, maxBurn: 0 };
+  expect(await it.service.submissions.broadcast(raw, limits)).toMatchObject({ status: 'accepted' });
+  expect(it.service.mempool.entries.count).toBe(1);
 });
 
 test('a submitted transaction waits for slow readers, is announced and stays unbroadcast until a peer requests it', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'obverse-relay-'));
-  const chain = chainWithCoins(2, 'p2wpkh');
   let room: Promise<void> | null = null;
-  await using node = new TestNode({ params: chain.params });
-  await node.take(chain.blocks.slice(1));
-  const db = openNodeDatabase(join(dir, 'node.db'), { network: 'regtest', genesisHash: '00'.repeat(32) });
-  const service = new MempoolService(DEFAULT_RELAY_OPTIONS, {
-    chain: node.chain,
-    engine: signatureEngine(),
-    store: new MempoolStore(db),
-    fees: new FeeStore(db),
-    anyTip: true,
-    clock: node.clock,
-    log: silentLog,
-    emit: () => {},
-    backpressure: () => room,
-  });
-  try {
-    const { relay } = service;
-    const tx = sweep(chain.coin(1), 'p2wpkh', 1000n);
-    const announced: string[] = [];
-    relay.setAnnouncer(({ txid }) => announced.push(hashToHex(txid)));
-    const hand = () => service.submissions.broadcast(transactionBytes(tx), { maxFeerate: null, maxBurn: 0 });
-    const slow = Promise.withResolvers<void>();
-    room = slow.promise;
-    const waiting = hand();
-    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
-    expect(service.mempool.entries.count).toBe(0);
-    room = null;
-    slow.resolve();
-    expect(await waiting).toMatchObject({ status: 'accepted', relayedTo: 1 });
-    expect(await hand()).toMatchObject({ status: 'in-mempool', relayedTo: 2 });
-    expect(announced).toEqual([idOf(tx), idOf(tx)]);
-    expect(relay.unbroadcast().map(({ txid }) => hashToHex(txid))).toEqual([idOf(tx)]);
-    await relay.acceptTransaction(parsed(sweep(chain.coin(2), 'p2wpkh', 1000n)));
-    expect(relay.unbroadcast()).toHaveLength(1);
-    relay.markRequested(parsed(tx).txid);
-    expect(relay.unbroadcast()).toEqual([]);
-  } finally {
-    service.close();
-    db.close();
-    rmSync(dir, { recursive: true, force: true });
-  }
+  await using it = await serviceUnder(() => room, 2);
+  const { chain, service } = it;
+  const { relay } = service;
+  const tx = sweep(chain.coin(1), 'p2wpkh', 1000n);
+  const announced: string[] = [];
+  relay.setAnnouncer(({ txid }) => announced.push(hashToHex(txid)));
+  const hand = () => service.submissions.broadcast(transactionBytes(tx), { maxFeerate: null, maxBurn: 0 });
+  const slow = Promise.withResolvers<void>();
+  room = slow.promise;
+  const waiting = hand();
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+  expect(service.mempool.entries.count).toBe(0);
+  room = null;
+  slow.resolve();
+  expect(await waiting).toMatchObject({ status: 'accepted', relayedTo: 1 });
+  expect(await hand()).toMatchObject({ status: 'in-mempool', relayedTo: 2 });
+  expect(announced).toEqual([idOf(tx), idOf(tx)]);
+  expect(relay.unbroadcast().map(({ txid }) => hashToHex(txid))).toEqual([idOf(tx)]);
+  await relay.acceptTransaction(parsed(sweep(chain.coin(2), 'p2wpkh', 1000n)));
+  expect(relay.unbroadcast()).toHaveLength(1);
+  relay.markRequested(parsed(tx).txid);
+  expect(relay.unbroadcast()).toEqual([]);
 });
