@@ -19,7 +19,6 @@ import {
   number,
   oneOf,
   optionalAddress,
-  optionalNumber,
   optionalPath,
   optionalString,
   parseHostPort,
@@ -30,12 +29,10 @@ import {
   string,
   url,
 } from './setting.ts';
+import { WALLET_SETTINGS } from './wallet-settings.ts';
 
 /** Networks on which the node may look for peers. */
 const PEER_NETWORKS = ['ipv4', 'ipv6', 'onion'] as const;
-
-const ADDRESS_TYPES = ['legacy', 'p2sh-segwit', 'bech32', 'bech32m'] as const;
-const CHANGE_TYPES = ['auto', ...ADDRESS_TYPES] as const;
 
 /** Core's characters of a comment. */
 const UA_COMMENT = /^[A-Za-z0-9 .,;\-_?@]+$/;
@@ -277,101 +274,7 @@ export const SETTINGS = {
     help: 'relay all consensus-valid transactions (not on main)',
   }),
 
-  'wallet.enabled': boolean({ fallback: true, help: 'wallets' }),
-  'wallet.max': integer({
-    fallback: 500,
-    min: 1,
-    max: 100_000,
-    help: 'maximum number of wallets, loaded or not; createwallet and restorewallet fail beyond it',
-  }),
-  'wallet.autocreate': boolean({ fallback: true, help: 'create the wallet "default" on first start' }),
-  'wallet.passphraseFile': optionalPath({
-    help: 'file with the passphrase that encrypts the wallet "default" at its creation; mode 600, owned by the node\'s user',
-  }),
-  'wallet.keypool': integer({
-    fallback: 1000,
-    min: 1,
-    max: 1_000_000,
-    help: 'addresses derived beyond the last used one',
-  }),
-  'wallet.addressType': oneOf(ADDRESS_TYPES, {
-    fallback: 'bech32',
-    help: 'type of new addresses, unless the caller names one',
-  }),
-  'wallet.changeType': oneOf(CHANGE_TYPES, {
-    fallback: 'auto',
-    help: 'type of change addresses; auto resembles the recipients',
-  }),
-  'wallet.fallbackFee': optionalNumber({
-    unit: 'sat/vB',
-    help: 'fee rate of sends without fee data; by default none on main, and the minimum relay fee rate elsewhere',
-  }),
-  'wallet.minFeeRate': number({
-    fallback: 1,
-    max: 10_000,
-    unit: 'sat/vB',
-    help: 'minimum fee rate of wallet transactions',
-  }),
-  'wallet.discardFeeRate': number({
-    fallback: 10,
-    max: 10_000,
-    unit: 'sat/vB',
-    help: 'change that costs more than its value at this fee rate, or at the lowest estimate below it, goes to the fee',
-  }),
-  'wallet.consolidateFeeRate': number({
-    fallback: 10,
-    max: 10_000,
-    unit: 'sat/vB',
-    help: 'fee rate below which transactions prefer more inputs',
-  }),
-  'wallet.maxFee': integer({
-    fallback: 10_000_000,
-    min: 1000,
-    max: 2_100_000_000_000_000,
-    unit: 'sat',
-    help: 'maximum fee of one wallet transaction; a transaction that needs more is refused',
-  }),
-  'wallet.confirmTarget': integer({
-    fallback: 6,
-    min: 1,
-    max: 1008,
-    unit: 'blocks',
-    help: 'confirmation target of fee estimates, unless the caller names one',
-  }),
-  'wallet.replaceable': boolean({
-    fallback: true,
-    help: 'signal replaceability (BIP-125), unless the caller decides',
-  }),
-  'wallet.avoidPartialSpends': boolean({ fallback: false, help: 'spend all coins of an address together' }),
-  'wallet.avoidPartialSpendsMaxFee': integer({
-    fallback: 0,
-    min: -1,
-    max: 2_100_000_000_000_000,
-    unit: 'sat',
-    help: 'additional fee for which a transaction avoids partial spends anyway; -1 for never',
-  }),
-  'wallet.spendUnconfirmedChange': boolean({
-    fallback: true,
-    help: "spend the wallet's own unconfirmed change, and count it as trusted",
-  }),
-  'wallet.rejectLongChains': boolean({
-    fallback: true,
-    help: 'refuse to create transactions that exceed the limits of the mempool',
-  }),
-  'wallet.maxAncestors': integer({
-    fallback: 25,
-    max: 10_000,
-    help: 'unconfirmed ancestors of coins that coin selection prefers',
-  }),
-  'wallet.maxDescendants': integer({
-    fallback: 25,
-    max: 10_000,
-    help: 'transactions in the cluster of a coin that coin selection prefers',
-  }),
-  'wallet.broadcast': boolean({
-    fallback: true,
-    help: 'submit wallet transactions to the mempool; otherwise they stay in the wallet until they are submitted',
-  }),
+  ...WALLET_SETTINGS,
 
   'metrics.walletBalances': boolean({ fallback: false, help: 'include wallet balances in /metrics' }),
 

@@ -15,8 +15,8 @@ import { EncryptedWallets } from '../wallet/store/encrypted-wallets.ts';
 import { KnownWallets } from '../wallet/store/known-wallets.ts';
 import { WalletManager } from '../wallet/wallet-manager.ts';
 import { relayOptionsOf } from './relay-settings.ts';
+import { spendPolicyOf } from './spending.ts';
 import { readWalletPassphrase } from './wallet-passphrase.ts';
-import { spendPolicyOf } from './wallet-settings.ts';
 
 /** The folder of wallets in the directory of a network. */
 const WALLET_DIR = 'wallets';
