@@ -68,6 +68,8 @@ export interface ApiOptions {
   readonly network: string;
   /** The directory of the network, which holds auth.db, .cookie and initial.key. */
   readonly networkDir: string;
+  /** The file of the log; null where it goes to stderr. */
+  readonly logFile: string | null;
   /** The directory of chain.db, block files and filters. */
   readonly chainDir: string;
   /** Further paths of the cookie file. On main, bitcoin-cli looks in the data directory itself. */

@@ -45,6 +45,7 @@ export function apiOptionsOf(
     userAgent: userAgentOf(config.p2p.userAgentComments),
     network: config.network,
     networkDir: config.networkDir,
+    logFile: config.log.file,
     chainDir: config.chainDir,
     // On main, bitcoin-cli reads the cookie from the data directory itself.
     extraCookieFiles: config.network === 'main' ? [join(dirname(config.networkDir), '.cookie')] : [],

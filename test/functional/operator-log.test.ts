@@ -38,6 +38,10 @@ beforeAll(async () => {
   await line('ready');
 });
 
+test('getrpcinfo has the path of log.file', async () => {
+  expect(await node.api.rpc<object>('getrpcinfo')).toMatchObject({ logpath: file });
+});
+
 test('log.file gets the lines of all threads, is readable for its group, and stderr stays empty', () => {
   expect(node.stderr).toBe('');
   expect(statSync(file).mode & 0o777).toBe(0o640);

@@ -45,23 +45,23 @@ const stop = nodeMethod({
 const getrpcinfo = nodeMethod({
   name: 'getrpcinfo',
   category: 'control',
-  help: 'Returns the running calls.',
+  help: 'Returns the running calls and the path of the log.',
   params: [],
   result: obj({
     active_commands: arr(
       obj({ method: str('name of the method'), duration: int('running time, microseconds') }),
       'running calls, including this one',
     ),
-    logpath: str('empty, since the log goes to stderr'),
+    logpath: str('path of log.file; empty where the log goes to stderr'),
   }),
   scope: 'read',
-  run({ running }) {
+  run({ ctx, running }) {
     const now = performance.now();
     const active = Array.from(running, ({ method, startedAt }) => ({
       method,
       duration: Math.round((now - startedAt) * 1000),
     }));
-    return { active_commands: active, logpath: '' };
+    return { active_commands: active, logpath: ctx.options.logFile ?? '' };
   },
 });
 
