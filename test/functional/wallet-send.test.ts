@@ -317,6 +317,19 @@ describe('a wallet with coins', () => {
     expect(await api.rpc<string>('sendrawtransaction', [signed.hex])).toHaveLength(64);
   });
 
+  test('a funded transaction keeps the scriptSigs of its inputs', async () => {
+    const [coin] = await api.rpc<{ txid: string; vout: number; amount: number }[]>('listunspent');
+    const made = await api.rpc<string>('createrawtransaction', [
+      [{ txid: coin!.txid, vout: coin!.vout, sequence: 7 }],
+      { [MINING_ADDRESS]: 0.2 },
+    ]);
+    // Version, number of inputs and outpoint are 41 bytes; an empty scriptSig follows.
+    const draft = `${made.slice(0, 82)}0151${made.slice(84)}`;
+    const { hex } = await api.rpc<{ hex: string }>('fundrawtransaction', [draft]);
+    const { vin } = await api.rpc<{ vin: object[] }>('decoderawtransaction', [hex]);
+    expect(vin[0]).toMatchObject({ txid: coin!.txid, vout: coin!.vout, sequence: 7, scriptSig: { hex: '51' } });
+  });
+
   test('a transaction that is not in the mempool can be abandoned', async () => {
     const [coin] = await api.rpc<{ txid: string; vout: number; amount: number }[]>('listunspent');
     const made = await api.rpc<{ txid: string; hex: string }>('send', {

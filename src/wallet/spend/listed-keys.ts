@@ -29,7 +29,8 @@ const EMPTY: Place = { ids: new Set(), keys: [] };
 
 /**
  * Private keys that inputs list in their derivations although they belong to other descriptors of the wallet than the
- * script, which need not be the wallet's. The last step of a key origin gives the index to search.
+ * script, which need not be the wallet's. A descriptor with one key is searched by the public key, since raw keys of a
+ * multisig come without a path; any other one at the index that the last step of the key origin gives.
  */
 export class ListedKeys implements Disposable {
   readonly #wallet: Wallet;
@@ -65,11 +66,11 @@ export class ListedKeys implements Disposable {
     const wanted = ids.map(bytesToHex);
     const last = (path.at(-1) ?? 0) % HARDENED;
     const provider = this.#wallet.vault.provider();
-    const alone = this.#placesAlone(publicKeys);
+    const alone = this.#indexesAlone(publicKeys);
     for (const owned of descriptors) {
       const { descriptor, record } = owned;
-      const index = descriptor.isRange ? last : 0;
-      if (ONE_KEY.test(record.text) && !alone.has(placeName(owned.id, index))) continue;
+      const index = ONE_KEY.test(record.text) ? alone.get(owned.id) : descriptor.isRange ? last : 0;
+      if (index === undefined) continue;
       const place = this.#placeOf(owned, index, provider);
       if (!wanted.some((id) => place.ids.has(id))) continue;
       place.keys ??= descriptor.expandPrivate(index, provider);
@@ -83,17 +84,17 @@ export class ListedKeys implements Disposable {
     this.#places.clear();
   }
 
-  /** Returns where the wallet has scripts of these keys alone. */
-  #placesAlone(publicKeys: readonly Uint8Array[]): Set<string> {
+  /** Returns the indexes at which descriptors have scripts of these keys alone. */
+  #indexesAlone(publicKeys: readonly Uint8Array[]): Map<number, number> {
     const records = publicKeys.flatMap(scriptsOf).flatMap((script) => this.#wallet.scripts.scriptRecords(script));
-    return new Set(records.map(({ descriptor, position }) => placeName(descriptor, position)));
+    return new Map(records.map(({ descriptor, position }) => [descriptor, position]));
   }
 
   /** Returns nothing for indexes that are not derived. */
   #placeOf(owned: OwnedDescriptor, index: number, provider: SigningProvider): Place {
     const { rangeStart, filled } = owned.record;
     if (index < rangeStart || index >= filled) return EMPTY;
-    const name = placeName(owned.id, index);
+    const name = `${owned.id} ${index}`;
     let place = this.#places.get(name);
     if (!place) {
       place = { ids: new Set(owned.expand(index, provider)?.data.publicKeys.keys()), keys: null };
@@ -101,10 +102,6 @@ export class ListedKeys implements Disposable {
     }
     return place;
   }
-}
-
-function placeName(descriptor: number, index: number): string {
-  return `${descriptor} ${index}`;
 }
 
 function scriptsOf(publicKey: Uint8Array): Uint8Array[] {

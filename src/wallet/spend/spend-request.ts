@@ -3,6 +3,7 @@ import { TRUC_MAX_VSIZE, TRUC_VERSION } from '../../policy/truc.ts';
 import type { Amount } from '../../primitives/amount.ts';
 import type { Outpoint } from '../../primitives/outpoint.ts';
 import type { Recipient } from '../coin-selection/build-transaction.ts';
+import type { ScriptSolution } from '../coin-selection/preset-inputs.ts';
 
 /** Choice of the feerate. */
 export interface FeeOptions {
@@ -22,6 +23,8 @@ export interface NamedInput {
   readonly sequence: number | null;
   /** Weight of the signed input; null where the wallet computes it. */
   readonly weight: number | null;
+  /** Data that signs the input already; the wallet keeps it. */
+  readonly solution?: ScriptSolution | null;
 }
 
 /** Keys, scripts and descriptors for spending outputs that are not the wallet's. */

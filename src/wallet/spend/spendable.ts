@@ -235,7 +235,7 @@ export function* presetInputs(
     feerate,
   );
   const found: PresetInput[] = [];
-  for (const [position, { outpoint, sequence, weight }] of inputs.entries()) {
+  for (const [position, { outpoint, sequence, weight, solution = null }] of inputs.entries()) {
     yield;
     const output = findOutput(wallet, outpoint);
     found.push({
@@ -244,7 +244,7 @@ export function* presetInputs(
       weight,
       size: output && sizes.ofUnknownScript(output.scriptPubKey),
       sequence,
-      solution: null,
+      solution,
       position,
       unconfirmedVersion: unconfirmedVersion(wallet, outpoint),
       bumpFee: each[position]!,

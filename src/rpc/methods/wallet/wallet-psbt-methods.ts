@@ -1,6 +1,11 @@
 import { coins } from '../../../http/core-number.ts';
 import { outpointKey } from '../../../primitives/outpoint.ts';
-import { type TxOutput, transactionBytes, transactionFromBytes } from '../../../primitives/transaction.ts';
+import {
+  type TxInput,
+  type TxOutput,
+  transactionBytes,
+  transactionFromBytes,
+} from '../../../primitives/transaction.ts';
 import { parseAddress } from '../../../script/address.ts';
 import { SIGHASH_DEFAULT, sighashFromName } from '../../../script/sighash-type.ts';
 import { scriptType } from '../../../script/templates.ts';
@@ -76,7 +81,7 @@ const fundrawtransaction = nodeMethod({
     const inputs = selectedInputs(tx.inputs, [], member(given, 'input_weights'));
     const request = {
       ...fund,
-      inputs: inputs.map((input, i) => ({ ...input, sequence: tx.inputs[i]?.sequence ?? null })),
+      inputs: inputs.map((input, i) => ({ ...input, ...givenParts(tx.inputs[i]) })),
       locktime: tx.locktime,
       version: tx.version,
     };
@@ -86,6 +91,13 @@ const fundrawtransaction = nodeMethod({
     return { hex: raw.toHex(), fee: coins(fee), changepos: changePosition };
   },
 });
+
+/** Returns the sequence number and the signature data of an input that the transaction has already. */
+function givenParts(input: TxInput | undefined) {
+  if (!input) return { sequence: null };
+  const { sequence, scriptSig, witness } = input;
+  return { sequence, solution: { scriptSig, witness } };
+}
 
 const walletcreatefundedpsbt = nodeMethod({
   name: 'walletcreatefundedpsbt',
