@@ -13,18 +13,21 @@ const MARKS = ['lock', 'auth.db'];
  * node out of its own keys.
  */
 export function openAuthStore({ networkDir }: Pick<Config, 'networkDir'>, command: string): AuthStore {
-  const owner = ownerOf(networkDir, command);
-  const uid = process.geteuid?.() ?? owner;
-  if (uid !== owner) {
-    const name = userName(owner);
-    const user = name ?? `'#${owner}'`;
-    throw new OperatorError(
-      `${networkDir} belongs to ${name ?? 'a user'} (uid ${owner}): run this as that user: sudo -u ${user} obverse ${command}`,
-    );
-  }
+  assertOwner(networkDir, ownerOf(networkDir, command), command);
   // SQLite gives its journals the mode of the database, so the umask protects the database file itself.
   process.umask(0o077);
   return new AuthStore(join(networkDir, 'auth.db'));
+}
+
+/** Throws OperatorError where a directory belongs to another user than the one who runs this program. */
+export function assertOwner(dir: string, owner: number, command: string): void {
+  const uid = process.geteuid?.() ?? owner;
+  if (uid === owner) return;
+  const name = userName(owner);
+  const user = name ?? `'#${owner}'`;
+  throw new OperatorError(
+    `${dir} belongs to ${name ?? 'a user'} (uid ${owner}): run this as that user: sudo -u ${user} obverse ${command}`,
+  );
 }
 
 /** The name of a command-line user in the audit log. */

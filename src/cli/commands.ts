@@ -12,6 +12,14 @@ export const COMMANDS: CommandTable = {
   call: { summary: 'call a JSON-RPC method of the running node', load: () => import('./call-command.ts') },
   status: { summary: 'show the state of the running node', load: () => import('./status-command.ts') },
   stop: { summary: 'stop the running node and wait for its end', load: () => import('./stop-command.ts') },
+  backup: {
+    summary: 'write a backup of wallets, keys, watches and settings, and of the chain',
+    load: () => import('./backup-command.ts'),
+  },
+  restore: {
+    summary: 'restore a backup into an empty data directory',
+    load: () => import('./restore-command.ts'),
+  },
   logs: { summary: 'show the log of the node by level and category', load: () => import('./logs-command.ts') },
   probe: { summary: 'check whether a running node is live or ready', load: () => import('./probe-command.ts') },
   key: { summary: 'create, list, restrict, rotate and revoke API keys', load: () => import('./key-command.ts') },

@@ -12,6 +12,8 @@ export interface NodeRequest {
   readonly body?: string;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
+  /** Uses the cookie file where there is one, also beside a key: what a call may name depends on it. */
+  readonly prefersCookie?: boolean;
 }
 
 export interface NodeReply {
@@ -25,16 +27,18 @@ export interface NodeReply {
  */
 export async function requestNode(
   config: Pick<Config, 'http' | 'networkDir'>,
-  { path, body, signal, timeoutMs }: NodeRequest,
+  { path, body, signal, timeoutMs, prefersCookie = false }: NodeRequest,
 ): Promise<NodeReply> {
   const origin = ownOrigin(config);
-  const authorization = credentials(config);
+  const authorization = (prefersCookie ? cookieOf(config) : null) ?? credentials(config);
   try {
     const response = await fetch(`${origin}${path}`, {
       headers: { authorization, ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { method: 'POST', body }),
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       redirect: 'error',
+      // The runtime gives up after five minutes otherwise.
+      timeout: false,
       // The connection goes to this host, so the name in the certificate is not checked.
       tls: { rejectUnauthorized: false },
     });
@@ -45,13 +49,26 @@ export async function requestNode(
   }
 }
 
+/** Returns the header of the cookie file; null where it cannot be read. */
+function cookieOf({ networkDir }: Pick<Config, 'networkDir'>): string | null {
+  try {
+    return basic(readFileSync(join(networkDir, '.cookie'), 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+function basic(cookie: string): string {
+  return `Basic ${Buffer.from(cookie.trim()).toString('base64')}`;
+}
+
 /** Returns the header of the operator's own key, else of the cookie file. Throws OperatorError without either. */
 function credentials({ networkDir }: Pick<Config, 'networkDir'>): string {
   const key = readApiKey(process.env)?.key;
   if (key) return `Bearer ${key}`;
   const file = join(networkDir, '.cookie');
   try {
-    return `Basic ${Buffer.from(readFileSync(file, 'utf8').trim()).toString('base64')}`;
+    return basic(readFileSync(file, 'utf8'));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new OperatorError(

@@ -12,6 +12,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { refuseUnfinishedRestore } from '../storage/backup/restore-marker.ts';
 import { openLibc } from '../util/libc.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { storageProblem } from './storage-problem.ts';
@@ -19,12 +20,33 @@ import { storageProblem } from './storage-problem.ts';
 const LOCK_EX = 2;
 const LOCK_NB = 4;
 
+/** Another process holds the lock of a directory. */
+export class DirectoryInUse extends OperatorError {
+  /** The id of that process; empty where it is not known. */
+  readonly owner: string;
+
+  constructor(dir: string, owner: string) {
+    super(
+      `${dir} is in use by another process${owner ? ` (pid ${owner})` : ''}: stop it first, or choose another datadir`,
+    );
+    this.owner = owner;
+  }
+}
+
+interface LockOptions {
+  /** Called with the process that has locked the directory before and has ended without releasing it. */
+  readonly onUnclean?: (pid: string) => void;
+  /** Whether a directory is locked into which a restore was interrupted. */
+  readonly allowsRestore?: boolean;
+}
+
 /**
  * Locks the directory for this process. The kernel releases the lock when the process ends, in whatever way. Returns a
- * function that releases it. `onUnclean` is called with the process that has locked the directory before and has ended
- * without releasing it. Throws OperatorError when another process holds it, or the directory is not writable.
+ * function that releases it. Throws DirectoryInUse when another process holds it, OperatorError where it is not writable
+ * or a restore into it was interrupted.
  */
-export function lockDirectory(dir: string, onUnclean?: (pid: string) => void): () => void {
+export function lockDirectory(dir: string, options: LockOptions = {}): () => void {
+  const { onUnclean, allowsRestore = false } = options;
   const path = join(dir, 'lock');
   let fd: number;
   try {
@@ -37,14 +59,18 @@ export function lockDirectory(dir: string, onUnclean?: (pid: string) => void): (
   if (libc && libc.flock(fd, LOCK_EX | LOCK_NB) !== 0) {
     closeSync(fd);
     const owner = existsSync(path) ? readFileSync(path, 'utf8').trim() : '';
-    throw new OperatorError(
-      `${dir} is in use by another process${owner ? ` (pid ${owner})` : ''}: stop it first, or choose another datadir`,
-    );
+    throw new DirectoryInUse(dir, owner);
   }
   // A start that failed may have removed the file since it was opened; its lock would exclude no other process.
   if (statSync(path, { throwIfNoEntry: false })?.ino !== fstatSync(fd).ino) {
     closeSync(fd);
-    return lockDirectory(dir, onUnclean);
+    return lockDirectory(dir, options);
+  }
+  try {
+    if (!allowsRestore) refuseUnfinishedRestore(dir);
+  } catch (error) {
+    closeSync(fd);
+    throw error;
   }
   const earlier = readFileSync(path, 'utf8').trim();
   if (earlier !== '') onUnclean?.(earlier);

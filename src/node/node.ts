@@ -32,6 +32,7 @@ import { type Clock, protocolClock, systemClock, unixSeconds } from '../util/clo
 import type { Log } from '../util/log.ts';
 import { Observers } from '../util/observers.ts';
 import { backgroundStatus } from './background-status.ts';
+import { backupCalls } from './calls/backup-calls.ts';
 import { chainCalls } from './calls/chain-calls.ts';
 import { mempoolCalls } from './calls/mempool-calls.ts';
 import { miningCalls } from './calls/mining-calls.ts';
@@ -249,6 +250,7 @@ export class Node {
           void this.indexBuilds.buildIndexes();
         },
       }),
+      ...backupCalls({ config, params: this.params, chain: this.chain, log }),
       ...mempoolCalls(this.mempool, config.networkDir, { log: logs.mempool, signal: this.#ending.signal }),
       ...miningCalls(
         {

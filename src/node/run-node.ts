@@ -84,9 +84,10 @@ export async function runNode(
   process.on('SIGHUP', hungUp);
   const watchdog = new Watchdog({ threads: () => threads.views(), service, clock: hostClock, log });
   const isNew = !existsSync(config.networkDir);
-  const release = lockDirectory(config.networkDir, (pid) =>
-    log.warn('the last run did not end cleanly: its process was killed, or the machine failed', { pid }),
-  );
+  const release = lockDirectory(config.networkDir, {
+    onUnclean: (pid) =>
+      log.warn('the last run did not end cleanly: its process was killed, or the machine failed', { pid }),
+  });
   try {
     warnOfExposedDirectories([config.datadir, config.networkDir], log);
     const fronts = FrontThreads.of(config, { budget, staticKey: staticKey?.key ?? null, log });

@@ -6,6 +6,7 @@ import type { BlockOverlap } from '../mempool/fees/mempool-policy.ts';
 import type { ProjectedBlock } from '../mempool/fees/projected-blocks.ts';
 import type { MempoolImportOptions } from '../mempool/mempool-import.ts';
 import type { Prioritised } from '../mempool/service.ts';
+import type { BackupReport } from '../storage/backup/create-backup.ts';
 import type { BuiltRun } from '../storage/runs/run-builder.ts';
 import type { SampledSeries, SampleRequest } from '../storage/sample-store.ts';
 import type { CategoryLevels } from '../util/log-levels.ts';
@@ -71,6 +72,15 @@ export interface UtxoSetCalls {
   };
   /** Makes the set that of the active chain if its hash is the expected one. */
   activateUtxoSet: { args: [set: LoadedUtxoSetView]; result: null | Refusal };
+}
+
+/** The calls that concern the data directory. */
+export interface BackupCalls {
+  /** Writes a backup to a directory, or continues an interrupted one. The rate 0 sets no limit. */
+  backupNode: {
+    args: [options: { readonly target: string; readonly withChain: boolean; readonly mebibytesPerSecond: number }];
+    result: BackupReport | Refusal;
+  };
 }
 
 /** The calls that concern the mempool. */
@@ -304,6 +314,7 @@ export interface NodeCalls
   extends ThreadCalls,
     ChainCalls,
     UtxoSetCalls,
+    BackupCalls,
     MempoolCalls,
     MiningCalls,
     NetworkCalls,

@@ -211,6 +211,7 @@ describe('results fit the declared schemas', () => {
     ['getchainstates', () => []],
     ['verifychain', () => [], () => [4, 0]],
     ['dumptxoutset', () => ['utxo.dat', 'latest']],
+    ['backupnode', () => ['small'], () => ['whole', { chain: true }]],
     [
       'scantxoutset',
       () => ['start', [`addr(${MINING_ADDRESS})`, { desc: 'raw(51)' }]],

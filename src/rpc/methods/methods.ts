@@ -9,6 +9,7 @@ import { utxoMethods } from './blockchain/utxo-methods.ts';
 import { utxoSnapshotMethods } from './blockchain/utxo-snapshot-methods.ts';
 import { verifyMethods } from './blockchain/verify-methods.ts';
 import { waitMethods } from './blockchain/wait-methods.ts';
+import { backupMethods } from './control/backup-methods.ts';
 import { controlMethods } from './control/control-methods.ts';
 import { devMethods } from './control/dev-methods.ts';
 import { echoMethods } from './control/echo-methods.ts';
@@ -75,6 +76,7 @@ const METHODS: readonly RpcMethod[] = [
   ...banMethods,
   ...nodeMethods,
   ...controlMethods,
+  ...backupMethods,
   ...echoMethods,
   ...keyMethods,
   ...utilMethods,
