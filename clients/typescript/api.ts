@@ -314,6 +314,21 @@ export interface paths {
     /** Send one message of the type test, and report the outcome */
     post: operations["testWebhook"];
   };
+  "/api/session": {
+    /** The session of the cookie, with the token that a page sends with every POST and DELETE */
+    get: operations["getSession"];
+    /**
+     * Open a session with a code that `obverse login` prints
+     * @description The reply sets the cookie `obverse_session`, which counts for /api, /metrics and /ws, and never for JSON-RPC. A session ends after eight hours, or thirty minutes without a request; with the scope admin after thirty minutes.
+     */
+    post: operations["getLogIn"];
+    /** End the session of the cookie, with its WebSockets */
+    delete: operations["getLogOut"];
+  };
+  "/api/keys": {
+    /** API keys without their secrets, oldest first, with revoked and expired ones */
+    get: operations["getKeys"];
+  };
   "/api/audit": {
     /** Audit log: administrative, spending and key-management calls, newest first */
     get: operations["getAudit"];
@@ -520,7 +535,7 @@ export interface components {
        * @description Unix seconds
        */
       time: number;
-      /** @description id of a key, static, cookie, rpcauth:USER or cli:UID */
+      /** @description id of a key, static, cookie, rpcauth:USER, session:ID, anonymous or cli:UID */
       who: string;
       /** @description local for the command line */
       ip: string;
@@ -761,7 +776,7 @@ export interface components {
     };
     Caller: {
       kind: components["schemas"]["CallerKind"];
-      /** @description public id of the key */
+      /** @description public id of the key, or of the session */
       id: string;
       scopes: components["schemas"]["Scope"][];
       wallets: string[] | null;
@@ -771,7 +786,7 @@ export interface components {
      * @description the kind of its credentials
      * @enum {string}
      */
-    CallerKind: "key" | "static" | "cookie" | "rpcauth";
+    CallerKind: "key" | "static" | "cookie" | "rpcauth" | "session";
     CallerLimits: {
       /** @description bytes of path and query */
       urlBytes: number;
@@ -1215,7 +1230,7 @@ export interface components {
      * @description a stable word; each response lists the ones that it can have
      * @enum {string}
      */
-    ErrorCode: "invalid_request" | "invalid_parameter" | "invalid_hash" | "invalid_txid" | "invalid_height" | "invalid_address" | "invalid_descriptor" | "private_key_refused" | "too_many_scripts" | "invalid_cursor" | "tx_decode_failed" | "missing_credentials" | "invalid_credentials" | "insufficient_scope" | "ip_not_allowed" | "origin_not_allowed" | "not_found" | "block_not_found" | "tx_not_found" | "method_not_allowed" | "tx_unconfirmed" | "cursor_reorged" | "limit_exceeded" | "block_pruned" | "payload_too_large" | "unsupported_media_type" | "misdirected_request" | "tx_rejected" | "upgrade_required" | "rate_limited" | "too_many_connections" | "audit_unavailable" | "internal_error" | "feature_disabled" | "warming_up" | "syncing" | "index_not_ready" | "overloaded" | "shutting_down";
+    ErrorCode: "invalid_request" | "invalid_parameter" | "invalid_hash" | "invalid_txid" | "invalid_height" | "invalid_address" | "invalid_descriptor" | "private_key_refused" | "too_many_scripts" | "invalid_cursor" | "tx_decode_failed" | "missing_credentials" | "invalid_credentials" | "insufficient_scope" | "ip_not_allowed" | "origin_not_allowed" | "invalid_csrf_token" | "not_found" | "block_not_found" | "tx_not_found" | "method_not_allowed" | "tx_unconfirmed" | "cursor_reorged" | "limit_exceeded" | "block_pruned" | "payload_too_large" | "unsupported_media_type" | "misdirected_request" | "tx_rejected" | "upgrade_required" | "rate_limited" | "too_many_connections" | "audit_unavailable" | "internal_error" | "feature_disabled" | "warming_up" | "syncing" | "index_not_ready" | "overloaded" | "shutting_down";
     EventGap: {
       /** @enum {string} */
       scope: "mempool" | "all";
@@ -1357,6 +1372,29 @@ export interface components {
      * @enum {string}
      */
     KeptEventType: "newBlock" | "newTransaction" | "mempoolUpdate" | "addressTransaction" | "confirmation" | "blockDisconnected" | "reorg" | "transactionRemoved" | "walletTransaction";
+    Key: {
+      id: string;
+      label: string;
+      scopes: ("read" | "broadcast" | "wallet.read" | "wallet.spend" | "wallet.keys" | "wallet" | "mining" | "metrics" | "webhooks" | "admin")[];
+      /**
+       * Format: int64
+       * @description Unix seconds
+       */
+      createdAt: number;
+      expiresAt: number | null;
+      allowedIps: string[] | null;
+      rate: components["schemas"]["KeyRate"] | null;
+      wallets: string[] | null;
+      lastUsedAt: number | null;
+      revokedAt: number | null;
+    };
+    KeyRate: {
+      perSecond: number;
+      burst: number;
+    };
+    Keys: {
+      items: components["schemas"]["Key"][];
+    };
     /** @description the rights and limits of the caller */
     Limits: {
       key: components["schemas"]["Caller"];
@@ -1501,6 +1539,22 @@ export interface components {
        * @description Unix seconds
        */
       time: number;
+    };
+    LoggedIn: {
+      /**
+       * Format: int64
+       * @description Unix seconds from which the session is no longer valid
+       */
+      expiresAt: number;
+      /** @description rights of the session; admin only reads */
+      scopes: ("read" | "broadcast" | "metrics" | "wallet.read" | "admin")[];
+    };
+    LoggedOut: {
+      ended: boolean;
+    };
+    Login: {
+      /** @description as obverse login prints it */
+      code: string;
     };
     Mempool: {
       count: number;
@@ -2091,6 +2145,24 @@ export interface components {
      * @enum {string}
      */
     ScriptType: "pubkey" | "pubkeyhash" | "scripthash" | "multisig" | "nulldata" | "witness_v0_keyhash" | "witness_v0_scripthash" | "witness_v1_taproot" | "anchor" | "witness_unknown" | "nonstandard";
+    Session: {
+      /** @description names the session in the audit log */
+      id: string;
+      /**
+       * Format: int64
+       * @description Unix seconds from which the session is no longer valid
+       */
+      expiresAt: number;
+      /**
+       * Format: int64
+       * @description Unix seconds at which it ends if no further request is made
+       */
+      idleExpiresAt: number;
+      /** @description rights of the session; admin only reads */
+      scopes: ("read" | "broadcast" | "metrics" | "wallet.read" | "admin")[];
+      /** @description for the header X-CSRF-Token of POST and DELETE */
+      csrfToken: string;
+    };
     Software: {
       name: string;
       version: string;
@@ -3885,11 +3957,63 @@ export interface operations {
       };
     };
   };
+  /** The session of the cookie, with the token that a page sends with every POST and DELETE */
+  getSession: {
+    responses: {
+      /** @description success */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Session"];
+        };
+      };
+    };
+  };
+  /**
+   * Open a session with a code that `obverse login` prints
+   * @description The reply sets the cookie `obverse_session`, which counts for /api, /metrics and /ws, and never for JSON-RPC. A session ends after eight hours, or thirty minutes without a request; with the scope admin after thirty minutes.
+   */
+  getLogIn: {
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["Login"];
+      };
+    };
+    responses: {
+      /** @description success */
+      200: {
+        content: {
+          "application/json": components["schemas"]["LoggedIn"];
+        };
+      };
+    };
+  };
+  /** End the session of the cookie, with its WebSockets */
+  getLogOut: {
+    responses: {
+      /** @description success */
+      200: {
+        content: {
+          "application/json": components["schemas"]["LoggedOut"];
+        };
+      };
+    };
+  };
+  /** API keys without their secrets, oldest first, with revoked and expired ones */
+  getKeys: {
+    responses: {
+      /** @description success */
+      200: {
+        content: {
+          "application/json": components["schemas"]["Keys"];
+        };
+      };
+    };
+  };
   /** Audit log: administrative, spending and key-management calls, newest first */
   getAudit: {
     parameters: {
       query?: {
-        /** @description id of a key, static, cookie, rpcauth:USER or cli:UID */
+        /** @description id of a key, static, cookie, rpcauth:USER, session:ID, anonymous or cli:UID */
         who?: string;
         /** @description a method, such as sendtoaddress */
         method?: string;
@@ -3985,6 +4109,10 @@ export const OPERATIONS = {
   replayWebhook: ['POST', '/api/webhooks/{id}/replay'],
   replaceWebhookSecret: ['POST', '/api/webhooks/{id}/secret'],
   testWebhook: ['POST', '/api/webhooks/{id}/test'],
+  getLogIn: ['POST', '/api/session'],
+  getSession: ['GET', '/api/session'],
+  getLogOut: ['DELETE', '/api/session'],
+  getKeys: ['GET', '/api/keys'],
   getAudit: ['GET', '/api/audit'],
 } as const satisfies Record<string, readonly [method: string, path: string]>;
 

@@ -12,15 +12,18 @@ import { OperatorError } from '../util/operator-error.ts';
 import { AuthStore } from './auth-store.ts';
 import { BasicAuth, type BasicCredentials, equalSecret, readBasic } from './basic.ts';
 import type { Client } from './client-address.ts';
+import { FrontSessions } from './front-sessions.ts';
+import { FrontTickets } from './front-tickets.ts';
 import { initialKeyFile, initialKeyOf, issueInitialKey } from './initial-key.ts';
 import { KeyAdmin } from './key-admin.ts';
-import { type CallerStanding, KeyFollowers } from './key-followers.ts';
+import { type CallerStanding, KeyFollowers, SESSION_ENDED } from './key-followers.ts';
 import { parseApiKey } from './key-format.ts';
 import { type KeyMatch, Keyring } from './keyring.ts';
 import { type Attempt, type Outcome, PasswordGate } from './password-gate.ts';
 import { type FailureCounts, FailureTable, type RateBucket } from './rate-limits.ts';
+import type { LoginResult } from './session-keeper.ts';
 import type { PasswordAttempt, SharedAuth, TicketCheck } from './shared-auth.ts';
-import { type IssuedTicket, type TicketOwner, Tickets } from './tickets.ts';
+import type { TicketOwner } from './tickets.ts';
 
 const STATIC_KEY_MIN = 16;
 const STATIC_KEY_ADVISED = 32;
@@ -49,10 +52,14 @@ export interface Caller {
 }
 
 export interface AuthCounters {
-  authFailure(kind: 'missing' | 'bearer' | 'basic' | 'ticket' | 'ip'): void;
+  authFailure(kind: FailureKind | 'ip'): void;
   /** Counts a password that was not known to be right. */
   password(result: 'right' | 'wrong' | 'dropped'): void;
+  /** Counts an attempt to log in with a code. */
+  login(result: LoginResult['kind']): void;
 }
+
+type FailureKind = 'missing' | 'bearer' | 'basic' | 'ticket' | 'session';
 
 /** Authenticates requests: API keys, the static key, and HTTP Basic where it is enabled. */
 export class Authenticator {
@@ -65,7 +72,9 @@ export class Authenticator {
   readonly #shared: SharedAuth | null;
   readonly #basic: BasicAuth;
   readonly #passwords: PasswordGate<Principal>;
-  readonly #tickets: Tickets;
+  readonly tickets: FrontTickets;
+  /** People's sessions. */
+  readonly sessions: FrontSessions;
   readonly #onKeysChanged = new Set<() => void>();
   /** Long requests, which end when their key loses its rights. */
   readonly followers = new KeyFollowers((principal, ip) => this.standing(principal, ip));
@@ -85,8 +94,12 @@ export class Authenticator {
     this.#failures = shared?.failures ?? new FailureTable(options.limits.authFailuresPerMinute, clock);
     this.#basic = new BasicAuth(options.auth.rpcUsers, options.auth.cookieWhitelist);
     this.#passwords = new PasswordGate((result) => counters.password(result));
-    const { wsTicketsPerKey, wsTicketsTotal } = options.limits;
-    this.#tickets = new Tickets(clock, { perKey: wsTicketsPerKey, inAll: wsTicketsTotal });
+    const { wsTicketsPerKey: perKey, wsTicketsTotal: inAll, loginsPerMinute: attemptsPerMinute } = options.limits;
+    const owner = shared?.owner ?? null;
+    this.tickets = new FrontTickets(clock, { perKey, inAll }, owner);
+    const announceEnded = async (ids: readonly string[]) => shared?.announceEndedSessions(ids);
+    const onEnded = () => this.#standingsChanged();
+    this.sessions = new FrontSessions(clock, { owner, attemptsPerMinute, counters, announceEnded, onEnded });
     const { staticKey } = options.auth;
     if (staticKey !== null && staticKey.length < STATIC_KEY_MIN)
       throw new OperatorError(`OBVERSE_API_KEY is shorter than ${STATIC_KEY_MIN} characters`);
@@ -181,6 +194,7 @@ export class Authenticator {
    * now.
    */
   standing(principal: Principal, ip: string): CallerStanding {
+    if (principal.kind === 'session') return this.sessions.isOpen(principal) ? principal : 'session_ended';
     if (principal.kind !== 'key' || this.#open?.keyring.isUnchanged(principal, ip)) return principal;
     const match = this.#open?.keyring.current(principal.id, principal.secretId, ip);
     if (!match) return 'key_invalid';
@@ -200,34 +214,21 @@ export class Authenticator {
     return id === STATIC_PRINCIPAL.id ? STATIC_PRINCIPAL : (this.#open?.keyring.rightsOf(id) ?? null);
   }
 
-  /** Throws ApiError when too many tickets are open. */
-  issueTicket({ id, secretId }: TicketOwner): MaybePromise<IssuedTicket> {
-    return this.#shared?.owner?.issueTicket({ id, secretId }) ?? this.#tickets.issue({ id, secretId });
-  }
-
-  /** Returns the owner of a valid ticket; null for another text. */
-  findTicket(text: string): MaybePromise<TicketOwner | null> {
-    const { owner } = this.#shared ?? NOT_SHARED;
-    return owner ? owner.findTicket(text) : (this.#tickets.find(text)?.owner ?? null);
-  }
-
-  /** Uses up a ticket. Returns false where it is no longer valid. */
-  consumeTicket(text: string): MaybePromise<boolean> {
-    const { owner } = this.#shared ?? NOT_SHARED;
-    if (owner) return owner.consumeTicket(text);
-    const ticket = this.#tickets.find(text);
-    ticket?.consume();
-    return ticket !== null;
-  }
-
   /** Checks a ticket. `consume` uses it up, and is called when no later check can refuse the request. */
   authenticateTicket(text: string, ip: string): MaybePromise<TicketCheck<Authentication>> {
-    return whenReady(this.findTicket(text), (owner) => {
-      // The rights are those of the key now: it may have lost scopes since, and its address restriction still applies.
-      const match = owner && this.#currentOf(owner, ip);
+    // The rights are those of the key now: it may have lost scopes since, and its address restriction still applies.
+    const found = whenReady(this.tickets.findTicket(text), (owner) => owner && this.#currentOwner(owner, ip));
+    return whenReady(found, (match) => {
       if (!match) return { result: this.#refuse('ticket', ip), consume: () => false };
-      return { result: this.#admitted(match), consume: () => this.consumeTicket(text) };
+      return { result: this.#admitted(match), consume: () => this.tickets.consumeTicket(text) };
     });
+  }
+
+  /** Checks the cookie of a session. A wrong one does not count against its address: it is older than the last start. */
+  authenticateSession(cookie: string): MaybePromise<Authentication> {
+    return whenReady(this.sessions.useCookie(cookie), (principal) =>
+      principal ? admit(principal) : this.#refuse('session', null),
+    );
   }
 
   /** Compares a password for another front. */
@@ -324,6 +325,24 @@ export class Authenticator {
     });
   }
 
+  #currentOwner(owner: TicketOwner, ip: string): MaybePromise<KeyMatch | null> {
+    if (!isSessionId(owner.id)) return this.#currentOf(owner, ip);
+    return whenReady(
+      this.sessions.principalOfId(owner.id),
+      (principal) => principal && { principal, bucket: null, ipRefused: false },
+    );
+  }
+
+  /** Whether the owner of a ticket, or the issuer of a session, is still valid. */
+  #isLive(owner: TicketOwner): boolean {
+    return isSessionId(owner.id) ? this.sessions.knowsId(owner.id) === true : this.#currentOf(owner, '') !== null;
+  }
+
+  /** A session ends with its issuer, and when that one could no longer make its code. */
+  #mayIssueSessions(issuer: TicketOwner | null): boolean {
+    return issuer === null || this.#currentOf(issuer, '')?.principal.scopes.has('admin') === true;
+  }
+
   #currentOf({ id, secretId }: TicketOwner, ip: string): KeyMatch | null {
     if (id !== STATIC_PRINCIPAL.id) return this.#open?.keyring.current(id, secretId, ip) ?? null;
     return { principal: STATIC_PRINCIPAL, bucket: null, ipRefused: false };
@@ -339,7 +358,7 @@ export class Authenticator {
    * Only wrong credentials count against an address; a request without credentials does not. `unchecked` passwords were
    * not compared because too many came.
    */
-  #refuse(kind: 'missing' | 'bearer' | 'basic' | 'ticket', ip: string | null, unchecked = false): AuthRefusal {
+  #refuse(kind: FailureKind, ip: string | null, unchecked = false): AuthRefusal {
     this.#counters.authFailure(kind);
     const counted = ip === null ? 0 : this.#failures.record(limitKey(ip));
     const retryAfter = unchecked ? Math.max(1, counted) : counted;
@@ -348,7 +367,7 @@ export class Authenticator {
     return refusal(
       kind === 'missing'
         ? new ApiError('missing_credentials', 'this needs a key')
-        : new ApiError('invalid_credentials', 'the credentials are not valid'),
+        : new ApiError('invalid_credentials', kind === 'session' ? SESSION_ENDED : 'the credentials are not valid'),
     );
   }
 
@@ -383,13 +402,22 @@ export class Authenticator {
   }
 
   #keysChecked(): void {
-    this.#tickets.check((owner) => this.#currentOf(owner, '') !== null);
+    this.sessions.checkIssuers((issuer) => this.#mayIssueSessions(issuer));
+    this.#standingsChanged();
+  }
+
+  #standingsChanged(): void {
+    this.tickets.checkOwners((owner) => this.#isLive(owner));
     this.followers.check();
     for (const listener of this.#onKeysChanged) listener();
   }
 }
 
 const NOT_SHARED = { owner: null };
+
+function isSessionId(id: string): boolean {
+  return id.startsWith('session:');
+}
 
 function admit(principal: Principal): Authentication {
   return { ok: true, principal, bucket: null };

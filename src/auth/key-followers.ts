@@ -4,7 +4,7 @@ import type { Principal } from '../http/principal.ts';
 import { hasScope, type Scope } from '../http/scopes.ts';
 
 /** The present principal of a caller that was authenticated earlier, or the reason why it would be refused now. */
-export type CallerStanding = Principal | 'key_invalid' | 'ip_refused';
+export type CallerStanding = Principal | 'key_invalid' | 'ip_refused' | 'session_ended';
 
 interface Follower {
   readonly principal: Principal;
@@ -28,7 +28,7 @@ export class KeyFollowers {
   follow(principal: Principal, ip: string, scope: Scope): Following {
     const follower = { principal, ip, scope, abort: new AbortController() };
     // Other principals cannot change while the node runs.
-    if (principal.kind === 'key') this.#followers.add(follower);
+    if (principal.kind === 'key' || principal.kind === 'session') this.#followers.add(follower);
     return { signal: follower.abort.signal, end: () => this.#followers.delete(follower) };
   }
 
@@ -49,6 +49,7 @@ export class KeyFollowers {
   }
 }
 
+export const SESSION_ENDED = 'the session has ended';
 export const WALLETS_CHANGED = 'the wallets of the key have changed';
 
 function refusalOf(
@@ -56,6 +57,7 @@ function refusalOf(
   { principal, scope }: Pick<Follower, 'principal' | 'scope'>,
 ): ApiError | null {
   if (standing === 'key_invalid') return new ApiError('invalid_credentials', 'the key is no longer valid');
+  if (standing === 'session_ended') return new ApiError('invalid_credentials', SESSION_ENDED);
   if (standing === 'ip_refused') return new ApiError('ip_not_allowed', 'this key may not be used from this address');
   if (!hasScope(standing.scopes, scope))
     return new ApiError('insufficient_scope', `this needs the scope ${scope}`, { required: scope });

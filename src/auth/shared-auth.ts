@@ -1,9 +1,10 @@
 import type { Principal } from '../http/principal.ts';
 import type { MaybePromise } from '../util/maybe-promise.ts';
+import type { TicketCalls } from './front-tickets.ts';
 import type { Outcome } from './password-gate.ts';
 import type { FailureCounts } from './rate-limits.ts';
+import type { SessionCalls } from './session-keeper.ts';
 import type { SharedBuckets } from './shared-rates.ts';
-import type { IssuedTicket, TicketOwner } from './tickets.ts';
 
 /** A password or static key to compare. `none` cannot be right, and is refused after the same delay. */
 export type PasswordAttempt =
@@ -17,15 +18,9 @@ export type PasswordAttempt =
     }
   | { readonly kind: 'none'; readonly address: string };
 
-/** The part of the authentication that the first front carries out for all: its rates and tickets exist once. */
-export interface AuthOwner {
+/** The part of the authentication that the first front carries out for all: rates, tickets and sessions exist once. */
+export interface AuthOwner extends TicketCalls, SessionCalls {
   checkPassword(attempt: PasswordAttempt, signal: AbortSignal): Promise<Outcome<Principal>>;
-  /** Rejects with ApiError when too many tickets are open. */
-  issueTicket(owner: TicketOwner): Promise<IssuedTicket>;
-  /** Resolves with the owner of a valid ticket; null for another text. */
-  findTicket(text: string): Promise<TicketOwner | null>;
-  /** Uses up a ticket. Resolves with false where it is no longer valid. */
-  consumeTicket(text: string): Promise<boolean>;
 }
 
 /** The authentication of several fronts. */
@@ -36,6 +31,8 @@ export interface SharedAuth {
   readonly owner: AuthOwner | null;
   /** Resolves when the other fronts have reloaded the keys. */
   announceKeys(): Promise<void>;
+  /** Resolves when the other fronts have closed what belongs to these sessions. */
+  announceEndedSessions(ids: readonly string[]): Promise<void>;
 }
 
 /** A ticket that was presented. `consume` returns false where another connection has used it meanwhile. */

@@ -22,6 +22,7 @@ export const COMMANDS: CommandTable = {
   },
   logs: { summary: 'show the log of the node by level and category', load: () => import('./logs-command.ts') },
   probe: { summary: 'check whether a running node is live or ready', load: () => import('./probe-command.ts') },
+  login: { summary: 'print a code with which a browser logs in', load: () => import('./login-command.ts') },
   key: { summary: 'create, list, restrict, rotate and revoke API keys', load: () => import('./key-command.ts') },
   audit: { summary: 'show and verify the audit log', load: () => import('./audit-command.ts') },
   dev: {

@@ -52,6 +52,7 @@ export const FAILURES = {
   insufficient_scope: { http: 403, rpc: -32003 },
   ip_not_allowed: { http: 403, rpc: -32003 },
   origin_not_allowed: { http: 403, rpc: -32003 },
+  invalid_csrf_token: { http: 403, rpc: -32003 },
   not_found: { http: 404, rpc: -32601 },
   block_not_found: { http: 404, rpc: -5 },
   tx_not_found: { http: 404, rpc: -5 },

@@ -111,6 +111,8 @@ export interface ApiOptions {
     readonly publicRateOnLoopback: boolean;
     /** Failed authentications of one address per minute before the reply is 429. */
     readonly authFailuresPerMinute: number;
+    /** Attempts of one address per minute to log in with a code. */
+    readonly loginsPerMinute: number;
     /** Limits of connections: of all HTTP listeners together, and of one address other than loopback. */
     readonly connections: number;
     readonly connectionsPerAddress: number;

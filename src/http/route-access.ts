@@ -1,8 +1,11 @@
 import type { DocumentDecoration } from 'elysia';
 import type { Scope } from './scopes.ts';
 
-/** `rpc`: a key or HTTP Basic, with scopes checked per method. `open`: no credentials and no limit. */
-export type Access = Scope | 'public' | 'open' | 'rpc';
+/**
+ * `rpc`: a key or HTTP Basic, with scopes checked per method. `session`: the cookie of a session, whatever its scopes.
+ * `open`: no credentials and no limit.
+ */
+export type Access = Scope | 'public' | 'open' | 'rpc' | 'session';
 
 export interface RouteAccess extends DocumentDecoration {
   readonly 'x-access': Access;
@@ -18,7 +21,10 @@ export interface RouteAccess extends DocumentDecoration {
 const SECURITY: { readonly [K in Access]?: Pick<DocumentDecoration, 'security'> } = {
   open: { security: [] },
   public: { security: [] },
+  // No session has this scope.
+  webhooks: { security: [{ bearer: [] }] },
   rpc: { security: [{ bearer: [] }, { basic: [] }] },
+  session: { security: [{ session: [] }] },
 };
 
 /**

@@ -17,6 +17,8 @@ export interface RouteDescription {
   /** Default: `read`. */
   readonly access?: Access;
   readonly limits?: { readonly bodyLimit?: number; readonly whileStarting?: boolean; readonly unlimitedTime?: boolean };
+  /** GET by default. */
+  readonly method?: 'GET' | 'POST' | 'DELETE';
   /** Name of the operation in generated clients. */
   readonly name: string;
   /** The allowed formats of the request body. */
@@ -48,6 +50,8 @@ const KEYED: readonly FailureCode[] = [
   'overloaded',
 ];
 const WITHOUT_KEY: readonly FailureCode[] = ['misdirected_request', 'rate_limited'];
+/** Codes of requests with a session that change something. */
+const BY_PAGES: readonly FailureCode[] = ['origin_not_allowed', 'invalid_csrf_token'];
 const WITH_BODY: readonly FailureCode[] = ['payload_too_large', 'unsupported_media_type'];
 
 /**
@@ -80,11 +84,16 @@ function responsesOf(route: RouteDescription): Readonly<Record<string, object>> 
   return responses;
 }
 
-function errorsOf({ access: who = 'read', limits, body, errors = [] }: RouteDescription): Set<FailureCode> {
+/** Access of routes whose methods that change something can be called with a session. */
+const SESSION_ACCESS: ReadonlySet<Access> = new Set<Access>(['read', 'broadcast', 'session']);
+
+function errorsOf({ access: who = 'read', method = 'GET', limits, body, errors = [] }: RouteDescription) {
   const own = who === 'open' ? [] : who === 'public' ? WITHOUT_KEY : KEYED;
-  return new Set([
+  const changes = method !== 'GET' && SESSION_ACCESS.has(who);
+  return new Set<FailureCode>([
     ...EVERYWHERE,
     ...own,
+    ...(changes ? BY_PAGES : []),
     ...(limits?.whileStarting ? [] : (['warming_up'] as const)),
     ...(body ? WITH_BODY : []),
     ...errors,

@@ -19,6 +19,7 @@ const FIXED_LIMITS = {
   unsentReplies: { perOwner: 24 * MIB, total: 64 * MIB },
   wsWatched: 5000,
   wsWatchedTotal: 100_000,
+  loginsPerMinute: 10,
   wsTicketsPerKey: 100,
   wsTicketsTotal: 10_000,
   eventLog: { entries: 200_000, bytes: 32 * MIB, ageMs: 24 * 3600 * 1000 },

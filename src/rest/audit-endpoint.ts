@@ -17,7 +17,7 @@ export const auditEndpoint = endpoint({
   summary: 'Audit log: administrative, spending and key-management calls, newest first',
   access: 'admin',
   query: {
-    who: text('id of a key, static, cookie, rpcauth:USER or cli:UID'),
+    who: text('id of a key, static, cookie, rpcauth:USER, session:ID, anonymous or cli:UID'),
     method: text('a method, such as sendtoaddress'),
     since: wholeNumber('Unix seconds; nothing older'),
     limit: LIMIT,

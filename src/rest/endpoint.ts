@@ -19,8 +19,6 @@ export interface Asked<P extends Properties, Q extends Properties> {
 type Serve<P extends Properties, Q extends Properties> = (asked: Asked<P, Q>) => MaybePromise<object>;
 
 interface Declared<P extends Properties, Q extends Properties> extends Omit<RouteDescription, 'limits'> {
-  /** GET by default. */
-  readonly method?: 'GET' | 'POST' | 'DELETE';
   /** Path as a pattern of Elysia. */
   readonly path: string;
   readonly params?: P;

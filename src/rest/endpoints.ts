@@ -26,6 +26,7 @@ import {
 import { chartEndpoint } from './chart-endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 import { eventsEndpoint } from './events-endpoint.ts';
+import { keysEndpoint } from './keys-endpoint.ts';
 import { limitsEndpoint } from './limits-endpoint.ts';
 import {
   feesEndpoint,
@@ -37,6 +38,7 @@ import {
 } from './mempool-endpoints.ts';
 import { infoEndpoint, listingEndpoint, peersEndpoint } from './node-endpoints.ts';
 import { outspendEndpoint, outspendsEndpoint } from './outspend-endpoints.ts';
+import { logInEndpoint, logOutEndpoint, sessionEndpoint } from './session-endpoints.ts';
 import { streamEndpoint } from './stream-endpoint.ts';
 import { ticketEndpoint } from './ticket-endpoint.ts';
 import {
@@ -144,5 +146,9 @@ export const ENDPOINTS: readonly Endpoint[] = [
   replayWebhookEndpoint,
   webhookSecretEndpoint,
   testWebhookEndpoint,
+  logInEndpoint,
+  sessionEndpoint,
+  logOutEndpoint,
+  keysEndpoint,
   auditEndpoint,
 ];

@@ -14,12 +14,12 @@ export const limitsEndpoint = endpoint({
     ({ request }) => {
       const { limits, pages, http } = ctx.options;
       const call = ctx.call(request);
-      const { kind, id, scopes, wallets, rpcWhitelist } = call.principal;
+      const { kind, id, scopes, wallets, rpcWhitelist, readsAdmin } = call.principal;
       return {
         key: {
           kind,
           id,
-          scopes: [...scopes].sort(),
+          scopes: [...scopes, ...(readsAdmin ? ['admin'] : [])].sort(),
           wallets: wallets && [...wallets].sort(),
           methods: rpcWhitelist && [...rpcWhitelist].sort(),
         },

@@ -1,4 +1,6 @@
 import type { AuditTrail } from '../auth/audit/audit-log.ts';
+import type { FrontSessions } from '../auth/front-sessions.ts';
+import type { KeyAdmin } from '../auth/key-admin.ts';
 import type { IssuedTicket } from '../auth/tickets.ts';
 import type { EventLog } from '../feed/event-log.ts';
 import type { Matcher } from '../feed/matcher.ts';
@@ -35,4 +37,8 @@ export interface RestContext extends ApiContext {
   readonly webhooks: WebhookControl;
   /** Issues a ticket for one WebSocket. Throws ApiError if too many are open. */
   issueTicket(principal: Principal): MaybePromise<IssuedTicket>;
+  /** People's sessions. */
+  readonly sessions: Pick<FrontSessions, 'logIn' | 'sessionOfId' | 'endSession'>;
+  /** The API keys. Throws ApiError before the node is attached. */
+  keys(): Pick<KeyAdmin, 'list'>;
 }

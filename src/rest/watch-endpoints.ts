@@ -28,7 +28,11 @@ const PATH = '/api/watches';
 const PER_CALL = 100;
 const WATCH_ID = t.String({ description: 'id of a watch' });
 
-const ownerOf = (ctx: RestContext, request: Request) => ctx.call(request).principal.id;
+/** Returns the id of the key that a request belongs to. Throws ApiError for a session, which ends without its watches. */
+function ownerOf(ctx: RestContext, request: Request): string {
+  const { kind, id } = ctx.call(request).principal;
+  return kind === 'session' ? fail('insufficient_scope', 'stored watches belong to a key') : id;
+}
 
 /** The items that a key watches on all its connections, and across restarts. */
 export const watchesEndpoint = endpoint({
@@ -65,9 +69,9 @@ export const putWatchesEndpoint = endpoint({
     (ctx) =>
     async ({ request }) => {
       const { watches } = ctx;
+      const owner = ownerOf(ctx, request);
       const { requests, isList } = await readWatches(request, ctx.params);
       ctx.call(request).charge(Math.ceil(requests.length / PER_CALL) - 1);
-      const owner = ownerOf(ctx, request);
       const done = await watches.addWatches(owner, requests);
       if (!isList) return doneView(done[0]!);
       const createdCount = done.filter(({ created }) => created).length;
@@ -90,8 +94,8 @@ export const removeWatchesEndpoint = endpoint({
     (ctx) =>
     async ({ query, request }) => {
       const { watches } = ctx;
-      const ids = await readRemoval(request, query);
       const owner = ownerOf(ctx, request);
+      const ids = await readRemoval(request, query);
       if (ids === null) {
         const deleted = await watches.removeAll(owner);
         return { deleted, missing: [], total: watches.watchesOf(owner).size };

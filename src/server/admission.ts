@@ -2,14 +2,16 @@ import type { AuthRefusal } from '../auth/authenticator.ts';
 import { ApiError, fail } from '../http/errors.ts';
 import { invalid } from '../http/input.ts';
 import type { ApiOptions } from '../http/options.ts';
+import { requireOwnOrigin } from '../http/own-origin.ts';
 import { ownerOf } from '../http/owner.ts';
 import { ANONYMOUS } from '../http/principal.ts';
+import { isCsrfToken } from '../http/session-cookie.ts';
 import { mayCallAny } from '../rpc/methods/may-call.ts';
 import type { MaybePromise } from '../util/maybe-promise.ts';
 import { allowedOrigin } from './cors.ts';
 import type { HostPolicy } from './hosts.ts';
 import type { ParallelRequests } from './parallel-requests.ts';
-import { carriesCredential, checkScope, needsCredential, type RequestAuth } from './request-auth.ts';
+import { carriesCredential, checkAccess, isSafe, needsCredential, type RequestAuth } from './request-auth.ts';
 import type { Route, RouteRules } from './route-rules.ts';
 import type { Visit } from './visit.ts';
 
@@ -35,7 +37,7 @@ const ANY_HOST_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 /**
  * The checks that stand before the parameters of a request, in an order that is part of the contract: Host of a request
  * without a credential, length of the URL, start-up, size of the body, credentials, Host of a request that they did not
- * admit, rate, route and method, scope. All of them throw ApiError.
+ * admit, page of a request with a session, rate, route and method, scope. All of them throw ApiError.
  */
 export class Admission {
   readonly #deps: AdmissionDependencies;
@@ -63,7 +65,7 @@ export class Admission {
     if (hasCredential || visit.isSocket || method === 'OPTIONS') return;
     // The checks that come before the credentials cannot fail here.
     const isNext = this.#deps.phase() === 'live' && visit.contentLength === null;
-    if (isNext && needsCredential(visit)) this.#authenticateNow(visit);
+    if (isNext && visit.session === null && needsCredential(visit)) this.#authenticateNow(visit);
   }
 
   /** Sets the route that Elysia has found by its pattern, and checks what does not need credentials. */
@@ -104,6 +106,7 @@ export class Admission {
     this.#checkPhase(route);
     // A public route treats wrong credentials as none.
     if (visit.principal === ANONYMOUS) this.#checkHost(visit);
+    this.#checkPage(visit);
     this.#auth.limitPublic(visit);
     const call = this.#auth.callOf(visit);
     visit.call = call;
@@ -143,6 +146,15 @@ export class Admission {
     if (!ANY_HOST_PATHS.has(path)) this.#deps.hosts.check(request);
   }
 
+  /** The browser adds the cookie to what any page sends, so a change must come from a page that knows the token. */
+  #checkPage(visit: Visit): void {
+    const { request, principal, session } = visit;
+    if (principal.kind !== 'session' || isSafe(visit)) return;
+    requireOwnOrigin(request, this.#deps.options.http);
+    if (session !== null && isCsrfToken(request.headers.get('x-csrf-token'), session)) return;
+    fail('invalid_csrf_token', 'X-CSRF-Token must be the csrfToken of GET /api/session');
+  }
+
   #checkPhase(route: Route | null): void {
     const phase = this.#deps.phase();
     if (phase === 'live' || route?.whileStarting) return;
@@ -150,7 +162,8 @@ export class Admission {
     throw new ApiError('shutting_down', 'the node is stopping', null, { connection: 'close' });
   }
 
-  #checkAllowed({ request, principal }: Visit, { access }: Route): void {
+  #checkAllowed(visit: Visit, { access }: Route): void {
+    const { request, principal } = visit;
     if (access === 'rpc') {
       const origin = request.headers.get('origin');
       if (origin !== null && !allowedOrigin(origin, this.#deps.options.http)) fail('origin_not_allowed');
@@ -158,7 +171,7 @@ export class Admission {
       if (!mayCallAny(principal)) fail('insufficient_scope', 'this credential may call no method');
       return;
     }
-    if (access !== 'public' && access !== 'open') checkScope(principal, access);
+    if (access !== 'public' && access !== 'open') checkAccess(visit, access);
   }
 }
 

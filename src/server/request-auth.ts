@@ -35,12 +35,16 @@ export class RequestAuth {
 
   /** Sets the principal of the visit, whose route has been found. Returns the reason of a refusal, or null. */
   authenticate(visit: Visit): MaybePromise<AuthRefusal | null> {
-    const { request, route, entry, client, authorization } = visit;
+    const { request, route, entry, client, authorization, session } = visit;
     const access = route?.access ?? entry?.access ?? null;
     const required = needsCredential(visit);
-    if (!required && (access !== 'public' || authorization === null)) return null;
+    // A login needs no session, and must not fail since the browser still has the cookie of another one.
+    const hasSession = session !== null && (required || isSafe(visit));
+    if (!required && (access !== 'public' || (authorization === null && !hasSession))) return null;
     const basicClient = access === 'rpc' ? client : null;
-    const authentication = this.#deps.auth.authenticate(authorization, { ip: client.ip, request }, basicClient);
+    const authentication = hasSession
+      ? this.#deps.auth.authenticateSession(session)
+      : this.#deps.auth.authenticate(authorization, { ip: client.ip, request }, basicClient);
     if (authentication instanceof Promise)
       return authentication.then((result) => this.#setPrincipal(visit, result, required));
     return this.#setPrincipal(visit, authentication, required);
@@ -122,7 +126,15 @@ function publicBuckets({
   return (address) => table.bucket(address);
 }
 
-/** Whether the request carries a credential, valid or not. Preflights are never authenticated. */
+/** Whether a request only reads. */
+export function isSafe({ method }: Pick<Visit, 'method'>): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/**
+ * Whether the request carries a credential that a client adds on purpose, valid or not. The cookie of a session is none:
+ * the browser adds it to requests of every page. Preflights are never authenticated.
+ */
 export function carriesCredential({ request, method, authorization, isSocket }: Visit): boolean {
   if (method === 'OPTIONS') return false;
   return isSocket ? carriesSocketCredential(request) : authorization !== null;
@@ -140,7 +152,17 @@ function needsKey(access: Route['access'], methodKnown: boolean): boolean {
   return access !== 'open' && access !== 'public' && (methodKnown || access !== 'rpc');
 }
 
+/** Throws ApiError where the caller may not use a route with this access. */
+export function checkAccess(visit: Visit, access: Scope | 'session'): void {
+  const { principal } = visit;
+  if (access !== 'session') {
+    if (access === 'admin' && principal.readsAdmin && isSafe(visit)) return;
+    checkScope(principal, access);
+  } else if (principal.kind !== 'session')
+    fail('missing_credentials', 'this needs a session: send a code of obverse login to POST /api/session');
+}
+
 /** Throws ApiError `insufficient_scope`. */
-export function checkScope({ scopes }: Principal, required: Scope): void {
+function checkScope({ scopes }: Principal, required: Scope): void {
   if (!hasScope(scopes, required)) fail('insufficient_scope', `this needs the scope ${required}`, { required });
 }

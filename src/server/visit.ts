@@ -3,6 +3,7 @@ import type { Client, ClientAddresses } from '../auth/client-address.ts';
 import type { RateBucket } from '../auth/rate-limits.ts';
 import type { Call } from '../http/call.ts';
 import { ANONYMOUS, type Principal } from '../http/principal.ts';
+import { sessionCookieOf } from '../http/session-cookie.ts';
 import type { SocketData } from '../ws/ws-connection.ts';
 import type { Visitor, Visitors } from './connections/visitors.ts';
 import { RequestIds } from './request-ids.ts';
@@ -32,6 +33,8 @@ export class Visit {
   readonly visitor: Visitor | null;
   /** Values of the headers; null if they are missing. */
   readonly authorization: string | null;
+  /** The cookie of a session, where it counts; null beside an Authorization header, which a client adds on purpose. */
+  readonly session: string | null;
   readonly contentLength: string | null;
   readonly startedAt: number;
   /** Whether the server itself made the request, so that it is not counted. */
@@ -77,6 +80,8 @@ export class Visit {
     this.client = client;
     this.visitor = visitor;
     this.authorization = headers.get('authorization');
+    this.session =
+      this.authorization === null && acceptsSession(this.path) ? sessionCookieOf(headers.get('cookie')) : null;
     this.contentLength = headers.get('content-length');
     this.startedAt = startedAt;
     this.isRehearsal = isRehearsal;
@@ -88,6 +93,7 @@ type Arrival = Pick<Visit, 'url' | 'requestId' | 'client' | 'visitor' | 'started
 
 /** The path of the WebSocket, as metrics name it. */
 export const SOCKET_PATH = '/ws';
+const METRICS_PATH = '/metrics';
 const SOCKET_PATH_SLASH = `${SOCKET_PATH}/`;
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -101,6 +107,11 @@ const VISIT = Symbol('visit');
 
 interface VisitingRequest extends Request {
   [VISIT]?: Visit;
+}
+
+/** Whether the cookie of a session counts on a path. It never does on those of JSON-RPC. */
+function acceptsSession(path: string): boolean {
+  return path.startsWith('/api/') || path === '/api' || path === METRICS_PATH || path.startsWith(SOCKET_PATH);
 }
 
 /** The running requests, by the request that Elysia receives. */

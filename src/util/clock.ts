@@ -53,6 +53,24 @@ export function acrossThreadsMs(threadMs: number = performance.now()): number {
 
 const THREAD_ORIGIN_MS = performance.timeOrigin;
 
+/** A moment on both clocks, milliseconds. */
+export interface Moment {
+  readonly nowMs: number;
+  readonly monotonicMs: number;
+}
+
+export function momentOf(clock: Clock): Moment {
+  return { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
+}
+
+/**
+ * Returns the longer one of the two times since a moment, milliseconds: the monotonic clock stands still while the host
+ * sleeps, and the other one may be set back.
+ */
+export function msSince(moment: Moment, clock: Clock): number {
+  return Math.max(clock.monotonicMs() - moment.monotonicMs, clock.nowMs() - moment.nowMs);
+}
+
 /** Returns the Unix time in whole seconds. */
 export function unixSeconds(clock: Clock): number {
   return Math.floor(clock.nowMs() / 1000);

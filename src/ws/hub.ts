@@ -1,5 +1,11 @@
 import type { ServerWebSocket } from 'bun';
-import { type CallerStanding, narrowsScopes, narrowsWallets, WALLETS_CHANGED } from '../auth/key-followers.ts';
+import {
+  type CallerStanding,
+  narrowsScopes,
+  narrowsWallets,
+  SESSION_ENDED,
+  WALLETS_CHANGED,
+} from '../auth/key-followers.ts';
 import type { EventLog } from '../feed/event-log.ts';
 import type { Matcher } from '../feed/matcher.ts';
 import type { SeenChange } from '../feed/mempool-feed.ts';
@@ -232,6 +238,7 @@ export class Hub {
       const now = this.#deps.standing(principal, socket.data.ip);
       if (now === principal) continue;
       if (now === 'key_invalid') connection.close(CloseCode.KEY_REVOKED, 'the key is no longer valid');
+      else if (now === 'session_ended') connection.close(CloseCode.KEY_REVOKED, SESSION_ENDED);
       else if (now === 'ip_refused')
         connection.close(CloseCode.RIGHTS_CHANGED, 'the key may not be used from this address');
       else if (narrowsScopes(principal, now))

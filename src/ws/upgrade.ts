@@ -2,8 +2,10 @@ import type { Server } from 'bun';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { ApiError, fail } from '../http/errors.ts';
 import type { ApiOptions } from '../http/options.ts';
+import { requireOwnOrigin } from '../http/own-origin.ts';
 import { ANONYMOUS, type Principal } from '../http/principal.ts';
 import { hasScope } from '../http/scopes.ts';
+import { sessionCookieOf } from '../http/session-cookie.ts';
 import { type MaybePromise, whenReady } from '../util/maybe-promise.ts';
 import type { Hub } from './hub.ts';
 import type { SocketData } from './ws-connection.ts';
@@ -64,7 +66,10 @@ function upgradeAdmitted(
   }
 }
 
-/** Whether the request has credentials: a key in the header or the subprotocol, or a ticket. Wrong ones are rejected. */
+/**
+ * Whether the request has credentials that a client adds on purpose: a key in the header or the subprotocol, or a ticket.
+ * Wrong ones are rejected.
+ */
 export function carriesSocketCredential(request: Request): boolean {
   return (
     request.headers.get('authorization') !== null ||
@@ -105,8 +110,11 @@ function authenticate(
     });
   }
   const nothing = () => true;
-  if (authorization === null && offered === undefined && options.ws.auth === 'public')
-    return { principal: ANONYMOUS, consume: nothing };
+  if (authorization === null && offered === undefined) {
+    const session = sessionCookieOf(request.headers.get('cookie'));
+    if (session !== null) return authenticateSession(request, session, options, auth);
+    if (options.ws.auth === 'public') return { principal: ANONYMOUS, consume: nothing };
+  }
   if (authorization === null && offered !== undefined && request.headers.get('origin') !== null)
     fail('origin_not_allowed', 'a browser must not hold a key');
   const caller = { ip, request };
@@ -117,6 +125,30 @@ function authenticate(
   return whenReady(authentication, (result) => {
     if (!result.ok) throw result.error;
     return { principal: result.principal, consume: nothing };
+  });
+}
+
+/**
+ * Checks the cookie of a session, which the browser adds on its own: a page of another origin must not read events with
+ * it. Where the stream is public, such a page and one whose session has ended are clients without a credential.
+ */
+function authenticateSession(
+  request: Request,
+  session: string,
+  { http, ws }: ApiOptions,
+  auth: Authenticator,
+): MaybePromise<Admitted> {
+  const consume = () => true;
+  const isPublic = ws.auth === 'public';
+  try {
+    requireOwnOrigin(request, http);
+  } catch (error) {
+    if (isPublic) return { principal: ANONYMOUS, consume };
+    throw error;
+  }
+  return whenReady(auth.authenticateSession(session), (result) => {
+    if (!result.ok && !isPublic) throw result.error;
+    return { principal: result.ok ? result.principal : ANONYMOUS, consume };
   });
 }
 

@@ -11,6 +11,7 @@ import { isRecording, recordExample } from '../lib/recorded-examples.ts';
 
 cleanUpAfterTests();
 
+const BEARER = { authorization: `Bearer ${TEST_KEY}` };
 const ROOT = resolve(import.meta.dir, '../..');
 const HOW =
   'Add its request to the file of its tag in src/server/docs/examples/, with "needs" if it depends on data that ' +
@@ -45,10 +46,11 @@ describe('the examples of the OpenAPI document', () => {
   for (const [route, named] of Object.entries(routeExamples()))
     for (const [name, example] of Object.entries(named))
       test(`${route}: ${name}`, async () => {
-        const request = { ...example, ...(await it.prepare(example)) };
+        const { headers, ...prepared } = await it.prepare(example);
+        const request = { ...example, ...prepared };
         expect(api.requestProblems(route, request)).toEqual([]);
         const { status = 200 } = example;
-        const reply = status === 101 ? null : await send(route, request);
+        const reply = status === 101 ? null : await send(route, request, headers);
         if (reply === null)
           (await EventSocket.open(it.node.api.url.replace(/^http/, 'ws') + target(route, request), {})).close();
         else
@@ -94,11 +96,11 @@ describe('the examples of the OpenAPI document', () => {
     });
   });
 
-  async function send(route: string, request: RouteExample): Promise<Response> {
+  async function send(route: string, request: RouteExample, credentials: object = BEARER): Promise<Response> {
     const [method, path] = call(route, request);
     const sent = await fetch(it.node.api.url + path, {
       method,
-      headers: { authorization: `Bearer ${TEST_KEY}`, 'content-type': 'application/json' },
+      headers: { ...credentials, 'content-type': 'application/json' },
       ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
     });
     return sent.headers.get('content-type') === 'text/event-stream' ? firstPart(sent) : sent;

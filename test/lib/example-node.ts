@@ -5,7 +5,10 @@ import { TestPeer } from './test-peer.ts';
 import { WebhookReceiver } from './webhook-receiver.ts';
 
 /** The parts of a request that a preparation fills in. */
-type Prepared = Pick<RouteExample, 'path' | 'query' | 'body'>;
+interface Prepared extends Pick<RouteExample, 'path' | 'query' | 'body'> {
+  /** The credentials of a request that has no key. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 type Txids = Readonly<Record<'payment' | 'unconfirmed' | 'replaced', string>>;
 
@@ -84,9 +87,34 @@ export class ExampleNode implements AsyncDisposable {
         return { path: { id: await this.#webhook(this.#receiver.url) } };
       case 'ticket':
         return { query: { ticket: (await this.#post<{ ticket: string }>('/api/ws-ticket', undefined)).ticket } };
+      case 'code':
+        return { body: { code: await this.#code() } };
+      case 'key':
+        await this.node.api.rpc('createapikey', ['block explorer']);
+        return {};
+      case 'session':
+        return { headers: await this.#session() };
       default:
         throw new Error(`no preparation has the name ${needs}: add it to test/lib/example-node.ts`);
     }
+  }
+
+  async #code(): Promise<string> {
+    return (await this.node.api.rpc<{ code: string }>('createlogincode')).code;
+  }
+
+  /** The headers of a page with a new session. */
+  async #session(): Promise<Record<string, string>> {
+    const { url } = this.node.api;
+    const reply = await fetch(`${url}/api/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code: await this.#code() }),
+    });
+    const cookie = reply.headers.get('set-cookie')!.split(';', 1)[0]!;
+    const session = await fetch(`${url}/api/session`, { headers: { cookie } });
+    const { csrfToken } = (await session.json()) as { csrfToken: string };
+    return { cookie, origin: url, 'x-csrf-token': csrfToken };
   }
 
   /** The receiving and change addresses of the wallet. */

@@ -300,6 +300,7 @@ describe('results fit the declared schemas', () => {
     ['setapikey', () => [apiKey, { ...RESTRICTED, label: 'x', scopes: ['wallet'] }], () => [apiKey, { rate: null }]],
     ['rotateapikey', () => [apiKey], () => [apiKey, 0]],
     ['revokeapikey', () => [apiKey]],
+    ['createlogincode', () => [], () => [['admin']]],
   ];
   const hexOfBlock = (height: number) => chain.blocks[height]!.raw.toHex();
 

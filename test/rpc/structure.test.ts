@@ -24,7 +24,7 @@ const OURS_ALONE = [
   ...['estimatefee', 'getlistingmetadata', 'getaddressbalance', 'getaddressdeltas', 'getaddressmempool'],
   ...['getaddresstxids', 'getaddressutxos', 'devdoublespend', 'devflood', 'devpay', 'devreorg'],
   ...['createapikey', 'getapikey', 'listapikeys', 'revokeapikey', 'rotateapikey', 'setapikey'],
-  'backupnode',
+  ...['backupnode', 'createlogincode'],
 ];
 
 /** Methods that Core's document omits. */

@@ -211,6 +211,7 @@ describeWithVectors('replies fit the OpenAPI document', () => {
     '/api/events?after=0&limit=3',
     '/api/watches',
     '/api/audit',
+    '/api/keys',
     '/api/config/limits',
   ];
   for (const path of known) test(`GET ${path}`, async () => expect(await ask('GET', path)).toBeLessThan(504));
@@ -242,6 +243,26 @@ describeWithVectors('replies fit the OpenAPI document', () => {
     expect(await ask('POST', '/', { jsonrpc: '2.0', id: 1, method: 'getblockcount' })).toBe(200);
     expect(await ask('POST', '/', [{ jsonrpc: '2.0', id: 1, method: 'getblockcount' }])).toBe(200);
     expect(await ask('POST', '/wallet/none', { jsonrpc: '2.0', id: 1, method: 'getbalance' })).toBe(200);
+  });
+
+  test('sessions', async () => {
+    const code = async () => (await it.rpc<{ code: string }>('createlogincode')).code;
+    const type = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ code: await code() });
+    const login = await fetch(`${it.url}/api/session`, { method: 'POST', headers: type, body });
+    const cookie = login.headers.get('set-cookie')!.split(';', 1)[0]!;
+    const own = async (method: string, headers: Record<string, string>) => {
+      const reply = await fetch(`${it.url}/api/session`, { method, headers });
+      expect(await api.problems(method, '/api/session', reply.clone() as Response)).toEqual([]);
+      if (reply.ok) asked.add(`${method} /api/session`);
+      return (await reply.json()) as { csrfToken?: string };
+    };
+    const { csrfToken } = await own('GET', { cookie });
+    await own('DELETE', { cookie, origin: it.url });
+    await own('DELETE', { cookie, origin: it.url, 'x-csrf-token': csrfToken! });
+    await own('GET', { cookie });
+    expect(await ask('POST', '/api/session', { code: await code() }, type)).toBe(200);
+    expect(await ask('POST', '/api/session', { code: 'wrong' }, type)).toBe(401);
   });
 
   test('webhooks', async () => {

@@ -573,6 +573,25 @@ class Info(TypedDict):
     uptime: int
     warnings: list[str]
 
+class Key(TypedDict):
+    id: str
+    label: str
+    scopes: list[Literal["read", "broadcast", "wallet.read", "wallet.spend", "wallet.keys", "wallet", "mining", "metrics", "webhooks", "admin"]]
+    createdAt: int
+    expiresAt: int | None
+    allowedIps: list[str] | None
+    rate: KeyRate | None
+    wallets: list[str] | None
+    lastUsedAt: int | None
+    revokedAt: int | None
+
+class KeyRate(TypedDict):
+    perSecond: float
+    burst: int
+
+class Keys(TypedDict):
+    items: list[Key]
+
 class Limits(TypedDict):
     key: Caller
     rate: CallRate | None
@@ -659,6 +678,16 @@ class ListingSupply(TypedDict):
     height: int
     blockHash: str
     time: int
+
+class LoggedIn(TypedDict):
+    expiresAt: int
+    scopes: list[Literal["read", "broadcast", "metrics", "wallet.read", "admin"]]
+
+class LoggedOut(TypedDict):
+    ended: bool
+
+class Login(TypedDict):
+    code: str
 
 class Mempool(TypedDict):
     count: int
@@ -970,6 +999,13 @@ class Script(TypedDict):
 class ScriptSig(TypedDict):
     hex: str
     asm: str
+
+class Session(TypedDict):
+    id: str
+    expiresAt: int
+    idleExpiresAt: int
+    scopes: list[Literal["read", "broadcast", "metrics", "wallet.read", "admin"]]
+    csrfToken: str
 
 class Software(TypedDict):
     name: str
@@ -1313,7 +1349,7 @@ AddressTransactionPhase = Literal["mempool", "confirmed", "reverted", "removed"]
 
 BroadcastStatus = Literal["accepted", "already_in_mempool", "already_confirmed"]
 
-CallerKind = Literal["key", "static", "cookie", "rpcauth"]
+CallerKind = Literal["key", "static", "cookie", "rpcauth", "session"]
 
 ChartSeries = Literal["difficulty", "hashrate", "blockInterval", "blockSize", "blockWeight", "txCount", "fees", "feeRate", "supply", "mempoolCount", "mempoolVsize", "peers"]
 
@@ -1321,7 +1357,7 @@ ChartUnit = Literal["ratio", "hash/s", "s", "B", "WU", "tx", "sat", "sat/vB", "v
 
 CheckStatus = Literal["ok", "degraded", "fail"]
 
-ErrorCode = Literal["invalid_request", "invalid_parameter", "invalid_hash", "invalid_txid", "invalid_height", "invalid_address", "invalid_descriptor", "private_key_refused", "too_many_scripts", "invalid_cursor", "tx_decode_failed", "missing_credentials", "invalid_credentials", "insufficient_scope", "ip_not_allowed", "origin_not_allowed", "not_found", "block_not_found", "tx_not_found", "method_not_allowed", "tx_unconfirmed", "cursor_reorged", "limit_exceeded", "block_pruned", "payload_too_large", "unsupported_media_type", "misdirected_request", "tx_rejected", "upgrade_required", "rate_limited", "too_many_connections", "audit_unavailable", "internal_error", "feature_disabled", "warming_up", "syncing", "index_not_ready", "overloaded", "shutting_down"]
+ErrorCode = Literal["invalid_request", "invalid_parameter", "invalid_hash", "invalid_txid", "invalid_height", "invalid_address", "invalid_descriptor", "private_key_refused", "too_many_scripts", "invalid_cursor", "tx_decode_failed", "missing_credentials", "invalid_credentials", "insufficient_scope", "ip_not_allowed", "origin_not_allowed", "invalid_csrf_token", "not_found", "block_not_found", "tx_not_found", "method_not_allowed", "tx_unconfirmed", "cursor_reorged", "limit_exceeded", "block_pruned", "payload_too_large", "unsupported_media_type", "misdirected_request", "tx_rejected", "upgrade_required", "rate_limited", "too_many_connections", "audit_unavailable", "internal_error", "feature_disabled", "warming_up", "syncing", "index_not_ready", "overloaded", "shutting_down"]
 
 Fate = Literal["reconfirmed", "mempool", "conflicted", "dropped"]
 
@@ -1424,5 +1460,9 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     "replayWebhook": ("POST", "/api/webhooks/{id}/replay"),
     "replaceWebhookSecret": ("POST", "/api/webhooks/{id}/secret"),
     "testWebhook": ("POST", "/api/webhooks/{id}/test"),
+    "getLogIn": ("POST", "/api/session"),
+    "getSession": ("GET", "/api/session"),
+    "getLogOut": ("DELETE", "/api/session"),
+    "getKeys": ("GET", "/api/keys"),
     "getAudit": ("GET", "/api/audit"),
 }

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 export interface AuditCall {
   /** Unix seconds. */
   readonly time: number;
-  /** Id of a key, `static`, `cookie`, `rpcauth:<user>`, or `cli:<user id>`. */
+  /** Id of a key, `static`, `cookie`, `rpcauth:<user>`, `session:<id>`, `anonymous`, or `cli:<user id>`. */
   readonly who: string;
   /** `local` for the command line. */
   readonly ip: string;

@@ -8,8 +8,8 @@ export const LIMITS = named(
   'Limits',
   {
     key: named('Caller', {
-      kind: namedWords('CallerKind', ['key', 'static', 'cookie', 'rpcauth'], 'the kind of its credentials'),
-      id: t.String({ description: 'public id of the key' }),
+      kind: namedWords('CallerKind', ['key', 'static', 'cookie', 'rpcauth', 'session'], 'the kind of its credentials'),
+      id: t.String({ description: 'public id of the key, or of the session' }),
       scopes: t.Array(namedWords('Scope', SCOPES, 'a right of a key')),
       wallets: nullable(t.Array(t.String(), { description: 'wallets that it may use; null for all' })),
       methods: nullable(t.Array(t.String(), { description: 'JSON-RPC methods that it may call; null for all' })),

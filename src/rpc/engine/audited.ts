@@ -27,7 +27,14 @@ const HARMLESS: ReadonlySet<string> = new Set([
 ]);
 /** Methods whose first argument is the name of the wallet. */
 const NAMES_WALLET: ReadonlySet<string> = new Set(['createwallet', 'loadwallet', 'unloadwallet', 'restorewallet']);
-const KEY_CHANGES: ReadonlySet<string> = new Set(['createapikey', 'rotateapikey', 'setapikey', 'revokeapikey']);
+/** `createlogincode` reports the session that its code opens. */
+const KEY_CHANGES: ReadonlySet<string> = new Set([
+  'createapikey',
+  'rotateapikey',
+  'setapikey',
+  'revokeapikey',
+  'createlogincode',
+]);
 const MAX_NAME = 128;
 const TXID = /^[0-9a-f]{64}$/;
 

@@ -1,4 +1,5 @@
 import type { AuditTrail } from '../../auth/audit/audit-log.ts';
+import type { FrontSessions } from '../../auth/front-sessions.ts';
 import type { KeyAdmin } from '../../auth/key-admin.ts';
 import type { Call } from '../../http/call.ts';
 import type { Scope } from '../../http/scopes.ts';
@@ -18,6 +19,8 @@ export interface RpcContext extends ApiContext {
   checkKey(call: Call, scope: Scope): void;
   /** Management of API keys. Throws ApiError before the node is attached. */
   keys(): KeyAdmin;
+  /** People's sessions. */
+  readonly sessions: Pick<FrontSessions, 'createLoginCode'>;
   /** To be called when keys were changed. Resolves when the change applies to all requests. */
   keysChanged(): Promise<void>;
   /** Runs `getblockcount` through the dispatcher; set by the JSON-RPC endpoint, asked by the readiness check. */

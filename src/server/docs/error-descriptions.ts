@@ -22,6 +22,7 @@ const ERROR_DESCRIPTIONS: Readonly<Record<ErrorCode, string>> = {
   invalid_credentials: 'the key is unknown, expired or revoked',
   insufficient_scope: 'the key lacks a scope; `details.required` names it',
   ip_not_allowed: 'the key may not be used from this address',
+  invalid_csrf_token: 'a request with a session that changes something lacks the token of GET /api/session',
   origin_not_allowed: 'the page of a browser may not use this node',
   not_found: 'there is no such route, watch or webhook',
   block_not_found: 'the node does not know the block',

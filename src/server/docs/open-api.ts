@@ -3,6 +3,7 @@ import type { AnyElysia } from 'elysia';
 import { FAILURES, type FailureCode } from '../../http/errors.ts';
 import { ERROR } from '../../http/reply-schema.ts';
 import { json } from '../../http/route-description.ts';
+import { SESSION_COOKIE } from '../../http/session-cookie.ts';
 import { errorResponses, finishedOperations, headerComponents } from './finished-operations.ts';
 import { finishedSchemas, type Json, sortedMembers } from './finished-schemas.ts';
 import { routeExamples } from './route-examples.ts';
@@ -32,6 +33,14 @@ const DESCRIPTION =
 const SECURITY_SCHEMES = {
   bearer: { type: 'http', scheme: 'bearer', description: 'A key: obv1_…' },
   basic: { type: 'http', scheme: 'basic', description: 'The cookie file, or a user of rpcauth' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: SESSION_COOKIE,
+    description:
+      'The session of a browser, from POST /api/session. POST and DELETE also need the header X-CSRF-Token with the ' +
+      'csrfToken of GET /api/session, and an Origin that is the one of this server.',
+  },
 };
 
 /** Returns the OpenAPI 3.1 document of all routes of an app as JSON text. */
@@ -50,7 +59,7 @@ export function openApiDocument(app: AnyElysia, version: string): string {
     },
     servers: [{ url: '/', description: 'this node' }],
     tags: TAGS.map(([name, description]) => ({ name, description })),
-    security: [{ bearer: [] }],
+    security: [{ bearer: [] }, { session: [] }],
     paths: shared,
     components: {
       securitySchemes: SECURITY_SCHEMES,
@@ -79,7 +88,7 @@ const WEB_SOCKET = {
     tags: ['events'],
     summary: 'Upgrade to a WebSocket of events, subprotocol obverse.events.v1; docs/events.md describes the messages',
     operationId: 'openWebSocket',
-    security: [{ bearer: [] }, {}],
+    security: [{ bearer: [] }, { session: [] }, {}],
     'x-access': 'read',
     parameters: [
       {

@@ -32,6 +32,11 @@ export class FirstFront {
     issueTicket: (owner) => this.#link.call('issueTicket', [owner]),
     findTicket: (text) => this.#link.call('findTicket', [text]),
     consumeTicket: (text) => this.#link.call('consumeTicket', [text]),
+    createLoginCode: (issuer, scopes) => this.#link.call('createLoginCode', [issuer, scopes]),
+    logIn: (attempt) => this.#link.call('logIn', [attempt]),
+    useSession: (hash) => this.#link.call('useSession', [hash]),
+    sessionOfId: (id) => this.#link.call('sessionOfId', [id]),
+    endSession: (id) => this.#link.call('endSession', [id]),
   };
 
   readonly audit: AuditTrail = {

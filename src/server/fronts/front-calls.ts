@@ -1,6 +1,10 @@
 import type { AuditOutcome } from '../../auth/audit/audit-log.ts';
 import type { AuditCall, AuditEntry, AuditFilter } from '../../auth/audit/audit-store.ts';
+import type { IssuedCode, SessionIssuer } from '../../auth/login-codes.ts';
 import type { Outcome } from '../../auth/password-gate.ts';
+import type { LoginAttempt, LoginResult } from '../../auth/session-keeper.ts';
+import type { SessionScope } from '../../auth/session-scopes.ts';
+import type { SessionView } from '../../auth/sessions.ts';
 import type { PasswordAttempt } from '../../auth/shared-auth.ts';
 import type { IssuedTicket, TicketOwner } from '../../auth/tickets.ts';
 import type { ResumePoint } from '../../feed/event-history.ts';
@@ -18,6 +22,11 @@ export type OwnerCalls = {
   issueTicket: { args: readonly [owner: TicketOwner]; result: IssuedTicket };
   findTicket: { args: readonly [text: string]; result: TicketOwner | null };
   consumeTicket: { args: readonly [text: string]; result: boolean };
+  createLoginCode: { args: readonly [issuer: SessionIssuer, scopes: readonly SessionScope[]]; result: IssuedCode };
+  logIn: { args: readonly [attempt: LoginAttempt]; result: LoginResult };
+  useSession: { args: readonly [hash: string]; result: SessionView | null };
+  sessionOfId: { args: readonly [id: string]; result: SessionView | null };
+  endSession: { args: readonly [id: string]; result: boolean };
   /** The keys in auth.db have changed. Resolves when all fronts but the caller have reloaded them. */
   keysChanged: { args: readonly []; result: null };
   auditBegin: { args: readonly [call: AuditCall]; result: number };
@@ -62,6 +71,8 @@ export interface FrontVisitor {
 /** The calls of the first front to a further one. */
 export type FrontCalls = {
   reloadKeys: { args: readonly []; result: null };
+  /** Closes what belongs to sessions that have ended. */
+  forgetSessions: { args: readonly [ids: readonly string[]]; result: null };
   applyWatches: { args: readonly [owner: string, written: WrittenWatches]; result: null };
   /** Sends a message of one key to its WebSocket connections. */
   announceDisabledWebhook: { args: readonly [notice: DisabledWebhook]; result: null };

@@ -29,9 +29,14 @@ export function ownerHandlers(parts: OwnerParts): (caller: number) => Handlers<O
   const { auth, audit, watches, webhooks, pool, readiness, metrics, further, shutDown } = parts;
   return (caller) => ({
     checkPassword: (signal, attempt) => auth.checkPassword(attempt, signal),
-    issueTicket: (_, owner) => auth.issueTicket(owner),
-    findTicket: (_, text) => auth.findTicket(text),
-    consumeTicket: (_, text) => auth.consumeTicket(text),
+    issueTicket: (_, owner) => auth.tickets.issueTicket(owner),
+    findTicket: (_, text) => auth.tickets.findTicket(text),
+    consumeTicket: (_, text) => auth.tickets.consumeTicket(text),
+    createLoginCode: (_, issuer, scopes) => auth.sessions.createLoginCode(issuer, scopes),
+    logIn: (_, attempt) => auth.sessions.answerLogIn(attempt),
+    useSession: (_, hash) => auth.sessions.useSession(hash),
+    sessionOfId: (_, id) => auth.sessions.sessionOfId(id),
+    endSession: (_, id) => auth.sessions.endSession(id),
     async keysChanged() {
       auth.reloadKeys();
       await further.announceKeys(caller);
@@ -74,6 +79,7 @@ interface FrontParts {
 export function frontHandlers({ auth, watches, hub, metrics, visitors, stop }: FrontParts): Handlers<FrontCalls> {
   return {
     reloadKeys: () => done(auth.reloadKeys()),
+    forgetSessions: (_, ids) => done(auth.sessions.forgetSessions(ids)),
     applyWatches: async (_, owner, written) => done(await watches.applyWritten(owner, written)),
     announceDisabledWebhook: (_, { owner, data }) => done(hub.announce('webhookDisabled', data, owner)),
     check: () => hub.seq,

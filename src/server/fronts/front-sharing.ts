@@ -22,6 +22,7 @@ export function sharedAuthOf({ memory, first, further }: FrontSharing): SharedAu
     failures,
     owner: first?.auth ?? null,
     announceKeys: async () => (first ?? further)?.announceKeys(),
+    announceEndedSessions: async (ids) => further?.announceEndedSessions(ids),
   };
 }
 

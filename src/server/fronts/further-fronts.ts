@@ -55,6 +55,11 @@ export class FurtherFronts {
     await this.#announce((link) => link.call('reloadKeys', []), caller);
   }
 
+  /** Resolves when the fronts have closed what belongs to sessions that have ended. */
+  async announceEndedSessions(ids: readonly string[]): Promise<void> {
+    await this.#announce((link) => link.call('forgetSessions', [ids]));
+  }
+
   /** Resolves when the fronts have applied a change of stored watches. */
   async announceWatches(owner: string, written: WrittenWatches): Promise<void> {
     await this.#announce((link) => link.call('applyWatches', [owner, written]));

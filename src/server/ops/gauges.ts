@@ -62,7 +62,7 @@ export interface GaugeParts {
   readonly context: ServerContext;
   readonly hub: Hub;
   readonly audit: Pick<AuditLog, 'writable'>;
-  readonly auth: Pick<Authenticator, 'hasInitialKeyFile'>;
+  readonly auth: Pick<Authenticator, 'hasInitialKeyFile' | 'sessions'>;
   readonly indexes: IndexSwitches;
   readonly webhooks: Pick<Webhooks, 'gauges'>;
 }
@@ -96,6 +96,7 @@ export function serverGauges(
     txCache: () => parts().context.queries.textCounts,
     webhooks: () => parts().webhooks.gauges(),
     auditWritable: () => parts().audit.writable,
+    sessions: () => parts().auth.sessions.size,
     initialKeyFile: () => parts().auth.hasInitialKeyFile,
   };
 }

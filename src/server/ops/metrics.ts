@@ -28,6 +28,7 @@ export class ApiMetrics implements AuthCounters, WebhookCounters {
   readonly #node: NodeMetrics;
   readonly #authFailures;
   readonly #passwords;
+  readonly #logins;
   readonly #rateLimited;
   /** Numbers of calls by method and code, which are formatted when they are collected. */
   readonly #rpcCounts = new Map<string, Map<number, number>>();
@@ -81,6 +82,11 @@ export class ApiMetrics implements AuthCounters, WebhookCounters {
     this.#passwords = counter(
       'auth_passwords_total',
       'Passwords and static keys that were not verified before: compared (right, wrong), or refused without a comparison (dropped).',
+      ['result'],
+    );
+    this.#logins = counter(
+      'logins_total',
+      'Attempts to log in with a code: ok, wrong, or limited where the address has made too many.',
       ['result'],
     );
     this.#rateLimited = counter('rate_limited_total', 'Requests refused by a limit.', ['scope']);
@@ -139,6 +145,10 @@ export class ApiMetrics implements AuthCounters, WebhookCounters {
 
   password(result: string): void {
     this.#passwords.inc({ result });
+  }
+
+  login(result: string): void {
+    this.#logins.inc({ result });
   }
 
   rateLimited(scope: string): void {

@@ -43,6 +43,8 @@ export interface GaugeSources extends NodeMetricSources {
   /** All webhooks; none on a further front. */
   webhooks(): readonly WebhookGauge[];
   auditWritable(): boolean;
+  /** Number of people's sessions; null on a further front. */
+  sessions(): number | null;
   /** Whether initial.key exists. */
   initialKeyFile(): boolean;
   cacheReady(): boolean;
@@ -152,6 +154,7 @@ export function addStateGauges(registry: Registry, given: GaugeSources): void {
   gauge('audit_writable', '0 while the audit log cannot be written, and spends are refused.', () =>
     sources.auditWritable() ? 1 : 0,
   );
+  gauge('sessions', 'Open sessions of browsers.', () => sources.sessions());
   gauge('initial_key_file', '1 while initial.key holds a key with all scopes in clear.', () =>
     sources.initialKeyFile() ? 1 : 0,
   );

@@ -6,6 +6,8 @@ import {
   type KeyProblem,
   keyView,
 } from '../../../auth/key-admin.ts';
+import { DEFAULT_SESSION_SCOPES, SESSION_SCOPES, sessionScopesOf } from '../../../auth/session-scopes.ts';
+import { ANONYMOUS } from '../../../http/principal.ts';
 import { DEFAULT_SCOPES, SCOPES } from '../../../http/scopes.ts';
 import type { RpcErrorName } from '../../../util/rpc-error-codes.ts';
 import { example } from '../../engine/example.ts';
@@ -199,6 +201,40 @@ const revokeapikey = nodeMethod({
   run: (env, id, force) => changeKeys(env, (keys) => keyView(keys.revoke(id, { force }))),
 });
 
+const createlogincode = nodeMethod({
+  name: 'createlogincode',
+  category: 'control',
+  help:
+    'Creates a code that opens one session of a browser, which obverse login prints. It is valid once, for ten minutes, ' +
+    'and ends with a restart. Only this reply contains the code, since the node stores a hash of it.',
+  params: [
+    optional(
+      array('scopes', readString, {
+        schema: arr(str(SESSION_SCOPES.join(', '))),
+        note:
+          `Rights of the session; ${DEFAULT_SESSION_SCOPES.join(' and ')} by default. admin reads keys and the audit ` +
+          'log, for 30 minutes.',
+      }),
+      [...DEFAULT_SESSION_SCOPES],
+    ),
+  ],
+  result: obj({
+    id: str('id of the session in the audit log'),
+    code: str('the code; no other call shows it'),
+    expiresAt: unixTime('time from which the code is rejected'),
+    scopes: arr(str(), 'rights of the session; admin includes the other scopes that read'),
+  }),
+  examples: [example([]), example([['read', 'broadcast']])],
+  scope: 'admin',
+  run: ({ ctx, call }, scopes) => {
+    const known = sessionScopesOf(scopes);
+    if (known === null)
+      return rpcFail('invalidParameter', `a session has at least one of the scopes ${SESSION_SCOPES.join(', ')}`);
+    const { kind, id, secretId } = call?.principal ?? ANONYMOUS;
+    return ctx.sessions.createLoginCode(kind === 'key' ? { id, secretId } : null, known);
+  },
+});
+
 function issued({ key, record }: IssuedKey) {
   return issuedKeyView(key, record);
 }
@@ -235,4 +271,5 @@ export const keyMethods: readonly RpcMethod[] = [
   rotateapikey,
   setapikey,
   revokeapikey,
+  createlogincode,
 ];
