@@ -8,7 +8,10 @@ export const COMMANDS: CommandTable = {
     summary: 'build database and indexes again from the block files, then stop',
     load: () => import('./reindex-command.ts'),
   },
-  verify: { summary: 'check the data of a stopped node for damage', load: () => import('./verify-command.ts') },
+  verify: {
+    summary: 'check the data of a stopped node, or a backup, for damage',
+    load: () => import('./verify-command.ts'),
+  },
   call: { summary: 'call a JSON-RPC method of the running node', load: () => import('./call-command.ts') },
   status: { summary: 'show the state of the running node', load: () => import('./status-command.ts') },
   stop: { summary: 'stop the running node and wait for its end', load: () => import('./stop-command.ts') },
