@@ -1,6 +1,7 @@
 import type { ConsensusParams } from '../consensus/consensus-params.ts';
 import { proofEquivalentTime } from '../consensus/work.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
+import { hashToHex } from '../primitives/hash.ts';
 import type { Log } from '../util/log.ts';
 import { Observers } from '../util/observers.ts';
 import { OperatorError } from '../util/operator-error.ts';
@@ -48,6 +49,8 @@ export class BestChain {
   /** Notified of the number of inputs of each connected block, before its scripts are verified. */
   readonly blockConnected: Observers<[inputs: number]>;
   readonly #deps: BestChainDeps;
+  /** The reason why scripts were last verified, null if they were not; undefined before the first block. */
+  #lastReason: string | null | undefined;
 
   constructor(deps: BestChainDeps) {
     this.#deps = deps;
@@ -58,7 +61,7 @@ export class BestChain {
    * Activates the best chain block by block. `block` is the body of `arrived`, so that it need not be read from disk.
    */
   async activateBestChain(arrived: ChainEntry | null = null, block: ParsedBlock | null = null): Promise<void> {
-    const { active, tree, store, committer, invalid, sync, timings, params, verifier } = this.#deps;
+    const { active, tree, store, committer, invalid, sync, timings, verifier } = this.#deps;
     for (;;) {
       await this.#leaveFailedBranch();
       const best = tree.bestCandidate(active.tip);
@@ -75,7 +78,7 @@ export class BestChain {
         noteProgress();
         const entry = best.ancestor(active.tip.height + 1)!;
         const body = entry === arrived && block ? block : store.readBlock(entry);
-        const scriptVerifier = isAssumedValid(entry, tree, params) ? null : verifier;
+        const scriptVerifier = this.#needsScripts(entry) ? verifier : null;
         const connected = timings.timed('connect', () => active.connectBlock(entry, body, scriptVerifier));
         if (!connected.ok) {
           invalid.markFailed(entry, connected);
@@ -97,6 +100,19 @@ export class BestChain {
     tree.pruneCandidates(active.tip);
     sync.update(active.tip);
     if (!sync.active) await this.verifyAndCommit();
+  }
+
+  /** Returns whether the scripts of a block are verified, and logs where that or its reason changes. */
+  #needsScripts(entry: ChainEntry): boolean {
+    const { tree, params, log } = this.#deps;
+    const reason = whyVerified(entry, tree, params);
+    if (reason !== this.#lastReason) {
+      const facts = { height: entry.height, hash: hashToHex(entry.hash) };
+      if (reason === null) log.info('script verification disabled', facts);
+      else log.info('script verification enabled', { ...facts, reason });
+      this.#lastReason = reason;
+    }
+    return reason !== null;
   }
 
   /** Waits for all script checks and commits. If one failed, activates the best remaining chain first. */
@@ -178,14 +194,19 @@ function prunedForkError(fork: ChainEntry, best: ChainEntry): OperatorError {
  * work lie on top of the block.
  */
 export function isAssumedValid(entry: ChainEntry, tree: HeaderTree, params: ConsensusParams): boolean {
-  if (params.assumeValid === null) return false;
+  return whyVerified(entry, tree, params) === null;
+}
+
+/** Returns why the scripts of a block are verified, in Core's words; null if they need not be. */
+function whyVerified(entry: ChainEntry, tree: HeaderTree, params: ConsensusParams): string | null {
+  if (params.assumeValid === null) return 'assumevalid=0 (always verify)';
   const assumed = tree.findEntry(params.assumeValid);
   const { bestHeader } = tree;
-  return (
-    assumed !== null &&
-    assumed.ancestor(entry.height) === entry &&
-    bestHeader.ancestor(entry.height) === entry &&
-    bestHeader.chainwork >= params.minimumChainWork &&
-    proofEquivalentTime(bestHeader, entry, bestHeader, params.powTargetSpacing) > BURIED_S
-  );
+  if (assumed === null) return 'assumevalid hash not in headers';
+  if (entry.height > assumed.height) return 'block height above assumevalid height';
+  if (assumed.ancestor(entry.height) !== entry) return 'block not in assumevalid chain';
+  if (bestHeader.ancestor(entry.height) !== entry) return 'block not in best header chain';
+  if (bestHeader.chainwork < params.minimumChainWork) return 'best header chainwork below minimumchainwork';
+  const buried = proofEquivalentTime(bestHeader, entry, bestHeader, params.powTargetSpacing);
+  return buried > BURIED_S ? null : 'block too recent relative to best header';
 }

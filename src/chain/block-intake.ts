@@ -4,7 +4,7 @@ import { checkHeader, checkHeaderContext } from '../consensus/check-header.ts';
 import type { ConsensusParams } from '../consensus/consensus-params.ts';
 import { type BlockRejection, reject } from '../consensus/rejection.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
-import type { BlockHash } from '../primitives/hash.ts';
+import { type BlockHash, hashToHex } from '../primitives/hash.ts';
 import { type BlockHeader, headerHash } from '../primitives/header.ts';
 import type { FilePosition } from '../storage/block-files.ts';
 import { HeaderStatus } from '../storage/chain-schema.ts';
@@ -77,18 +77,19 @@ export class BlockIntake {
     parse: (raw: Uint8Array) => ParsedBlock,
     position: FilePosition | null = null,
   ): Promise<BlockOutcome> {
-    const { tree, active, committer, invalid, best, sync, timings, params } = this.#deps;
+    const { tree, active, committer, invalid, best, sync, timings, params, log } = this.#deps;
     let block: ParsedBlock;
     try {
       block = timings.timed('parse', () => parse(raw));
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
+      log.debug('block does not parse', { reason: error.message });
       return { status: 'rejected', rejection: reject('mutated', 'bad-blk-decode', error.message) };
     }
     const known = tree.findEntry(block.hash);
     if (known?.hasBody) return known.failed ? this.#cachedInvalid(known) : { status: 'known', entry: known };
     const bad = timings.timed('check', () => checkBlock(block, params));
-    if (bad) return { status: 'rejected', rejection: bad };
+    if (bad) return this.#reject(block.hash, bad);
     const accepted = this.acceptHeader(block.hash, block.header);
     if (!accepted.ok) return { status: 'rejected', rejection: accepted };
     const { entry } = accepted.value;
@@ -96,7 +97,7 @@ export class BlockIntake {
     if (rejection) {
       // A mutated body proves nothing about the block that the header commits to, so the header stays valid.
       if (rejection.kind !== 'mutated') invalid.markFailed(entry, rejection);
-      return { status: 'rejected', rejection };
+      return this.#reject(block.hash, rejection);
     }
     this.storeBlock(entry, block, position);
     committer.recentBlock = { entry, block };
@@ -106,11 +107,20 @@ export class BlockIntake {
     return found ? { status: 'rejected', rejection: found } : { status: 'accepted', entry };
   }
 
+  #reject(hash: BlockHash, rejection: BlockRejection): BlockOutcome {
+    const { reason, debug } = rejection;
+    const isMutated = rejection.kind === 'mutated';
+    this.#deps.log.debug(isMutated ? 'block mutated' : 'block rejected', { hash: hashToHex(hash), reason, debug });
+    return { status: 'rejected', rejection };
+  }
+
   /** Validates a header and adds it to the tree; its body may be missing. */
   acceptHeader(hash: BlockHash, header: BlockHeader): Result<{ entry: ChainEntry; isNew: boolean }, BlockRejection> {
-    const { tree, committer, params, clock } = this.#deps;
+    const { tree, committer, params, clock, log } = this.#deps;
     const accepted = addToTree(tree, hash, header, params, unixSeconds(clock));
-    if (accepted.ok && accepted.value.isNew) committer.addHeader(accepted.value.entry);
+    if (!accepted.ok)
+      log.debug('header rejected', { hash: hashToHex(hash), reason: accepted.reason, debug: accepted.debug });
+    else if (accepted.value.isNew) committer.addHeader(accepted.value.entry);
     return accepted;
   }
 

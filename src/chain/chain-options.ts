@@ -30,6 +30,8 @@ export interface ChainOptions {
   readonly eventMark?: EventMark;
   /** Prunes block and undo files; off by default, and during a reindex. */
   readonly prune?: PruneOptions | undefined;
+  /** Age of the tip, seconds, below which the initial sync is over; Core's by default. */
+  readonly maxTipAge?: number | undefined;
   /** Size limit of block and undo files, bytes; Core's by default. */
   readonly fileLimit?: number | undefined;
   /** Opens the storage of an unfinished reindex; its blocks come with `acceptStoredBlock`. */

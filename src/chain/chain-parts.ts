@@ -102,7 +102,7 @@ export function openChainParts(options: ChainOptions, deps: ChainDeps): ChainPar
     checkPruning(store, dir, prune !== undefined);
     const params = network.consensus;
     const active = new ActiveChain(store, params, entry, coinsCacheBytes);
-    const sync = new InitialSync(params, clock);
+    const sync = new InitialSync(params, clock, options.maxTipAge);
     const warnings = new ChainWarnings({ tree, sync, params: network, log });
     const parts = { store, tree, active, sync, warnings, queue, timings, verifier, params, clock, log };
     const committer = new ChainCommitter({ ...parts, params: network });

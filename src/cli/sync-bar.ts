@@ -1,5 +1,6 @@
 import type { SyncDisplay, SyncProgress } from '../node/sync-report.ts';
 import { durationText } from '../util/duration.ts';
+import type { LogFormat } from '../util/log.ts';
 import { barLine, countText, percentText } from './bar.ts';
 
 /** The parts to drop first where the line is too long. */
@@ -16,7 +17,7 @@ export interface Screen {
 /** Returns the terminal to show progress on; null where there is none, and where it shows a JSON log. */
 export function syncScreen(
   { out, err }: { readonly out: (text: string) => void; readonly err: (text: string) => void },
-  logFormat: 'auto' | 'json' | 'text',
+  logFormat: LogFormat | 'auto',
 ): Screen | null {
   const { stdout, stderr } = process;
   if (stderr.isTTY)

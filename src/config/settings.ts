@@ -87,6 +87,13 @@ export const SETTINGS = {
     max: 10_000,
     help: 'peers in total, in addition to those of p2p.connect',
   }),
+  'p2p.peerTimeout': integer({
+    fallback: 60,
+    min: 1,
+    max: 1_000_000_000,
+    unit: 's',
+    help: 'time in which a new peer must send its first message and complete the handshake',
+  }),
   'p2p.v2': boolean({ fallback: true, help: 'encrypted connections (BIP-324) with peers that support them' }),
   'p2p.proxy': optionalAddress({ fallback: null, help: 'SOCKS5 proxy for all connections; it also resolves names' }),
   'p2p.onionProxy': optionalAddress({
@@ -111,6 +118,10 @@ export const SETTINGS = {
       comments.every((text) => UA_COMMENT.test(text)) && comments.join('; ').length <= 200 ? comments : null,
     { fallback: [], help: 'comments in the name that peers see (BIP-14)' },
   ),
+  'p2p.bloomFilters': boolean({
+    fallback: false,
+    help: 'serve bloom filters to all peers (BIP-111), not only to those with that permission',
+  }),
   'p2p.filters': boolean({ fallback: false, help: 'serve block filters to peers (BIP-157); needs index.filter' }),
   'p2p.maxUpload': integer({
     fallback: 0,
@@ -134,6 +145,13 @@ export const SETTINGS = {
     defaultText: '10800 (regtest 0)',
     unit: 's',
     help: 'readiness is degraded when the tip is older; 0 = never',
+  }),
+  'chain.initialSyncAge': integer({
+    fallback: 86_400,
+    min: 1,
+    max: Number.MAX_SAFE_INTEGER,
+    unit: 's',
+    help: 'age of the tip below which the initial sync is over',
   }),
   'chain.assumeValid': string({
     fallback: '',
@@ -240,6 +258,10 @@ export const SETTINGS = {
     unit: 'kvB',
     help: 'size of all transactions of the mempool that depend on each other',
   }),
+  'relay.blocksOnly': boolean({
+    fallback: false,
+    help: 'accept no transactions from peers, except from those with the relay permission',
+  }),
   'relay.minFeeRate': number({
     fallback: 0.1,
     max: 10_000,
@@ -316,9 +338,9 @@ export const SETTINGS = {
   'log.file': optionalPath({
     help: 'file for the log in place of stderr (mode 640); SIGHUP opens it again after a rotation',
   }),
-  'log.format': oneOf(['auto', 'json', 'text'], {
+  'log.format': oneOf(['auto', 'json', 'text', 'core'], {
     fallback: 'auto',
-    help: 'auto is text on a terminal, else JSON lines',
+    help: "auto is text on a terminal, else JSON lines; core has the lines of Bitcoin Core's debug.log where the event is the same",
   }),
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;
 

@@ -128,15 +128,16 @@ export class Orphanage {
     this.#limitOrphans();
   }
 
-  /** Removes orphans that a connected block includes or conflicts with. */
-  removeForBlock({ txs }: ParsedBlock): void {
-    if (this.#orphans.size === 0) return;
+  /** Removes orphans that a connected block includes or conflicts with, and returns their number. */
+  removeForBlock({ txs }: ParsedBlock): number {
+    if (this.#orphans.size === 0) return 0;
     const gone = new Set<string>();
     for (const { tx } of txs)
       for (const { prevout } of tx.inputs)
         for (const wtxid of this.#spenders.get(outpointKey(prevout)) ?? []) gone.add(wtxid);
     for (const wtxid of gone) this.#removeOrphan(wtxid);
     this.#limitOrphans();
+    return gone.size;
   }
 
   /**

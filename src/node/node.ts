@@ -143,6 +143,7 @@ export class Node {
           coinsCacheBytes: config.storage.coinsCache * MEBIBYTE,
           databaseCacheMiB: DATABASE_CACHE_MIB,
           filters: config.index.filter,
+          maxTipAge: config.chain.initialSyncAge,
           indexes: config.index,
           ...blockFileOptionsOf(config, this.params),
           removeDisabledIndexes: config.index.removeDisabled,

@@ -6,8 +6,8 @@ import type { MempoolService } from '../mempool/service.ts';
 import type { NetService } from '../p2p/address/net-address.ts';
 import { ConnectionManager } from '../p2p/connections/connection-manager.ts';
 import type { NetOptions } from '../p2p/connections/net-options.ts';
-import { servesWhatWeNeed, userAgentOf } from '../p2p/p2p-protocol.ts';
-import type { Peer } from '../p2p/peer/peer.ts';
+import { missingBlocks, servesWhatWeNeed, userAgentOf } from '../p2p/p2p-protocol.ts';
+import { Peer } from '../p2p/peer/peer.ts';
 import type { Connections } from '../p2p/peer/peer-context.ts';
 import { PeerManager } from '../p2p/peer-manager.ts';
 import { SERVICES } from '../p2p/services.ts';
@@ -43,6 +43,8 @@ export class PeerNetwork {
   /** NODE_NETWORK, unless blocks are pruned. */
   readonly #network: bigint;
   readonly #userAgent: string;
+  /** Whether transactions of peers are not accepted. */
+  readonly blocksOnly: boolean;
   readonly #ending = new AbortController();
   readonly #clockWatch: ClockWatch;
   /** Number of rejected transactions of peers, by class. */
@@ -55,17 +57,22 @@ export class PeerNetwork {
     this.#clockWatch = new ClockWatch(log);
     const options = netOptionsOf(config, chain.params);
     this.#options = options;
+    this.blocksOnly = config.relay.blocksOnly;
     this.#userAgent = userAgentOf(config.p2p.userAgentComments);
     this.#network = config.storage.prune === 0 ? SERVICES.network : 0n;
     this.#services =
       SERVICES.witness |
       SERVICES.networkLimited |
       (options.v2 ? SERVICES.p2pV2 : 0n) |
-      (config.p2p.filters ? SERVICES.compactFilters : 0n);
+      (config.p2p.filters ? SERVICES.compactFilters : 0n) |
+      (config.p2p.bloomFilters ? SERVICES.bloom : 0n);
     this.connections = new ConnectionManager(options, {
       peerStore: new PeerStore(database),
       banStore: new BanStore(database),
-      isDesirable: (services) => servesWhatWeNeed(services, !chain.initialSync),
+      isDesirable: (services) => {
+        const now = unixSeconds(deps.clock);
+        return servesWhatWeNeed(services, missingBlocks(chain.tip.time, now, chain.params.consensus.powTargetSpacing));
+      },
       log,
     });
   }
@@ -176,8 +183,13 @@ export class PeerNetwork {
     return one === null ? '' : `${one.host}:${one.port}`;
   }
 
+  /** Returns all peers, by id: also those that have only connected, whose transport is not known yet. */
   views(): PeerView[] {
-    return Array.from(this.#manager?.peers() ?? [], (peer) => peerView(peer, this.#deps.clock.monotonicMs()));
+    const peers = new Map(Array.from(this.#manager?.peers() ?? [], (peer) => [peer.id, peer]));
+    for (const link of this.connections.table.all())
+      if (!peers.has(link.id)) peers.set(link.id, new Peer(link, link.startedMs));
+    const nowMs = this.#deps.clock.monotonicMs();
+    return [...peers.values()].sort((a, b) => a.id - b.id).map((peer) => peerView(peer, nowMs));
   }
 
   #connections(): Connections {

@@ -1,5 +1,5 @@
 import { VERSION } from '../util/build-version.ts';
-import { SERVICES } from './services.ts';
+import { hasServices, SERVICES } from './services.ts';
 
 /** Our protocol version. The constants below are the versions that introduced a feature. */
 export const PROTOCOL_VERSION = 70_016;
@@ -44,8 +44,21 @@ export function isLimited(services: bigint): boolean {
   return (services & SERVICES.network) === 0n && (services & SERVICES.networkLimited) !== 0n;
 }
 
-/** Returns whether the services suffice for an outbound peer. Near the tip, a limited peer is enough. */
-export function servesWhatWeNeed(services: bigint, nearTip: boolean): boolean {
-  const blocks = nearTip ? servesBlocks(services) : (services & SERVICES.network) !== 0n;
-  return blocks && servesWitness(services);
+/** Missing blocks below which the blocks of a limited peer suffice. Core's NODE_NETWORK_LIMITED_ALLOW_CONN_BLOCKS. */
+const FEW_BLOCKS = 144;
+
+/** Returns the number of blocks that are probably missing, by the age of the tip. */
+export function missingBlocks(tipTime: number, now: number, spacing: number): number {
+  return (now - tipTime) / spacing;
+}
+
+/** Returns the services that an outbound peer must offer. With few missing blocks, a limited peer is enough. */
+export function desirableServices(services: bigint, missing: number): bigint {
+  const isEnough = (services & SERVICES.networkLimited) !== 0n && missing < FEW_BLOCKS;
+  return (isEnough ? SERVICES.networkLimited : SERVICES.network) | SERVICES.witness;
+}
+
+/** Returns whether the services suffice for an outbound peer. */
+export function servesWhatWeNeed(services: bigint, missing: number): boolean {
+  return hasServices(services, desirableServices(services, missing));
 }

@@ -10,7 +10,7 @@ import { Handshake } from './peer/handshake.ts';
 import { Keepalive } from './peer/keepalive.ts';
 import { OutboundMonitor, type OutboundSlots } from './peer/outbound-monitor.ts';
 import { Peer } from './peer/peer.ts';
-import type { PeerContext } from './peer/peer-context.ts';
+import { offersBloom, type PeerContext } from './peer/peer-context.ts';
 import { TimeOffsets } from './peer/time-offsets.ts';
 import { PeerMessages } from './peer-messages.ts';
 import { AddrRelay } from './relay/addr-relay.ts';
@@ -172,8 +172,14 @@ export class PeerManager implements PeerLogic {
   message(link: PeerLink, { type, payload }: NetMessage): void | Promise<void> {
     const peer = this.#all.get(link);
     if (!peer || peer.gone || link.closed) return;
-    if (!this.#isExpected(peer, type)) return;
-    if (FILTER_MESSAGES.has(type) && !link.permissions.has('bloomfilter')) {
+    const { log } = this.#ctx;
+    if (log.enabled('debug')) log.debug('message received', { peer: peer.id, type, bytes: payload.length });
+    const problem = ignoredBecause(peer, type);
+    if (problem !== null) {
+      log.debug(problem, { peer: peer.id, type });
+      return;
+    }
+    if (FILTER_MESSAGES.has(type) && !offersBloom(this.#ctx, peer)) {
       link.disconnect(`${type} without the service`);
       return;
     }
@@ -181,9 +187,9 @@ export class PeerManager implements PeerLogic {
       const work = this.#messages.processMessage(peer, type, payload);
       // Tests that stop the clock find the timers of a peer checked after each of its messages, as in Core.
       if (isTimeMocked() && peer.negotiated.established) this.#tickPeer(peer, this.#ctx.clock.monotonicMs());
-      return work?.catch((error) => this.#onMessageError(peer, type, error));
+      return work?.catch((error) => this.#onMessageError(peer, type, payload.length, error));
     } catch (error) {
-      this.#onMessageError(peer, type, error);
+      this.#onMessageError(peer, type, payload.length, error);
     }
   }
 
@@ -202,21 +208,13 @@ export class PeerManager implements PeerLogic {
     for (const { ping } of this.#established.values()) ping.queued = true;
   }
 
-  #isExpected({ negotiated }: Peer, type: string): boolean {
-    // Unknown messages are ignored, as later protocol versions may add some.
-    if (!isMessageType(type)) return false;
-    if (negotiated.version === null) return type === 'version';
-    return negotiated.established || HANDSHAKE_MESSAGES.has(type);
-  }
-
-  #onMessageError(peer: Peer, type: string, error: unknown): void {
+  #onMessageError(peer: Peer, type: string, bytes: number, error: unknown): void {
     if (error instanceof MessageError) {
-      if (error.verdict === 'misbehaving') this.#misbehaving(peer, error.message);
-      // As in Core: the block may be asked of others, while the rest of what this peer sends is still valid.
-      else if (type === 'block') this.#ctx.log.debug('block message ignored: it does not parse', { peer: peer.id });
-      // Core ignores other malformed messages too. A peer that sends one wastes our time or is out of sync, so it is
-      // disconnected.
-      else peer.link.disconnect(`malformed ${type}`);
+      const { reason, verdict } = error;
+      if (verdict === 'misbehaving') this.#misbehaving(peer, reason);
+      else if (verdict === 'disconnect') peer.link.disconnect(`malformed ${type}`, { detail: reason });
+      // As in Core: the rest of what this peer sends is still valid.
+      else this.#ctx.log.debug('message ignored: it does not parse', { peer: peer.id, type, bytes, reason });
     } else this.#disconnectOnError(peer, 'message processing failed', { type, error });
   }
 
@@ -281,7 +279,6 @@ export class PeerManager implements PeerLogic {
     for (const peer of this.#all.values())
       try {
         if (peer.negotiated.established) this.#tickPeer(peer, nowMs);
-        else this.#handshake.tick(peer, nowMs);
       } catch (error) {
         this.#disconnectOnError(peer, 'peer tick failed', { error });
       }
@@ -300,6 +297,13 @@ export class PeerManager implements PeerLogic {
     this.#outbound.considerEviction(peer, nowMs);
     this.#download.tick(peer, nowMs);
   }
+}
+
+/** Returns why a message is ignored, or null. Unknown ones are, as later protocol versions may add some. */
+function ignoredBecause({ negotiated }: Peer, type: string): string | null {
+  if (negotiated.version === null) return type === 'version' ? null : 'message ignored: it came before version';
+  if (!negotiated.established && !HANDSHAKE_MESSAGES.has(type)) return 'message ignored: it came before verack';
+  return isMessageType(type) ? null : 'message ignored: its type is unknown';
 }
 
 function repeat(ms: number, act: () => void, signal: AbortSignal): void {

@@ -1,6 +1,13 @@
-import type { BlockHash } from '../primitives/hash.ts';
+import { type BlockHash, hashToHex } from '../primitives/hash.ts';
 import { BloomFilter } from './bloom-filter.ts';
-import { INVENTORY, type InventoryItem, InventoryItems, isBlockKind, isTransactionKind } from './messages/inventory.ts';
+import {
+  INVENTORY,
+  type InventoryItem,
+  InventoryItems,
+  isBlockKind,
+  isTransactionKind,
+  kindName,
+} from './messages/inventory.ts';
 import { decodeMessage, type Message } from './messages/messages.ts';
 import { COMPACT_BLOCKS } from './p2p-protocol.ts';
 import type { Handshake } from './peer/handshake.ts';
@@ -131,10 +138,14 @@ export class PeerMessages {
 
   async #onInv(peer: Peer, items: InventoryItems): Promise<void> {
     let lastBlock: BlockHash | null = null;
+    const logAnnounced = this.#announcementLog(peer);
     await this.#processItems(peer, items, (item) => {
+      logAnnounced?.(item);
       if (item.kind === INVENTORY.block) lastBlock = item.hash as BlockHash;
       else if (!this.#parts.txReceiver.onTxInv(peer, item))
-        peer.link.disconnect('transaction announced in violation of protocol');
+        peer.link.disconnect('transaction announced in violation of protocol', {
+          hash: hashToHex(item.hash as BlockHash),
+        });
     });
     if (peer.gone || peer.link.closed) return;
     if (lastBlock !== null) this.#parts.headers.onBlockInv(peer, lastBlock);
@@ -149,6 +160,7 @@ export class PeerMessages {
   async #onGetData(peer: Peer, items: InventoryItems): Promise<void> {
     const { link } = peer;
     let missing: InventoryItem[] = [];
+    this.#logRequest(peer, items);
     const sendMissing = () => {
       if (missing.length > 0) link.send('notfound', { items: missing });
       missing = [];
@@ -159,6 +171,30 @@ export class PeerMessages {
       if (missing.length >= MAX_NOT_FOUND) sendMissing();
     });
     sendMissing();
+  }
+
+  /** Returns a function that logs each announced item of a message once; null where none is logged. */
+  #announcementLog({ id, negotiated }: Peer): ((item: InventoryItem) => void) | null {
+    const { log } = this.#ctx;
+    if (!log.enabled('debug')) return null;
+    const seen = new Set<string>();
+    const ignored = negotiated.wtxidRelay ? INVENTORY.tx : INVENTORY.wtx;
+    return ({ kind, hash }) => {
+      const text = hashToHex(hash as BlockHash);
+      if (kind === ignored || seen.has(text)) return;
+      seen.add(text);
+      log.debug('item announced', { peer: id, kind: kindName(kind), hash: text });
+    };
+  }
+
+  #logRequest(peer: Peer, { first }: InventoryItems): void {
+    const { log } = this.#ctx;
+    if (first !== null && log.enabled('debug'))
+      log.debug('data requested', {
+        peer: peer.id,
+        kind: kindName(first.kind),
+        hash: hashToHex(first.hash as BlockHash),
+      });
   }
 
   /** Processes items until the peer disconnects. Yields after each time slice and while the send queue is full. */

@@ -201,6 +201,8 @@ export interface OrphanView {
 
 export interface NetworkView {
   readonly active: boolean;
+  /** Whether transactions of peers are accepted. */
+  readonly relaysTransactions: boolean;
   /** Peers that have completed the handshake, counted now: the periodic status may be a second old. */
   readonly peers: { readonly inbound: number; readonly outbound: number };
   /** 16 hex digits. */

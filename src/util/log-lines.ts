@@ -44,7 +44,7 @@ function lineOfText(
   let line = `${time} ${painted(level.toUpperCase().padEnd(5))}${label} ${msg}`;
   try {
     for (const [key, value] of Object.entries({ ...base, ...fields })) {
-      if (value !== undefined) line += ` ${key}=${textValue(value)}`;
+      if (value !== undefined) line += ` ${key}=${fieldText(value)}`;
     }
   } catch {
     line += ' (fields not serializable)';
@@ -52,7 +52,8 @@ function lineOfText(
   return `${line}\n`;
 }
 
-function textValue(value: unknown): string {
+/** Returns the value of a field in a line of text. */
+export function fieldText(value: unknown): string {
   if (typeof value === 'bigint') return value.toString();
   // Values may come from peers, so anything but plain characters is quoted and escaped.
   if (typeof value === 'string' && /^[\x21\x23-\x3c\x3e-\x7e]+$/.test(value)) return value;

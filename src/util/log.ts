@@ -1,4 +1,5 @@
 import { type Clock, hostClock } from './clock.ts';
+import { coreLine } from './core-log/core-line.ts';
 import { LineBuffer } from './line-buffer.ts';
 import {
   type CategoryLevels,
@@ -10,8 +11,8 @@ import {
 } from './log-levels.ts';
 import { jsonLine, type LogLine, textLine } from './log-lines.ts';
 
-/** Format of a line: a JSON object for machines, aligned text for people. */
-export type LogFormat = 'json' | 'text';
+/** Format of a line: a JSON object for machines, aligned text for people, or the form of Bitcoin Core's log. */
+export type LogFormat = 'json' | 'text' | 'core';
 
 /**
  * Writes one line per call and never throws. In fields, bigints become decimal strings, byte arrays hex, and errors
@@ -52,6 +53,8 @@ export interface LogOptions {
   readonly maxBufferedBytes?: number;
 }
 
+const LINES: Readonly<Record<LogFormat, LogLine>> = { json: jsonLine, text: textLine, core: coreLine };
+
 /** The levels of this thread's logs that have categories: the present ones, and those of the configuration. */
 let levelsInUse: CategoryLevels | null = null;
 let levelsConfigured: CategoryLevels = categoryLevels('info');
@@ -77,7 +80,7 @@ export function createLog(options: LogOptions): Log {
   const sink = new LineBuffer(options.write, options.maxBufferedBytes ?? 1 << 20);
   const clock = options.clock ?? hostClock;
   const prefix = options.prefix ?? (() => '');
-  const format = options.line ?? (options.format === 'json' ? jsonLine : textLine);
+  const format = options.line ?? LINES[options.format];
   const line: LogLine = (facts) => prefix(facts.level) + format(facts);
   const withFields = (base: LogFields, category: LogCategory | null): Log => {
     const isKept = (level: LogLevel) => LOG_LEVELS.indexOf(level) <= LOG_LEVELS.indexOf(levelOf(category));

@@ -89,6 +89,7 @@ const IDLE_STATUS: NodeStatus = {
 
 const IDLE_NETWORK: Omit<NetworkView, 'peers'> = {
   active: true,
+  relaysTransactions: true,
   services: '0000000000000c09',
   serviceNames: ['NETWORK', 'WITNESS', 'NETWORK_LIMITED', 'P2P_V2'],
   timeOffset: 0,

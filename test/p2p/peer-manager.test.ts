@@ -40,7 +40,7 @@ describe('inbound peers beyond the transaction relay slots, with no evictable pe
     node.hasRelayRoom = false;
     ask(second!);
     await second!.heard(2n);
-    expect(second!.in.reason).toBe(REFUSED);
+    expect(second!.in.reason).toBe('too many transaction relay peers after a filter');
   });
 });
 

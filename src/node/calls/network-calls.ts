@@ -45,6 +45,11 @@ export function networkCalls(
       };
     },
     addNode(text, command, v2) {
+      if (v2 === true && !connections.v2)
+        return {
+          refused: 'invalidParameter',
+          message: 'Error: v2transport requested but not enabled (see -v2transport)',
+        };
       if (command === 'onetry') {
         void connections.connectTo(text, 'manual', v2 ?? undefined).catch(() => {});
         return null;
@@ -180,6 +185,7 @@ function networkView(network: PeerNetwork): NetworkView {
   const { routes } = connections;
   return {
     active: connections.active,
+    relaysTransactions: !network.blocksOnly,
     peers: network.counts(),
     services: servicesHex(services),
     serviceNames: serviceNames(services),
@@ -216,6 +222,7 @@ function withoutNetwork(clock: Clock): CallTable<NetworkCalls> {
     peers: () => [],
     network: () => ({
       active: false,
+      relaysTransactions: false,
       peers: { inbound: 0, outbound: 0 },
       services: servicesHex(0n),
       serviceNames: [],

@@ -83,7 +83,7 @@ export class Acceptor {
     const permissions = permissionsOf(service.address, 'inbound', rules);
     const refusal = this.#refusal(service.address, permissions.has('noban'));
     if (refusal !== null) {
-      log.debug('inbound connection refused', { reason: refusal });
+      log.debug('inbound connection refused', { reason: refusal, from: printService(service) });
       stream.close();
       return;
     }
@@ -103,6 +103,8 @@ export class Acceptor {
       events,
     );
     table.add(connection);
+    log.debug('connection accepted', { from: connection.name });
+    log.debug('connection added', { peer: connection.id, type: 'inbound' });
     connection.start();
   }
 

@@ -1,4 +1,5 @@
 import type { Log } from '../../util/log.ts';
+import type { LogFields } from '../../util/log-levels.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
 import type { Connection, ConnectionEvents, Direction } from './connection.ts';
 import type { ConnectionTable } from './connection-table.ts';
@@ -48,6 +49,15 @@ export class LogicEvents implements ConnectionEvents {
     this.#parts.totals.message(direction, type);
   }
 
+  sent({ id }: Connection, type: string, bytes: number): void {
+    const { log } = this.#parts;
+    if (log.enabled('debug')) log.debug('message sent', { peer: id, type, bytes });
+  }
+
+  failed({ id, protocol }: Connection, reason: string, facts?: LogFields): void {
+    this.#parts.log.debug('bytes not understood', { peer: id, protocol, reason, ...facts });
+  }
+
   get memoryHigh(): boolean {
     return this.#memory.isHigh;
   }
@@ -56,13 +66,16 @@ export class LogicEvents implements ConnectionEvents {
     this.#memory.update(bytes);
   }
 
+  closing({ id, type, closeFacts }: Connection, reason: string): void {
+    this.#parts.log.debug('connection closed', { peer: id, type, reason, ...closeFacts });
+  }
+
   closed(connection: Connection, reason: string): void {
-    const { table, totals, addresses, log, retryV1 } = this.#parts;
-    const { id, type, service, standing, opened, closeDetail } = connection;
+    const { table, totals, addresses, retryV1 } = this.#parts;
+    const { type, service, standing, opened } = connection;
     table.remove(connection);
     this.#scheduler.removeConnection(connection);
     totals.closed(reason);
-    log.debug('connection closed', { peer: id, type, reason, detail: closeDetail ?? undefined });
     // The time of block-relay-only peers is not updated, so that it does not reveal them.
     if (standing.established && type !== 'inbound' && type !== 'block-relay-only') addresses.connected(service);
     if (opened) this.#guarded(connection, () => this.#logic.closed(connection, reason));

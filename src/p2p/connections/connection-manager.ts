@@ -95,6 +95,11 @@ export class ConnectionManager {
     }
   }
 
+  /** Whether connections use the v2 transport by default. */
+  get v2(): boolean {
+    return this.#state.options.v2;
+  }
+
   isBannedOrDiscouraged(address: NetAddress): boolean {
     return this.#state.isBannedOrDiscouraged(address);
   }

@@ -1,4 +1,5 @@
 import { type Clock, unixSeconds } from '../../util/clock.ts';
+import type { LogFields } from '../../util/log-levels.ts';
 import type { NetService } from '../address/net-address.ts';
 import { type NetworkClass, networkClassOf } from '../address/net-group.ts';
 import { encodeMessage, type MessageType, type ValueOf } from '../messages/messages.ts';
@@ -31,11 +32,17 @@ export interface ConnectionEvents {
   opened(connection: Connection): void;
   /** A message is ready to be processed. May be called repeatedly. */
   messageReady(connection: Connection): void;
+  /** The connection is about to be closed. Called once, before `closed`, and only to observe. */
+  closing(connection: Connection, reason: string): void;
   /** The connection is closed. Called once, in a separate microtask. */
   closed(connection: Connection, reason: string): void;
   transferred(sent: number, received: number): void;
   /** A message was queued or received; one that could not be decoded has an empty type. */
   message(direction: Direction, type: string): void;
+  /** A message is sent whose payload has some bytes. */
+  sent(connection: Connection, type: string, bytes: number): void;
+  /** The transport could not interpret a message, or any further bytes. */
+  failed(connection: Connection, reason: string, facts?: LogFields): void;
   /** The memory used for the peer changed by `bytes`. May disconnect this or another peer. */
   memoryChanged(bytes: number): void;
   /** Whether the memory of all peers together is high. */
@@ -94,7 +101,7 @@ export class Connection implements PeerLink {
   #closed = false;
   #dropped = 0;
   #retryV1 = false;
-  #closeDetail: string | null = null;
+  #closeFacts: LogFields = {};
 
   constructor(options: ConnectionOptions, events: ConnectionEvents) {
     const { id, type, service, name, permissions, transport, stream, clock, preferEvict = false } = options;
@@ -156,9 +163,9 @@ export class Connection implements PeerLink {
     return this.#dropped;
   }
 
-  /** Detail of the close reason, for the log. */
-  get closeDetail(): string | null {
-    return this.#closeDetail;
+  /** Facts of the close reason, for the log. */
+  get closeFacts(): LogFields {
+    return this.#closeFacts;
   }
 
   /** Whether the peer behaved like one that supports v1 only. Valid once closed. */
@@ -178,7 +185,8 @@ export class Connection implements PeerLink {
     this.#stream.attach({
       data: (bytes) => this.#guarded(() => this.#receive(bytes)),
       drain: () => this.#guarded(() => this.#flush()),
-      closed: (error) => (error === null ? this.disconnect('closed by peer') : this.#close('socket error', error)),
+      closed: (error) =>
+        error === null ? this.disconnect('closed by peer') : this.#close('socket error', { detail: error }),
     });
   }
 
@@ -189,11 +197,12 @@ export class Connection implements PeerLink {
   sendPayload(type: string, payload: Uint8Array): void {
     if (!this.#opened || this.#closed) return;
     this.#events.message('sent', type);
+    this.#events.sent(this, type, payload.length);
     this.#enqueue(this.#transport.encode(type, payload), type);
   }
 
-  disconnect(reason: string): void {
-    this.#close(reason, null);
+  disconnect(reason: string, facts: LogFields = {}): void {
+    this.#close(reason, facts);
   }
 
   /** Removes and returns the oldest queued message. The caller must call `finishMessage` afterwards. */
@@ -279,7 +288,11 @@ export class Connection implements PeerLink {
       this.#events.message('received', '');
       countBytes(this.traffic.receivedByType, OTHER_MESSAGES, event.wireSize);
       this.#dropped++;
-    } else this.#close('transport error', event.reason);
+      this.#events.failed(this, event.reason, event.facts);
+    } else {
+      this.#events.failed(this, event.reason, event.facts);
+      this.#close('transport error', { detail: event.reason });
+    }
   }
 
   #enqueue(bytes: Uint8Array, type: string | null): void {
@@ -311,10 +324,12 @@ export class Connection implements PeerLink {
     if (this.canProcessMessage) this.#events.messageReady(this);
   }
 
-  #close(reason: string, detail: string | null): void {
+  #close(reason: string, facts: LogFields): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#closeDetail = detail;
+    this.#closeFacts = facts;
+    // Before the peer can notice that it is disconnected.
+    this.#events.closing(this, reason);
     const { sent } = this.traffic;
     this.#retryV1 = this.#transport instanceof V2Transport && this.#transport.shouldReconnectV1(sent);
     this.#stream.close();
@@ -331,21 +346,34 @@ export class Connection implements PeerLink {
   }
 }
 
-/**
- * Time limit for the first bytes in both directions and for the transport handshake, milliseconds. Core's -peertimeout.
- */
-const CONNECT_TIMEOUT_MS = 60_000;
 /** Maximum silence in one direction, milliseconds; pings are more frequent. */
 const SILENCE_MS = 20 * 60_000;
 
-/** Core's InactivityCheck: returns why a connection must be closed at a monotonic time, or null. */
-export function inactivityReason(
-  { startedMs, lastSentMs, lastReceivedMs, opened }: Connection,
+/** The reason why a connection must be closed. */
+interface Inactivity {
+  readonly reason: string;
+  readonly facts: LogFields;
+}
+
+/**
+ * Core's InactivityCheck: returns why a connection must be closed at a monotonic time, or null. `timeoutMs`: time limit for
+ * the first bytes in both directions and for the handshakes.
+ */
+export function inactivityOf(
+  connection: Pick<Connection, 'startedMs' | 'lastSentMs' | 'lastReceivedMs' | 'protocol' | 'standing'>,
   nowMs: number,
-): string | null {
-  if (nowMs - startedMs <= CONNECT_TIMEOUT_MS) return null;
-  if (lastReceivedMs === null || lastSentMs === null) return 'no message in the first minute';
-  if (!opened) return 'transport handshake timeout';
-  if (nowMs - lastSentMs > SILENCE_MS) return 'sending timeout';
-  return nowMs - lastReceivedMs > SILENCE_MS ? 'receiving timeout' : null;
+  timeoutMs: number,
+): Inactivity | null {
+  const { startedMs, lastSentMs, lastReceivedMs, protocol, standing } = connection;
+  if (nowMs - startedMs <= timeoutMs) return null;
+  if (lastReceivedMs === null || lastSentMs === null) {
+    const facts = { seconds: timeoutMs / 1000, hasReceived: lastReceivedMs !== null, hasSent: lastSentMs !== null };
+    return { reason: 'no message in time', facts };
+  }
+  if (nowMs - lastSentMs > SILENCE_MS)
+    return { reason: 'sending timeout', facts: { seconds: Math.floor((nowMs - lastSentMs) / 1000) } };
+  if (nowMs - lastReceivedMs > SILENCE_MS)
+    return { reason: 'receiving timeout', facts: { seconds: Math.floor((nowMs - lastReceivedMs) / 1000) } };
+  if (standing.established) return null;
+  return { reason: protocol === 'detecting' ? 'transport handshake timeout' : 'handshake timeout', facts: {} };
 }

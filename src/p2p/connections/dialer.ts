@@ -163,7 +163,7 @@ export class Dialer {
   }
 
   #begin(request: DialRequest, target: NetService | null, stream: ByteStream, signal: AbortSignal): Connection | null {
-    const { table, permissions, magic, events, timing, active } = this.#parts;
+    const { table, permissions, magic, events, timing, active, log } = this.#parts;
     // Meanwhile the network may have been deactivated, or the peer may have connected to us.
     const isThere = target === null ? table.hasName(String(request.to)) : table.hasService(target);
     if (signal.aborted || !active() || isThere) {
@@ -187,6 +187,8 @@ export class Dialer {
     );
     this.#requests.set(connection, request);
     table.add(connection);
+    log.debug('connection added', { peer: connection.id, type: connection.type });
+    if (request.v2) log.debug('key exchange started', { peer: connection.id });
     connection.start();
     return connection;
   }

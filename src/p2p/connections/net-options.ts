@@ -57,6 +57,8 @@ export interface NetOptions extends RouteOptions {
   readonly externalAddresses: readonly NetService[];
   /** Whether to discover our own addresses. */
   readonly discover: boolean;
+  /** Time limit for the first bytes and the handshakes, seconds. Core's -peertimeout. */
+  readonly peerTimeout: number;
   /** Default duration of a ban, seconds. */
   readonly banTime: number;
 }

@@ -1,3 +1,4 @@
+import type { LogFields } from '../../util/log-levels.ts';
 import type { NetService } from '../address/net-address.ts';
 import type { NetworkClass } from '../address/net-group.ts';
 import { isMessageType, type MessageType, type ValueOf } from '../messages/messages.ts';
@@ -113,9 +114,10 @@ export interface PeerLink {
   /** Sends an encoded payload. */
   sendPayload(type: string, payload: Uint8Array): void;
   /**
-   * Closes the link and discards unsent messages. The reason is used in logs and metrics, so it is short and constant.
+   * Closes the link and discards unsent messages. The reason is used in logs and metrics, so it is short and constant;
+   * what belongs to this case is in `facts`, which are logged.
    */
-  disconnect(reason: string): void;
+  disconnect(reason: string, facts?: LogFields): void;
 }
 
 /** The protocol logic, called by the connection layer. Must not throw. */

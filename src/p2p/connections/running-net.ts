@@ -1,5 +1,5 @@
 import { Acceptor } from './acceptor.ts';
-import { type Connection, inactivityReason } from './connection.ts';
+import { type Connection, inactivityOf } from './connection.ts';
 import { LogicEvents } from './connection-events.ts';
 import { Dialer } from './dialer.ts';
 import { keepAdded, keepConnected } from './manual-connections.ts';
@@ -166,8 +166,8 @@ export class RunningNet {
   #sweep(): void {
     const now = this.#state.deps.timing.clock.monotonicMs();
     for (const connection of this.#state.table.all()) {
-      const reason = inactivityReason(connection, now);
-      if (reason !== null) connection.disconnect(reason);
+      const found = inactivityOf(connection, now, this.#state.options.peerTimeout * 1000);
+      if (found !== null) connection.disconnect(found.reason, found.facts);
     }
   }
 

@@ -40,9 +40,14 @@ export function saveAnchors(store: PeerStore, peers: readonly PeerAddress[]): vo
 /** Returns the saved address manager; an empty one if nothing is saved or it cannot be decoded. */
 export function loadAddresses(store: PeerStore, clock: Clock, random: RandomBelow, log: Log): AddrManager {
   const saved = store.addresses();
-  if (saved === null) return AddrManager.create(clock, random);
+  if (saved === null) {
+    log.info('addresses of peers loaded', { count: 0 });
+    return AddrManager.create(clock, random);
+  }
   try {
-    return new AddrManager(decodeAddrTables(saved), clock, random);
+    const addresses = new AddrManager(decodeAddrTables(saved), clock, random);
+    log.info('addresses of peers loaded', { count: addresses.size() });
+    return addresses;
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     log.warn('saved addresses ignored: unreadable', { error: error.message });

@@ -3,10 +3,10 @@ import { assert } from '../../util/assert.ts';
 import { ByteReader, ByteWriter, DecodeError } from '../../util/bytes.ts';
 
 /**
- * Consequence for a peer that sent an invalid message: `disconnect` it, or treat it as `misbehaving`, which discourages
- * its address as well. Core ignores most messages that cannot be decoded.
+ * Consequence for a peer that sent an invalid message: the message is ignored, as in Core where it cannot be decoded, or
+ * the peer is disconnected, or treated as `misbehaving`, which discourages its address as well.
  */
-export type Verdict = 'disconnect' | 'misbehaving';
+export type Verdict = 'ignore' | 'disconnect' | 'misbehaving';
 
 /** Thrown for a payload that does not have the format of its message type. */
 export class MessageError extends Error {
@@ -63,7 +63,7 @@ export function messageCodec<In, Out = In>(
 }
 
 function messageError(type: string, error: unknown): unknown {
-  if (error instanceof DecodeError) return new MessageError(type, error.message, 'disconnect');
+  if (error instanceof DecodeError) return new MessageError(type, error.message, 'ignore');
   if (error instanceof ViolationError) return new MessageError(type, error.message, error.verdict);
   return error;
 }

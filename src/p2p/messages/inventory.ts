@@ -34,6 +34,21 @@ export function isTransactionKind(kind: number): boolean {
   return kind === INVENTORY.tx || kind === INVENTORY.wtx || kind === INVENTORY.witnessTx;
 }
 
+const KIND_NAMES = new Map<number, string>([
+  [INVENTORY.tx, 'tx'],
+  [INVENTORY.wtx, 'wtx'],
+  [INVENTORY.witnessTx, 'witness-tx'],
+  [INVENTORY.block, 'block'],
+  [INVENTORY.witnessBlock, 'witness-block'],
+  [INVENTORY.filteredBlock, 'merkleblock'],
+  [INVENTORY.compactBlock, 'cmpctblock'],
+]);
+
+/** Returns the name of an inventory type, as Core prints it. */
+export function kindName(kind: number): string {
+  return KIND_NAMES.get(kind) ?? `0x${kind.toString(16).padStart(8, '0')}`;
+}
+
 /** Returns whether an inventory type identifies a block, in any format. */
 export function isBlockKind(kind: number): boolean {
   return (
@@ -69,13 +84,17 @@ export const mempool = emptyCodec('mempool');
 export class InventoryItems implements Iterable<InventoryItem> {
   readonly #reader: ByteReader;
   readonly #end: number;
+  /** The first item, or null. */
+  readonly first: InventoryItem | null;
 
   /** Keeps a view of the payload. Throws MessageError like the codec of the message. */
   constructor(type: 'inv' | 'getdata' | 'notfound', payload: Uint8Array) {
     this.#reader = new ByteReader(payload);
     const limit = type === 'notfound' ? undefined : LIMITS[type];
     const count = decoding(type, () => readCount(this.#reader, ITEM_SIZE, limit));
-    this.#end = this.#reader.pos + count * ITEM_SIZE;
+    const start = this.#reader.pos;
+    this.#end = start + count * ITEM_SIZE;
+    this.first = count === 0 ? null : readItem(new ByteReader(payload.subarray(start, this.#end)));
   }
 
   /** Yields each item once; its hash is a view of the payload. */

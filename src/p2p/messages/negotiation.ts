@@ -1,5 +1,5 @@
 import type { Amount } from '../../primitives/amount.ts';
-import { DecodeError } from '../../util/bytes.ts';
+import { type ByteReader, DecodeError } from '../../util/bytes.ts';
 import { bytesOfText, emptyCodec, messageCodec, readBytes, textOf, ViolationError, writeBytes } from './codec.ts';
 
 const MIN_FEATURE_ID = 4;
@@ -60,11 +60,22 @@ export const feature = messageCodec<FeatureMessage>(
     writeBytes(w, bytesOfText(id), MAX_FEATURE_ID);
     writeBytes(w, data, MAX_FEATURE_DATA);
   },
-  (r) => {
-    const id = textOf(readBytes(r, MAX_FEATURE_ID, 'feature id'));
-    const data = readBytes(r, MAX_FEATURE_DATA, 'feature data');
-    if (id.length < MIN_FEATURE_ID) throw new DecodeError(`feature id of ${id.length} bytes is too short`);
-    if (r.remaining > 0) throw new DecodeError('bytes after the feature');
-    return { id, data };
-  },
+  (r) => disconnectingErrors(() => readFeature(r)),
 );
+
+/** As in Core, a malformed feature ends the connection. */
+function disconnectingErrors<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof DecodeError ? new ViolationError(error.message, 'disconnect') : error;
+  }
+}
+
+function readFeature(r: ByteReader): FeatureMessage {
+  const id = textOf(readBytes(r, MAX_FEATURE_ID, 'feature id'));
+  const data = readBytes(r, MAX_FEATURE_DATA, 'feature data');
+  if (id.length < MIN_FEATURE_ID) throw new DecodeError(`feature id of ${id.length} bytes is too short`);
+  if (r.remaining > 0) throw new DecodeError('bytes after the feature');
+  return { id, data };
+}

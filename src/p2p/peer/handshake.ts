@@ -1,20 +1,21 @@
 import { unixSeconds } from '../../util/clock.ts';
+import { printService } from '../address/address-text.ts';
 import { type NetService, UNSPECIFIED } from '../address/net-address.ts';
 import { isRoutable } from '../address/ranges.ts';
 import { printableAgent, type VersionMessage } from '../messages/version.ts';
 import {
   COMPACT_BLOCKS,
   COMPACT_BLOCKS_VERSION,
+  desirableServices,
   MIN_PEER_VERSION,
+  missingBlocks,
   PROTOCOL_VERSION,
   servesWhatWeNeed,
   WTXID_RELAY_VERSION,
 } from '../p2p-protocol.ts';
 import type { Peer } from './peer.ts';
-import { claimTxRelaySlot, type PeerContext } from './peer-context.ts';
+import { claimTxRelaySlot, maySendTransactions, type PeerContext } from './peer-context.ts';
 
-/** Time limit of the handshake, milliseconds. */
-const HANDSHAKE_MS = 60_000;
 const NOWHERE: NetService = { address: UNSPECIFIED, port: 0 };
 
 /** Observers of the handshake. */
@@ -39,16 +40,22 @@ export class Handshake {
     if (!peer.inbound) this.#sendVersion(peer);
   }
 
-  tick(peer: Peer, nowMs: number): void {
-    if (!peer.negotiated.established && nowMs - peer.openedAt > HANDSHAKE_MS) peer.link.disconnect('handshake timeout');
-  }
-
   onVersion(peer: Peer, message: VersionMessage): void {
     const { link, negotiated } = peer;
-    if (negotiated.version !== null) return;
+    if (negotiated.version !== null) {
+      this.#ctx.log.debug('message ignored: version was received', { peer: peer.id });
+      return;
+    }
     const problem = this.#problem(peer, message);
     if (problem !== null) {
-      link.disconnect(problem);
+      const { version, services } = message;
+      const expected = desirableServices(services, this.#missingBlocks());
+      link.disconnect(problem, {
+        version,
+        services: servicesText(services),
+        expected: servicesText(expected),
+        at: printService(link.service),
+      });
       return;
     }
     negotiated.version = { ...message, userAgent: printableAgent(message.userAgent) };
@@ -73,7 +80,10 @@ export class Handshake {
 
   onVerack(peer: Peer): void {
     const { link, negotiated } = peer;
-    if (negotiated.established) return;
+    if (negotiated.established) {
+      this.#ctx.log.debug('message ignored: verack was received', { peer: peer.id });
+      return;
+    }
     negotiated.established = true;
     link.standing.established = true;
     const { userAgent, version, startHeight } = negotiated.version!;
@@ -104,16 +114,21 @@ export class Handshake {
   }
 
   #problem(peer: Peer, { version, services, nonce }: VersionMessage): string | null {
-    const { chain, connections } = this.#ctx;
+    const { connections } = this.#ctx;
     const { type } = peer.link;
     const expectsServices = type === 'outbound-full-relay' || type === 'block-relay-only' || type === 'addr-fetch';
-    if (expectsServices && !servesWhatWeNeed(services, !chain.initialSync)) {
+    if (expectsServices && !servesWhatWeNeed(services, this.#missingBlocks())) {
       connections.addresses.setServices(peer.link.service, services);
       return 'peer does not offer the expected services';
     }
     if (version < MIN_PEER_VERSION) return 'obsolete protocol version';
     if (peer.inbound && connections.isOwnNonce(nonce)) return 'connected to self';
     return null;
+  }
+
+  #missingBlocks(): number {
+    const { chain, clock, params } = this.#ctx;
+    return missingBlocks(chain.tip.time, unixSeconds(clock), params.consensus.powTargetSpacing);
   }
 
   #sendVersion(peer: Peer): void {
@@ -129,12 +144,11 @@ export class Handshake {
       nonce: connections.nonceOf(link),
       userAgent: options.userAgent,
       startHeight: chain.height,
-      relay: relaysTransactions(link.type),
+      relay: maySendTransactions(this.#ctx, link),
     });
   }
 }
 
-/** Feelers disconnect before transactions could be announced. */
-function relaysTransactions(type: Peer['link']['type']): boolean {
-  return type !== 'block-relay-only' && type !== 'feeler';
+function servicesText(services: bigint): string {
+  return services.toString(16).padStart(8, '0');
 }

@@ -17,7 +17,7 @@ export class Keepalive {
 
   tick({ link, ping, negotiated }: Peer, nowMs: number): void {
     if (ping.nonce !== 0n && nowMs - ping.sentAt > TIMEOUT_MS) {
-      link.disconnect('ping timeout');
+      link.disconnect('ping timeout', { waitedMs: nowMs - ping.sentAt });
       return;
     }
     const due = ping.sentAt === 0 || nowMs - ping.sentAt > PING_INTERVAL_MS;
@@ -37,11 +37,27 @@ export class Keepalive {
   /** Processes a pong. One with another nonce is ignored, as in Core; a short payload or nonce 0 ends the wait. */
   onPong(peer: Peer, nonce: bigint | null, nowMs: number): void {
     const { ping, link } = peer;
-    if (ping.nonce === 0n) return;
-    if (nonce === ping.nonce) {
+    if (nonce !== null && nonce === ping.nonce && nonce !== 0n) {
       ping.last = nowMs - ping.sentAt;
       link.standing.minPing = Math.min(link.standing.minPing, ping.last);
-    } else if (nonce !== null && nonce !== 0n) return;
-    ping.nonce = 0n;
+    } else this.#logPong(peer, nonce);
+    if (nonce === null || nonce === 0n || nonce === ping.nonce) ping.nonce = 0n;
+  }
+
+  #logPong({ id, ping }: Peer, nonce: bigint | null): void {
+    const { log } = this.#ctx;
+    if (!log.enabled('debug')) return;
+    let why = 'Nonce mismatch';
+    if (nonce === null) why = 'Short payload';
+    else if (ping.nonce === 0n) why = 'Unsolicited pong without ping';
+    else if (nonce === 0n) why = 'Nonce zero';
+    const expected = ping.nonce.toString(16);
+    log.debug('pong ignored', {
+      peer: id,
+      why,
+      expected,
+      received: (nonce ?? 0n).toString(16),
+      bytes: nonce === null ? 0 : 8,
+    });
   }
 }

@@ -7,6 +7,7 @@ import type { RandomBelow } from '../../util/random.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
 import type { NetAddress, NetService, PeerAddress } from '../address/net-address.ts';
 import type { PeerLink } from '../connections/peer-link.ts';
+import { hasServices, SERVICES } from '../services.ts';
 import type { Peer } from './peer.ts';
 
 /** The operations of the connection layer that the protocol logic uses. */
@@ -53,6 +54,8 @@ interface PeerOptions {
   readonly services: bigint;
   /** Name in `version` (BIP-14). */
   readonly userAgent: string;
+  /** Whether only peers with the relay permission may send transactions. Core's -blocksonly. */
+  readonly blocksOnly: boolean;
 }
 
 /** The dependencies shared by all parts of the protocol logic. */
@@ -75,11 +78,29 @@ export interface PeerContext {
  * Returns whether a peer that wants transactions may stay. An inbound one needs a free slot, for which another such
  * peer may be evicted; without one it is disconnected. Called when the peer's transaction relay becomes known.
  */
-export function claimTxRelaySlot({ connections }: Pick<PeerContext, 'connections'>, link: PeerLink): boolean {
+export function claimTxRelaySlot(
+  { connections }: Pick<PeerContext, 'connections'>,
+  link: PeerLink,
+  reason = 'too many transaction relay peers',
+): boolean {
   const isCounted = link.type === 'inbound' && link.standing.relaysTransactions;
   if (!isCounted || connections.makeRoomForTransactionRelay(link)) return true;
-  link.disconnect('too many transaction relay peers');
+  link.disconnect(reason);
   return false;
+}
+
+/**
+ * Returns whether a peer may send transactions (Core's RejectIncomingTxs): not on block-relay-only connections and feelers,
+ * and in blocks-only mode with the relay permission alone.
+ */
+export function maySendTransactions({ options }: Pick<PeerContext, 'options'>, link: PeerLink): boolean {
+  if (link.type === 'block-relay-only' || link.type === 'feeler') return false;
+  return !options.blocksOnly || link.permissions.has('relay');
+}
+
+/** Returns whether bloom filters are served to a peer (BIP-111). */
+export function offersBloom({ options }: Pick<PeerContext, 'options'>, peer: Peer): boolean {
+  return hasServices(peer.offered(options.services), SERVICES.bloom);
 }
 
 /** Blocks behind our tip within which a competing chain is accepted. */

@@ -199,8 +199,8 @@ export class Peer {
   }
 
   /**
-   * Returns the service bits offered to this peer. NODE_BLOOM is only offered to peers with the bloomfilter permission
-   * (BIP-111).
+   * Returns the service bits offered to this peer. NODE_BLOOM is also offered to peers with the bloomfilter
+   * permission (BIP-111).
    */
   offered(services: bigint): bigint {
     return this.link.permissions.has('bloomfilter') ? services | SERVICES.bloom : services;

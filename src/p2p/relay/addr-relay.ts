@@ -2,6 +2,7 @@ import { sipHash, sipHashKey } from '../../crypto/siphash.ts';
 import { unixSeconds } from '../../util/clock.ts';
 import { poissonDelay, random64, shuffled } from '../../util/random.ts';
 import { RollingBloomFilter } from '../../util/rolling-bloom-filter.ts';
+import { printService } from '../address/address-text.ts';
 import { addressBytes, isV1Compatible, type PeerAddress } from '../address/net-address.ts';
 import { isRoutable } from '../address/ranges.ts';
 import { servesBlocks } from '../p2p-protocol.ts';
@@ -56,7 +57,11 @@ export class AddrRelay {
   onGetAddr(peer: Peer): void {
     if (!peer.inbound) return;
     const state = this.#stateOf(peer);
-    if (state === null || state.askedUs) return;
+    if (state === null) return;
+    if (state.askedUs) {
+      this.#ctx.log.debug('getaddr ignored: it was answered', { peer: peer.id });
+      return;
+    }
     state.askedUs = true;
     state.queue.length = 0;
     for (const address of this.#ctx.connections.addrResponse(peer.link)) this.#queueAddress(peer, state, address);
@@ -85,7 +90,8 @@ export class AddrRelay {
       if (fresh && isRoutable(address.address)) this.#relayAddress(peer, address);
       if (connections.isReachable(address.address)) kept.push(address);
     }
-    connections.addresses.add(kept, peer.link.service.address, PENALTY);
+    if (connections.addresses.add(kept, peer.link.service.address, PENALTY))
+      this.#logAdded(peer, kept, addresses.length);
     if (addresses.length < MAX_ADDRESSES) state.weAsked = false;
     // A message with one address may be the peer's self-announcement.
     if (peer.link.type === 'addr-fetch' && addresses.length > 1) peer.link.disconnect('address fetch done');
@@ -97,12 +103,13 @@ export class AddrRelay {
     if (link.type === 'addr-fetch' && unixSeconds(this.#ctx.clock) - link.openedAt > ADDR_FETCH_SECONDS)
       link.disconnect('addr-fetch timeout');
     if (state === null) return;
-    const { chain, connections, random } = this.#ctx;
+    const { chain, connections, random, log } = this.#ctx;
     if (connections.listening && !chain.initialSync && state.nextOwnAt < nowMs) {
       // The filter is reset so that our own address is sent again.
       const first = state.nextOwnAt === 0;
       if (!first) state.known.reset();
       const own = connections.localAddressFor(peer.link, peer.seesUsAt);
+      if (own !== null) log.debug('own address announced', { peer: peer.id, address: printService(own) });
       // The first self-announcement is sent separately, so that the peer's rate limit does not drop it.
       if (own !== null && first && isCompatible(peer, own)) this.#sendAddresses(peer, [own]);
       else if (own !== null && !first) this.#queueAddress(peer, state, own);
@@ -117,6 +124,12 @@ export class AddrRelay {
       return true;
     });
     if (unknown.length > 0) this.#sendAddresses(peer, unknown);
+  }
+
+  #logAdded({ id }: Peer, kept: readonly PeerAddress[], of: number): void {
+    const { log } = this.#ctx;
+    if (log.enabled('debug'))
+      log.debug('addresses added', { peer: id, count: kept.length, of, first: printService(kept[0]!) });
   }
 
   #sendAddresses(peer: Peer, addresses: PeerAddress[]): void {

@@ -61,8 +61,16 @@ export class CompactRelay {
    * is selected for high-bandwidth mode.
    */
   selectHighBandwidth(peer: Peer): void {
-    const { chain } = this.#ctx;
-    if (chain.initialSync || this.#download.requests.size > 0 || peer.gone || !peer.negotiated.compactBlocks) return;
+    const { chain, options } = this.#ctx;
+    // The mempool of a blocks-only node has few transactions of a block.
+    if (
+      options.blocksOnly ||
+      chain.initialSync ||
+      this.#download.requests.size > 0 ||
+      peer.gone ||
+      !peer.negotiated.compactBlocks
+    )
+      return;
     const at = this.#highBandwidth.indexOf(peer);
     if (at >= 0) {
       this.#highBandwidth.push(...this.#highBandwidth.splice(at, 1));
@@ -82,13 +90,16 @@ export class CompactRelay {
   /** Processes `cmpctblock`, requested or unsolicited. */
   async onCompactBlock(peer: Peer, compact: CompactBlock): Promise<void> {
     const { chain, clock } = this.#ctx;
-    if (!peer.negotiated.compactBlocks) return;
+    if (!peer.negotiated.compactBlocks || this.#ctx.options.blocksOnly) return;
     const parent = chain.findEntry(compact.header.previousHash);
     if (parent === null) {
       if (!chain.initialSync) this.#headers.maybeSendGetHeaders(peer, locatorOf(chain.bestHeader));
       return;
     }
-    if (parent.chainwork + workOf(compact.header.bits) < antiDosWork(this.#ctx)) return;
+    if (parent.chainwork + workOf(compact.header.bits) < antiDosWork(this.#ctx)) {
+      this.#ctx.log.debug('compact block ignored: its chain has too little work', { peer: peer.id });
+      return;
+    }
     const { last: entry, rejection, added } = await chain.acceptHeaders([compact.header]);
     if (rejection !== null) return punishForBlock(this.#ctx, peer, rejection, true);
     if (entry === null || peer.gone) return;

@@ -7,7 +7,7 @@ import { type LocatorMessage, MAX_HEADERS } from '../messages/headers.ts';
 import { INVENTORY, type InventoryItem } from '../messages/inventory.ts';
 import { isLimited, LIMITED_BLOCKS } from '../p2p-protocol.ts';
 import type { Peer } from '../peer/peer.ts';
-import type { PeerContext } from '../peer/peer-context.ts';
+import { offersBloom, type PeerContext } from '../peer/peer-context.ts';
 import { isActive, locatorFork } from '../sync/availability.ts';
 import { isBlockRequestAllowed } from './block-request-allowed.ts';
 import { canDirectFetch, type RecentBlock } from './recent-block.ts';
@@ -85,7 +85,7 @@ export class ServeBlocks {
   async serveBlock(peer: Peer, { kind, hash }: InventoryItem): Promise<void> {
     const { chain, connections } = this.#ctx;
     const { link } = peer;
-    if (kind === INVENTORY.filteredBlock && !link.permissions.has('bloomfilter')) {
+    if (kind === INVENTORY.filteredBlock && !offersBloom(this.#ctx, peer)) {
       link.disconnect('filtered block requested without the service');
       return;
     }

@@ -1,7 +1,8 @@
 import type { ChainEntry } from '../../chain/chain-entry.ts';
 import type { FilterIndex } from '../../chain/filter-index.ts';
-import type { BlockHash } from '../../primitives/hash.ts';
+import { type BlockHash, hashToHex } from '../../primitives/hash.ts';
 import { DecodeError } from '../../util/bytes.ts';
+import type { LogFields } from '../../util/log-levels.ts';
 import type { FilterRangeMessage, GetFilterCheckpointsMessage } from '../messages/filters.ts';
 import type { Peer } from '../peer/peer.ts';
 import type { PeerContext } from '../peer/peer-context.ts';
@@ -83,18 +84,23 @@ export class ServeFilters {
   ): ValidRequest | null {
     const { chain, log, options } = this.#ctx;
     const { filters } = chain;
-    const refuse = (reason: string): null => {
-      peer.link.disconnect(reason);
+    const refuse = (reason: string, facts: LogFields): null => {
+      peer.link.disconnect(reason, facts);
       return null;
     };
     if (filterType !== BASIC_FILTER || !hasServices(peer.offered(options.services), SERVICES.compactFilters))
-      return refuse('block filters requested without the service');
+      return refuse('block filters requested without the service', { filterType });
     const stop = chain.findEntry(stopHash);
     if (stop === null || !isBlockRequestAllowed(this.#ctx, stop))
-      return refuse('block filters of an unknown block requested');
-    if (range !== null && range.startHeight > stop.height) return refuse('block filters of no blocks requested');
-    if (range !== null && stop.height - range.startHeight >= range.limit)
-      return refuse('too many block filters requested');
+      return refuse('block filters of an unknown block requested', { stopHash: hashToHex(stopHash) });
+    if (range !== null && range.startHeight > stop.height) {
+      const { startHeight } = range;
+      return refuse('block filters of no blocks requested', { startHeight, stopHeight: stop.height });
+    }
+    if (range !== null && stop.height - range.startHeight >= range.limit) {
+      const { startHeight, limit } = range;
+      return refuse('too many block filters requested', { count: stop.height - startHeight + 1, limit });
+    }
     // The index is built in order, so all ancestors of an indexed block are indexed.
     if (filters !== null && filters.findRecord(stop) !== null) return { filters, stop };
     log.debug('requested block filters are not built yet', { peer: peer.id, height: stop.height });

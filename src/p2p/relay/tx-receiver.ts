@@ -7,7 +7,7 @@ import { unixSeconds } from '../../util/clock.ts';
 import { random64 } from '../../util/random.ts';
 import { INVENTORY, type InventoryItem, isTransactionKind } from '../messages/inventory.ts';
 import type { Peer } from '../peer/peer.ts';
-import type { PeerContext } from '../peer/peer-context.ts';
+import { maySendTransactions, type PeerContext } from '../peer/peer-context.ts';
 import type { GenTxid } from '../tx/gen-txid.ts';
 import { processPackageResult, rejectionOf } from '../tx/package-result.ts';
 import { RecentTxs } from '../tx/recent-txs.ts';
@@ -43,12 +43,13 @@ export class TxReceiver {
       recent: new RecentTxs(),
       clock: ctx.clock,
       random: ctx.random,
+      log: ctx.log,
     });
   }
 
   addPeer(peer: Peer): void {
     const { link, negotiated } = peer;
-    if (!maySendTransactions(peer)) return;
+    if (!maySendTransactions(this.#ctx, peer.link)) return;
     const { preferred } = peer.sync;
     const relayPermission = link.permissions.has('relay');
     this.#download.connectedPeer(peer.id, { preferred, relayPermission, wtxidRelay: negotiated.wtxidRelay });
@@ -72,7 +73,7 @@ export class TxReceiver {
   onTxInv(peer: Peer, item: InventoryItem): boolean {
     const id = idOf(peer, item);
     if (id === null) return true;
-    if (!maySendTransactions(peer)) return false;
+    if (!maySendTransactions(this.#ctx, peer.link)) return false;
     this.#relay.markKnown(peer, item.hash);
     if (!this.#ctx.chain.initialSync) this.#download.addTxAnnouncement(peer.id, id);
     return true;
@@ -86,21 +87,33 @@ export class TxReceiver {
   tick(peer: Peer): void {
     const requests = this.#download.requestsToSend(peer.id);
     for (let at = 0; at < requests.length; at += MAX_GETDATA)
-      peer.link.send('getdata', { items: requests.slice(at, at + MAX_GETDATA).map(itemOf) });
+      peer.link.send('getdata', { items: requests.slice(at, at + MAX_GETDATA).map((id) => itemOf(peer, id)) });
     // A parent may have arrived in a block, so no `tx` message would trigger this.
     if (!this.#reconsidering && this.#download.haveMoreWork(peer.id)) void this.#reconsiderOrphansNow();
   }
 
   async onTx(peer: Peer, parsed: ParsedTransaction): Promise<void> {
-    if (!maySendTransactions(peer)) return peer.link.disconnect('transaction sent in violation of protocol');
+    if (!maySendTransactions(this.#ctx, peer.link))
+      return peer.link.disconnect('transaction sent in violation of protocol');
     if (this.#ctx.chain.initialSync) return;
     this.#relay.markKnown(peer, peer.negotiated.wtxidRelay ? parsed.wtxid : parsed.txid);
     const { validate, package: found } = this.#download.receivedTx(peer.id, parsed);
     if (found) await this.#validatePackage(found);
     else if (validate) await this.#validateTransaction(peer, parsed, true);
-    else if (peer.link.permissions.has('forcerelay') && this.#ctx.mempool.has(parsed.txid))
-      this.#relay.announceTransaction(parsed.wtxid);
+    else if (peer.link.permissions.has('forcerelay')) this.#forceRelay(peer, parsed);
     await this.#reconsiderOrphans();
+  }
+
+  /** Announces a known transaction of a peer with the forcerelay permission again, if the mempool has it. */
+  #forceRelay(peer: Peer, { txid, wtxid }: ParsedTransaction): void {
+    const { log, mempool } = this.#ctx;
+    const facts = { peer: peer.id, txid: hashToHex(txid), wtxid: hashToHex(wtxid) };
+    if (!mempool.has(txid)) {
+      log.info('transaction not relayed by force: it is not in the mempool', facts);
+      return;
+    }
+    log.info('transaction relayed by force', facts);
+    this.#relay.announceTransaction(wtxid);
   }
 
   async #reconsiderOrphansNow(): Promise<void> {
@@ -150,7 +163,9 @@ export class TxReceiver {
     log.debug('transaction of a peer rejected', {
       peer,
       txid: hashToHex(parsed.txid),
+      wtxid: hashToHex(parsed.wtxid),
       reason: rejection.reason,
+      debug: rejection.debug,
     });
     const left = this.#download.mempoolRejected(parsed, rejection, peer, firstTime);
     if (left.keepForBlocks) this.#compact.addExtraTransaction(parsed);
@@ -168,11 +183,6 @@ export class TxReceiver {
   }
 }
 
-/** Returns whether a peer may send transactions: block-relay-only peers and feelers must not. */
-function maySendTransactions({ link: { type } }: Peer): boolean {
-  return type !== 'block-relay-only' && type !== 'feeler';
-}
-
 /**
  * Returns the id of an announced transaction; null for other items and for ids that do not match the negotiated type
  * (BIP-339).
@@ -182,6 +192,8 @@ function idOf({ negotiated }: Peer, { kind, hash }: InventoryItem): GenTxid | nu
   return { by: kind === INVENTORY.wtx ? 'wtxid' : 'txid', hash };
 }
 
-function itemOf({ by, hash }: GenTxid): InventoryItem {
-  return { kind: by === 'wtxid' ? INVENTORY.wtx : INVENTORY.witnessTx, hash };
+/** Peers without witnesses know only the plain type. */
+function itemOf({ servesWitness }: Peer, { by, hash }: GenTxid): InventoryItem {
+  const byTxid = servesWitness ? INVENTORY.witnessTx : INVENTORY.tx;
+  return { kind: by === 'wtxid' ? INVENTORY.wtx : byTxid, hash };
 }

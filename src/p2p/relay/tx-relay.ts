@@ -10,7 +10,7 @@ import type { PeerLink } from '../connections/peer-link.ts';
 import { INVENTORY, type InventoryItem, MAX_INVENTORY } from '../messages/inventory.ts';
 import { FEEFILTER_VERSION } from '../p2p-protocol.ts';
 import type { Peer, TxRelayState } from '../peer/peer.ts';
-import { claimTxRelaySlot, type PeerContext } from '../peer/peer-context.ts';
+import { claimTxRelaySlot, offersBloom, type PeerContext } from '../peer/peer-context.ts';
 import { FeeFilterRounder } from './fee-filter.ts';
 import type { RecentBlock } from './recent-block.ts';
 import { strippedTransaction } from './stripped.ts';
@@ -58,7 +58,7 @@ export class TxRelay {
     if (type === 'block-relay-only' || type === 'feeler') return;
     const wanted = peer.negotiated.version!.relay;
     // Without `relay` in its version, a peer can still request transactions by loading a filter (BIP-37).
-    if (!wanted && !peer.link.permissions.has('bloomfilter')) return;
+    if (!wanted && !offersBloom(this.#ctx, peer)) return;
     peer.tx = {
       wanted,
       filter: null,
@@ -103,7 +103,7 @@ export class TxRelay {
     tx.wanted = true;
     link.standing.relaysTransactions = true;
     link.standing.hasBloomFilter = filter !== null;
-    claimTxRelaySlot(this.#ctx, link);
+    claimTxRelaySlot(this.#ctx, link, 'too many transaction relay peers after a filter');
   }
 
   onFeeFilter(peer: Peer, feerate: bigint): void {
@@ -114,10 +114,10 @@ export class TxRelay {
    * Processes `mempool` (BIP-35). It needs the mempool permission, or the bloomfilter permission (BIP-111) within the
    * upload target.
    */
-  onMempool({ link, tx }: Peer): void {
-    const { permissions } = link;
-    const allowed = permissions.has('mempool');
-    if (!allowed && !permissions.has('bloomfilter')) disconnectUnlessNoban(link, 'mempool request without permission');
+  onMempool(peer: Peer): void {
+    const { link, tx } = peer;
+    const allowed = link.permissions.has('mempool');
+    if (!allowed && !offersBloom(this.#ctx, peer)) disconnectUnlessNoban(link, 'mempool request without permission');
     else if (!allowed && this.#ctx.connections.uploadTargetReached(false))
       disconnectUnlessNoban(link, 'mempool request beyond the upload target');
     else if (tx !== null) tx.sendMempool = true;
@@ -221,7 +221,9 @@ export class TxRelay {
   /** Sends `feefilter` (BIP-133), so that peers do not announce transactions that the mempool would reject. */
   #sendFeeFilter({ link, negotiated, tx }: Peer, nowMs: number): void {
     if (tx === null || negotiated.protocol < FEEFILTER_VERSION || link.permissions.has('forcerelay')) return;
-    const { chain, mempool, random } = this.#ctx;
+    const { chain, mempool, random, options } = this.#ctx;
+    // No transactions are wanted at all.
+    if (options.blocksOnly) return;
     // 0 unless the mempool is full: rounding must not raise the filter above the minimum relay feerate.
     const { fullFeerate } = mempool.mempool;
     const minRelayFeerate = Number(mempool.mempool.options.minRelayFeerate);

@@ -71,7 +71,9 @@ export class BlockDownload {
    * decay).
    */
   onBlocksConnected(): void {
+    if (this.#stallMs === STALL_MS) return;
     this.#stallMs = Math.max(STALL_MS, Math.floor(this.#stallMs * STALL_DECAY));
+    this.#ctx.log.debug('stalling timeout lowered', { seconds: Math.floor(this.#stallMs / 1000) });
   }
 
   /** Requests blocks from the peer, and disconnects it if it stalls the download or times out. */
@@ -123,8 +125,10 @@ export class BlockDownload {
       for (const entry of wanted) this.requests.add(peer, entry, nowMs);
       peer.link.send('getdata', { items: wanted.map(({ hash }) => ({ kind: INVENTORY.witnessBlock, hash })) });
     }
-    if (sync.inFlight.length === 0 && staller !== null && staller.sync.stallingSince === 0)
+    if (sync.inFlight.length === 0 && staller !== null && staller.sync.stallingSince === 0) {
       staller.sync.stallingSince = nowMs;
+      this.#ctx.log.debug('peer stalls the download', { peer: staller.id });
+    }
   }
 
   /**
@@ -141,14 +145,20 @@ export class BlockDownload {
 
   /** Processes a `block` message. Resolves when the block is validated or queued. */
   async onBlock(peer: Peer, { hash, header, raw }: BlockMessage): Promise<void> {
-    const { chain } = this.#ctx;
+    const { chain, log } = this.#ctx;
     let entry = chain.findEntry(hash);
     if (entry?.hasBody) return this.requests.remove(entry, this.#nowMs());
     if (entry === null) {
       // Without a known header, the block needs enough work before it is parsed.
       const parent = chain.findEntry(header.previousHash);
-      if (parent === null) return punishForBlock(this.#ctx, peer, MISSING_PARENT);
-      if (parent.chainwork + workOf(header.bits) < antiDosWork(this.#ctx)) return;
+      if (parent === null) {
+        log.debug('block ignored: its parent is unknown', { peer: peer.id, hash: hashToHex(hash) });
+        return punishForBlock(this.#ctx, peer, MISSING_PARENT);
+      }
+      if (parent.chainwork + workOf(header.bits) < antiDosWork(this.#ctx)) {
+        log.debug('block ignored: its chain has too little work', { peer: peer.id, hash: hashToHex(hash) });
+        return;
+      }
       const { last, rejection } = await chain.acceptHeaders([header]);
       if (rejection !== null) return punishForBlock(this.#ctx, peer, rejection);
       entry = last!;
@@ -197,11 +207,10 @@ export class BlockDownload {
     const { chain } = this.#ctx;
     const wanted: ChainEntry[] = [];
     let at = last;
-    for (; !isActive(chain, at); at = at.parent!) {
-      // A longer reorganization is downloaded through the window.
-      if (last.height - at.height > MAX_BLOCKS_PER_PEER) return;
+    for (; !isActive(chain, at) && wanted.length <= MAX_BLOCKS_PER_PEER; at = at.parent!)
       if (!at.hasBody && !this.requests.has(at)) wanted.push(at);
-    }
+    // More missing blocks are downloaded through the window.
+    if (!isActive(chain, at)) return;
     const items = [];
     for (const entry of wanted.reverse()) {
       if (peer.sync.inFlight.length >= MAX_BLOCKS_PER_PEER) break;
@@ -210,7 +219,8 @@ export class BlockDownload {
     }
     // A single new block is requested as a compact block, since the mempool has most of its transactions.
     const parentSeen = last.parent !== null && isActive(chain, last.parent);
-    if (items.length === 1 && this.requests.size === 1 && peer.negotiated.compactBlocks && parentSeen)
+    const mayReconstruct = peer.negotiated.compactBlocks && !this.#ctx.options.blocksOnly;
+    if (items.length === 1 && this.requests.size === 1 && mayReconstruct && parentSeen)
       items[0]!.kind = INVENTORY.compactBlock;
     if (items.length > 0) peer.link.send('getdata', { items });
   }

@@ -101,8 +101,9 @@ export class HeaderSync {
     const proven =
       ready.proven || peer.link.permissions.has('noban') || (lastKnown !== null && this.#isAncestorOfBest(lastKnown));
     if (!proven && this.#tryLowWorkSync(peer, parent, ready.headers, full)) return;
-    const { last, rejection } = await chain.acceptHeaders(ready.headers);
+    const { last, rejection, added } = await chain.acceptHeaders(ready.headers);
     if (last !== null) updateBestKnown(peer, last);
+    if (last !== null && added > 0) this.#logProgress(last);
     if (rejection !== null) return punishForBlock(this.#ctx, peer, rejection);
     if (last === null || peer.gone) return;
     if (full && sync.presync === null) this.maybeSendGetHeaders(peer, locatorOf(last));
@@ -123,6 +124,16 @@ export class HeaderSync {
       if (!checkProofOfWork(previous, header.bits, powLimit)) return 'header with invalid proof of work';
     }
     return null;
+  }
+
+  #logProgress({ height, time }: ChainEntry): void {
+    const { chain, clock, log, params } = this.#ctx;
+    if (!chain.initialSync || !log.enabled('debug')) return;
+    const left = Math.max(0, Math.floor((unixSeconds(clock) - time) / params.consensus.powTargetSpacing));
+    log.debug('header synchronization progresses', {
+      height,
+      progress: ((100 * height) / (height + left || 1)).toFixed(2),
+    });
   }
 
   /** Passes headers through the low-work header sync if one is active. Returns the headers to be validated now. */
@@ -147,7 +158,13 @@ export class HeaderSync {
     const total = headers.reduce((sum, { bits }) => sum + workOf(bits), start.chainwork);
     if (total >= minimumWork) return false;
     // The chain ends here, so it cannot reach the required work.
-    if (!full) return true;
+    if (!full) {
+      this.#ctx.log.debug('headers ignored: their chain has too little work', {
+        peer: peer.id,
+        height: start.height + headers.length,
+      });
+      return true;
+    }
     const { params, clock, random } = this.#ctx;
     const presync = new HeadersPresync({ params, start, minimumWork, now: unixSeconds(clock), randomBelow: random });
     peer.sync.presync = presync;
@@ -203,11 +220,12 @@ export class HeaderSync {
   }
 
   #start(peer: Peer, nowMs: number): void {
-    const { chain, params, clock } = this.#ctx;
+    const { chain, params, clock, log } = this.#ctx;
     const best = chain.bestHeader;
     // The locator starts one block below the best header, so that a peer with the same chain answers with a header as
     // well.
     if (!this.maybeSendGetHeaders(peer, locatorOf(best.parent ?? best))) return;
+    log.debug('headers requested', { peer: peer.id, height: (best.parent ?? best).height });
     const missing = Math.max(0, unixSeconds(clock) - best.time) / params.consensus.powTargetSpacing;
     peer.sync.started = true;
     peer.sync.headersDeadline = nowMs + DOWNLOAD_BASE_MS + DOWNLOAD_PER_HEADER_MS * missing;
@@ -229,6 +247,7 @@ export class HeaderSync {
       link.disconnect('header download timeout');
       return;
     }
+    this.#ctx.log.debug('header download timed out and the peer stays', { peer: peer.id });
     sync.started = false;
     sync.headersAskedAt = Number.NEGATIVE_INFINITY;
     sync.headersDeadline = Number.POSITIVE_INFINITY;

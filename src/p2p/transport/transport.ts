@@ -1,3 +1,5 @@
+import type { LogFields } from '../../util/log-levels.ts';
+
 /** Core's MAX_PROTOCOL_MESSAGE_LENGTH: maximum size of a payload, bytes. */
 export const MAX_PAYLOAD = 4_000_000;
 
@@ -21,10 +23,13 @@ export type TransportEvent =
   /** `encode` may be called from now on. */
   | { readonly kind: 'writable' }
   | { readonly kind: 'message'; readonly message: NetMessage }
-  /** A message that cannot be interpreted and that Core ignores without a consequence for the peer. */
-  | { readonly kind: 'dropped'; readonly reason: string; readonly wireSize: number }
+  /**
+   * A message that cannot be interpreted and that Core ignores without a consequence for the peer. `facts` belong to the
+   * reason, for the log.
+   */
+  | { readonly kind: 'dropped'; readonly reason: string; readonly wireSize: number; readonly facts?: LogFields }
   /** The stream cannot be decoded any further and the peer must be disconnected. Always the last event. */
-  | { readonly kind: 'failed'; readonly reason: string };
+  | { readonly kind: 'failed'; readonly reason: string; readonly facts?: LogFields };
 
 /** Converts a byte stream to messages and back. Performs no I/O and uses no clock. */
 export interface Transport {

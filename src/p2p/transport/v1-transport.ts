@@ -1,6 +1,7 @@
 import { hash256 } from '../../crypto/hash-functions.ts';
 import { assert } from '../../util/assert.ts';
 import { bytesToHex } from '../../util/bytes.ts';
+import type { LogFields } from '../../util/log-levels.ts';
 import { MESSAGES } from '../messages/messages.ts';
 import { ByteAccumulator } from './byte-accumulator.ts';
 import { MAX_PAYLOAD, type Transport, type TransportEvent, TYPE_SIZE } from './transport.ts';
@@ -27,6 +28,8 @@ export class V1Transport implements Transport {
   readonly #payload = new ByteAccumulator();
   /** Message type in the header of the current payload; null if invalid. */
   #type: string | null = null;
+  /** The printable characters of the type where it is invalid, for the log. */
+  #invalidType = '';
   readonly #checksum = new Uint8Array(CHECKSUM_SIZE);
   #inPayload = false;
   #failed = false;
@@ -86,21 +89,23 @@ export class V1Transport implements Transport {
   #readHeader(bytes: Uint8Array, at: number, events: TransportEvent[]): number {
     for (let i = 0; i < MAGIC_SIZE; i++)
       if (bytes[at + i] !== this.#magic[i])
-        return this.#fail(`wrong network magic ${bytesToHex(bytes.subarray(at, at + MAGIC_SIZE))}`, events);
+        return this.#fail('wrong network magic', events, { magic: bytesToHex(bytes.subarray(at, at + MAGIC_SIZE)) });
     const sizeAt = at + SIZE_AT;
+    this.#type = knownType(bytes, at + MAGIC_SIZE) ?? readType(bytes.subarray(at + MAGIC_SIZE, sizeAt), 0x7e);
+    if (this.#type === null) this.#invalidType = printableType(bytes.subarray(at + MAGIC_SIZE, sizeAt));
     const size =
       (bytes[sizeAt]! | (bytes[sizeAt + 1]! << 8) | (bytes[sizeAt + 2]! << 16) | (bytes[sizeAt + 3]! << 24)) >>> 0;
-    if (size > MAX_PAYLOAD) return this.#fail(`message of ${size} bytes is too large`, events);
-    this.#type = knownType(bytes, at + MAGIC_SIZE) ?? readType(bytes.subarray(at + MAGIC_SIZE, sizeAt), 0x7e);
+    if (size > MAX_PAYLOAD)
+      return this.#fail('message is too large', events, { type: this.#type ?? this.#invalidType, bytes: size });
     for (let i = 0; i < CHECKSUM_SIZE; i++) this.#checksum[i] = bytes[at + CHECKSUM_AT + i]!;
     this.#payload.expect(size);
     this.#inPayload = true;
     return size;
   }
 
-  #fail(reason: string, events: TransportEvent[]): number {
+  #fail(reason: string, events: TransportEvent[], facts: LogFields = {}): number {
     this.#failed = true;
-    events.push({ kind: 'failed', reason });
+    events.push({ kind: 'failed', reason, facts });
     return 0;
   }
 
@@ -111,9 +116,22 @@ export class V1Transport implements Transport {
     this.#inPayload = false;
     hash256(payload, digest);
     for (let i = 0; i < CHECKSUM_SIZE; i++)
-      if (digest[i] !== this.#checksum[i]) return { kind: 'dropped', reason: 'wrong checksum', wireSize };
-    if (type === null) return { kind: 'dropped', reason: 'invalid message type', wireSize };
+      if (digest[i] !== this.#checksum[i])
+        return { kind: 'dropped', reason: 'wrong checksum', wireSize, facts: this.#checksumFacts(payload.length) };
+    if (type === null)
+      return {
+        kind: 'dropped',
+        reason: 'invalid message type',
+        wireSize,
+        facts: { type: this.#invalidType, bytes: payload.length },
+      };
     return { kind: 'message', message: { type, payload, wireSize } };
+  }
+
+  /** Facts of a wrong checksum, for the log; `digest` begins with the right one. */
+  #checksumFacts(bytes: number): LogFields {
+    const expected = bytesToHex(digest.subarray(0, CHECKSUM_SIZE));
+    return { type: this.#type ?? this.#invalidType, bytes, expected, received: bytesToHex(this.#checksum) };
   }
 }
 
@@ -156,6 +174,12 @@ export function readType(bytes: Uint8Array, last: number): string | null {
     type += String.fromCharCode(byte);
   }
   return type;
+}
+
+function printableType(bytes: Uint8Array): string {
+  let text = '';
+  for (const byte of bytes) if (byte > 0x20 && byte < 0x7f) text += String.fromCharCode(byte);
+  return text;
 }
 
 /** Writes a message type into zeroed bytes. */

@@ -2,6 +2,7 @@ import { ELLSWIFT_SIZE, ellswiftCreate, type RandomBytes } from '../../crypto/el
 import { randomSecret } from '../../crypto/keys.ts';
 import { assert } from '../../util/assert.ts';
 import { bytesToHex, concatBytes, equalBytes } from '../../util/bytes.ts';
+import type { LogFields } from '../../util/log-levels.ts';
 import { Bip324Cipher, GARBAGE_TERMINATOR_SIZE, LENGTH_SIZE, PACKET_EXPANSION } from './bip324-cipher.ts';
 import { ByteAccumulator } from './byte-accumulator.ts';
 import { shortIdOf, typeOfShortId } from './short-ids.ts';
@@ -138,10 +139,10 @@ export class V2Transport implements Transport {
     else this.#receivePacket(events);
   }
 
-  #fail(events: TransportEvent[], reason: string): void {
+  #fail(events: TransportEvent[], reason: string, facts: LogFields = {}): void {
     this.#failed = true;
     this.#gather.expect(0);
-    events.push({ kind: 'failed', reason });
+    events.push({ kind: 'failed', reason, facts });
   }
 
   #detect(events: TransportEvent[]): void {
@@ -166,7 +167,7 @@ export class V2Transport implements Transport {
     const { bytes } = this.#gather;
     // A v1 peer of another network would disconnect anyway; failing here reports the reason.
     if (!this.#initiating && equalBytes(bytes.subarray(MAGIC_SIZE, V1_PREFIX_SIZE), V1_VERSION)) {
-      this.#fail(events, `v1 peer with network magic ${bytesToHex(bytes.subarray(0, MAGIC_SIZE))}`);
+      this.#fail(events, 'v1 peer with wrong network magic', { magic: bytesToHex(bytes.subarray(0, MAGIC_SIZE)) });
       return;
     }
     if (!this.#gather.isComplete) return;
@@ -215,7 +216,7 @@ export class V2Transport implements Transport {
     if (this.#contentsSize < 0) {
       this.#contentsSize = this.#cipher!.decryptLength(this.#gather.bytes);
       if (this.#contentsSize > MAX_CONTENTS) {
-        this.#fail(events, `packet of ${this.#contentsSize} bytes is too large`);
+        this.#fail(events, 'packet is too large', { bytes: this.#contentsSize });
         return;
       }
       this.#gather.expect(this.#contentsSize + PACKET_EXPANSION - LENGTH_SIZE);
@@ -223,7 +224,7 @@ export class V2Transport implements Transport {
     }
     const packet = this.#cipher!.decrypt(this.#gather.bytes, this.#aad);
     if (packet === null) {
-      this.#fail(events, `packet of ${this.#contentsSize} bytes is not authentic`);
+      this.#fail(events, 'packet is not authentic', { bytes: this.#contentsSize });
       return;
     }
     this.#aad = NOTHING;
@@ -238,14 +239,17 @@ export class V2Transport implements Transport {
 function messageEvent(contents: Uint8Array): TransportEvent {
   const wireSize = contents.length + PACKET_EXPANSION;
   const id = contents[0];
-  if (id === undefined) return { kind: 'dropped', reason: 'packet without a message type', wireSize };
+  if (id === undefined)
+    return { kind: 'dropped', reason: 'packet without a message type', wireSize, facts: { bytes: contents.length } };
   if (id !== 0) {
     const type = typeOfShortId(id);
-    if (type === null) return { kind: 'dropped', reason: `unknown short message type ${id}`, wireSize };
+    if (type === null)
+      return { kind: 'dropped', reason: 'unknown short message type', wireSize, facts: { id, bytes: contents.length } };
     return { kind: 'message', message: { type, payload: contents.subarray(1), wireSize } };
   }
   const type = contents.length > TYPE_SIZE ? readType(contents.subarray(1, 1 + TYPE_SIZE), 0x7f) : null;
-  if (type === null) return { kind: 'dropped', reason: 'invalid message type', wireSize };
+  if (type === null)
+    return { kind: 'dropped', reason: 'invalid message type', wireSize, facts: { bytes: contents.length } };
   return { kind: 'message', message: { type, payload: contents.subarray(1 + TYPE_SIZE), wireSize } };
 }
 

@@ -4,6 +4,7 @@ import { packageHash } from '../../policy/packages.ts';
 import { type ParsedBlock, type ParsedTransaction, parseTransaction } from '../../primitives/block.ts';
 import { hashToHex, type Txid, type Wtxid } from '../../primitives/hash.ts';
 import type { Clock } from '../../util/clock.ts';
+import type { Log } from '../../util/log.ts';
 import type { RandomBelow } from '../../util/random.ts';
 import { type GenTxid, hasOwnWtxid } from './gen-txid.ts';
 import type { RecentTxs } from './recent-txs.ts';
@@ -62,6 +63,7 @@ export interface TxDownloadDeps {
   readonly recent: RecentTxs;
   readonly clock: Clock;
   readonly random: RandomBelow;
+  readonly log: Log;
 }
 
 /**
@@ -96,8 +98,9 @@ export class TxDownload {
    * reconsider.
    */
   blockConnected(block: ParsedBlock): PeerId[] {
-    const { orphanage, recent } = this.#deps;
-    orphanage.removeForBlock(block);
+    const { orphanage, recent, log } = this.#deps;
+    const removed = orphanage.removeForBlock(block);
+    if (removed > 0) log.debug('orphans removed: a block has or conflicts with them', { count: removed });
     const peers = new Set<PeerId>();
     for (const parsed of block.txs) {
       for (const peer of this.#parentArrived(parsed)) peers.add(peer);
@@ -278,10 +281,12 @@ export class TxDownload {
   }
 
   #addOrphan(parsed: ParsedTransaction, sender: PeerId): RejectedTx {
-    const { orphanage, tracker, recent } = this.#deps;
+    const { orphanage, tracker, recent, log } = this.#deps;
     const { txid, wtxid } = parsed;
     const parents = parentsOf(parsed);
     if (this.#hasUnacceptableParents(parents)) {
+      const parent = hashToHex(parents.find((id) => recent.rejected.contains(id)) ?? parents[0]!);
+      log.debug('orphan not kept: a parent was rejected', { txid: hashToHex(txid), wtxid: hashToHex(wtxid), parent });
       // The transaction is invalid with any witness, so both ids are rejected.
       recent.rejected.insert(txid);
       recent.rejected.insert(wtxid);

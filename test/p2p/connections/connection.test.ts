@@ -1,11 +1,12 @@
 import { afterEach, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ByteStream } from '../../../src/p2p/connections/byte-stream.ts';
-import { Connection, inactivityReason } from '../../../src/p2p/connections/connection.ts';
+import { Connection, inactivityOf } from '../../../src/p2p/connections/connection.ts';
 import { LogicEvents } from '../../../src/p2p/connections/connection-events.ts';
 import { ConnectionTable } from '../../../src/p2p/connections/connection-table.ts';
 import { NetTotals } from '../../../src/p2p/connections/net-totals.ts';
 import type { PeerLink } from '../../../src/p2p/connections/peer-link.ts';
+import { newStanding } from '../../../src/p2p/connections/peer-link.ts';
 import type { NetMessage, Transport } from '../../../src/p2p/transport/transport.ts';
 import { V1Transport } from '../../../src/p2p/transport/v1-transport.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';
@@ -347,12 +348,26 @@ test('a connection that never opened is not reported to the protocol logic', asy
 test('a connection without handshake or traffic is closed', () => {
   const minute = 60_000;
   const link = (changes: Partial<Connection>) =>
-    ({ startedMs: 0, lastSentMs: 1, lastReceivedMs: 1, opened: true, ...changes }) as Connection;
-  const reason = (changes: Partial<Connection>, nowMs: number) => inactivityReason(link(changes), nowMs);
-  expect(reason({ lastReceivedMs: null, lastSentMs: null, opened: false }, minute)).toBeNull();
-  expect(reason({ lastReceivedMs: null }, minute + 1)).toBe('no message in the first minute');
-  expect(reason({ lastSentMs: null }, minute + 1)).toBe('no message in the first minute');
-  expect(reason({ opened: false }, minute + 1)).toBe('transport handshake timeout');
+    ({
+      startedMs: 0,
+      lastSentMs: 1,
+      lastReceivedMs: 1,
+      protocol: 'v2',
+      standing: newStanding(),
+      ...changes,
+    }) as Connection;
+  const done = { standing: { ...newStanding(), established: true } };
+  const found = (changes: Partial<Connection>, nowMs: number) => inactivityOf(link(changes), nowMs, minute);
+  const reason = (changes: Partial<Connection>, nowMs: number) => found({ ...done, ...changes }, nowMs)?.reason ?? null;
+  expect(reason({ lastReceivedMs: null, lastSentMs: null }, minute)).toBeNull();
+  expect(found({ lastReceivedMs: null }, minute + 1)).toEqual({
+    reason: 'no message in time',
+    facts: { seconds: 60, hasReceived: false, hasSent: true },
+  });
+  expect(reason({ lastSentMs: null }, minute + 1)).toBe('no message in time');
+  expect(found({ protocol: 'detecting' }, minute + 1)?.reason).toBe('transport handshake timeout');
+  expect(found({}, minute + 1)?.reason).toBe('handshake timeout');
+  expect(inactivityOf(link({}), 3001, 3000)?.reason).toBe('handshake timeout');
   expect(reason({}, 20 * minute)).toBeNull();
   expect(reason({ lastReceivedMs: 5 * minute }, 20 * minute + 2)).toBe('sending timeout');
   expect(reason({ lastSentMs: 5 * minute }, 20 * minute + 2)).toBe('receiving timeout');

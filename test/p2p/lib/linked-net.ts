@@ -133,6 +133,8 @@ export class MemoryLink implements PeerLink {
 export interface LinkedNodeOptions extends Pick<NodeOptions, 'nowMs' | 'filters' | 'from' | 'verifier'> {
   /** Service bits offered to peers. */
   readonly services?: bigint;
+  /** Whether only peers with the relay permission may send transactions. */
+  readonly blocksOnly?: boolean;
 }
 
 /** A node with a real chain, mempool and protocol logic; only its connections are simulated. */
@@ -153,7 +155,10 @@ export class LinkedNode implements AsyncDisposable {
   /** Running nodes. */
   static readonly running = new Set<LinkedNode>();
 
-  constructor(params: NetworkParams, { services = OUR_SERVICES, ...options }: LinkedNodeOptions = {}) {
+  constructor(
+    params: NetworkParams,
+    { services = OUR_SERVICES, blocksOnly = false, ...options }: LinkedNodeOptions = {},
+  ) {
     this.node = new TestNode({ params, nowMs: Date.now(), ...options });
     const { chain, clock, dir } = this.node;
     this.addresses = AddrManager.create(clock, systemRandomBelow);
@@ -185,7 +190,7 @@ export class LinkedNode implements AsyncDisposable {
         clock,
         random: systemRandomBelow,
         log: silentLog,
-        options: { services, userAgent: '/Test/' },
+        options: { services, userAgent: '/Test/', blocksOnly },
         slots: { extraFullRelay: () => 0, extraBlockRelay: () => 0, isNotOnlyOfNetwork: () => false },
         every: (_, tick) => (this.#tick = tick),
       },

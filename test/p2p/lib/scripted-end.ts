@@ -15,6 +15,8 @@ export interface Introduction {
   readonly from?: NetAddress;
   readonly relay?: boolean;
   readonly services?: bigint;
+  /** Whether it negotiates relay by wtxid (BIP-339); by default it does. */
+  readonly wtxidRelay?: boolean;
 }
 
 /** A peer that only sends what the test demands and records what it receives. */
@@ -36,7 +38,14 @@ export class ScriptedEnd implements PeerLogic {
   /** Connects, and waits until the node has made its first, empty transaction announcement or has disconnected. */
   static async join(
     node: LinkedNode,
-    { type = 'inbound', permissions = [], from = SOMEWHERE, relay = true, services = OUR_SERVICES }: Introduction = {},
+    {
+      type = 'inbound',
+      permissions = [],
+      from = SOMEWHERE,
+      relay = true,
+      services = OUR_SERVICES,
+      wtxidRelay = true,
+    }: Introduction = {},
   ): Promise<ScriptedEnd> {
     const end = new ScriptedEnd(node, type, permissions, from);
     end.in.open();
@@ -51,7 +60,7 @@ export class ScriptedEnd implements PeerLogic {
       startHeight: 0,
       relay,
     });
-    end.send('wtxidrelay', null);
+    if (wtxidRelay) end.send('wtxidrelay', null);
     end.send('verack', null);
     await until('the handshake', [node], () => end.in.closed || end.peer?.negotiated.established === true);
     if (relay && !end.in.closed)

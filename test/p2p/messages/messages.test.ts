@@ -112,7 +112,7 @@ describe.each(TYPES)('%s', (type) => {
         if (payload.length === 0 || OPTIONAL_END.includes(type)) return;
         const { reason, verdict } = refusal(type, payload.subarray(0, at % payload.length));
         expect(reason).not.toBe('none');
-        expect(verdict).toBe('disconnect');
+        expect(verdict).toBe(type === 'feature' ? 'disconnect' : 'ignore');
       }),
       { numRuns: 50 },
     );
@@ -159,7 +159,7 @@ describe('version', () => {
     const least = read(REQUIRED);
     expect([least.version, least.services, least.receiver.port]).toEqual([70016, 9n, 8333]);
     expect([least.nonce, least.userAgent, least.startHeight, least.relay]).toEqual([1n, '', -1, true]);
-    expect(refusal('version', hexToBytes(REQUIRED.slice(2))).verdict).toBe('disconnect');
+    expect(refusal('version', hexToBytes(REQUIRED.slice(2))).verdict).toBe('ignore');
     const sender = '00'.repeat(26);
     expect(refusal('version', hexToBytes(`${REQUIRED}${sender}00`)).reason).toBe('unexpected end of data');
     expect(read(`${REQUIRED}${sender}0500000000000000`).nonce).toBe(5n);
@@ -183,7 +183,7 @@ describe('version', () => {
     expect(MESSAGES.version.decode(withAgent(256)).userAgent).toHaveLength(256);
     expect(refusal('version', withAgent(257))).toEqual({
       reason: 'user agent of 257 bytes is too long',
-      verdict: 'disconnect',
+      verdict: 'ignore',
     });
     expect(printableAgent('/Node:1.0(a-b; c_d)/?@,.<b>\n\u0000é"\'&%')).toBe('/Node:1.0(a-b; c_d)/?@,.b');
   });
@@ -221,7 +221,7 @@ describe('limits', () => {
     expect(refusal('headers', counted(3, `${'00'.repeat(80)}fd0001`))).toEqual(NONE);
     expect(refusal('headers', counted(1, `${'00'.repeat(80)}fd0100`))).toEqual({
       reason: 'non-canonical compact size',
-      verdict: 'disconnect',
+      verdict: 'ignore',
     });
   });
 
@@ -276,7 +276,7 @@ describe('limits', () => {
     expect(MESSAGES.getblocktxn.decode(of('00', '00', 'fdfdff')).indexes).toEqual([0, 1, 65535]);
     expect(refusal('getblocktxn', of('00', '00', 'fdfeff'))).toEqual({
       reason: 'differential value overflow',
-      verdict: 'disconnect',
+      verdict: 'ignore',
     });
   });
 
@@ -285,7 +285,7 @@ describe('limits', () => {
     const of = (count: number) =>
       encodeMessage('cmpctblock', { header: sample!, nonce: 0n, shortIds: new Array(count).fill(1), prefilled: [] });
     expect(refusal('cmpctblock', of(65_535))).toEqual(NONE);
-    expect(refusal('cmpctblock', of(65_536))).toEqual({ reason: 'indexes overflowed 16 bits', verdict: 'disconnect' });
+    expect(refusal('cmpctblock', of(65_536))).toEqual({ reason: 'indexes overflowed 16 bits', verdict: 'ignore' });
   });
 });
 
@@ -303,7 +303,7 @@ describe('addrv2', () => {
   test('an address of a known network with the wrong size makes the message invalid', () =>
     expect(refusal('addrv2', one('01', '0102030405'))).toEqual({
       reason: 'BIP155 ipv4 address with length 5 (should be 4)',
-      verdict: 'disconnect',
+      verdict: 'ignore',
     }));
 
   test('an address of 512 bytes is accepted and a longer one rejected', () => {

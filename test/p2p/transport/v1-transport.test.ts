@@ -42,7 +42,7 @@ test('a payload of 4,000,000 bytes is accepted and a longer one rejected', () =>
   expect(() => transport().encode('block', new Uint8Array(4_000_001))).toThrow('limit');
   const header = verack();
   new DataView(header.buffer).setUint32(16, 4_000_001, true);
-  expect(failureIn(feed(transport(), header))).toBe('message of 4000001 bytes is too large');
+  expect(failureIn(feed(transport(), header))).toBe('message is too large');
 });
 
 test('a stream of single bytes is decoded', () => {
@@ -61,7 +61,8 @@ describe('messages that Core ignores without disconnecting', () => {
   test('a message with a wrong checksum is dropped', () => {
     const bytes = transport().encode('ping', new Uint8Array(8));
     bytes[30]! ^= 1;
-    expect(goesOn(bytes)).toEqual({ kind: 'dropped', reason: 'wrong checksum', wireSize: 32 });
+    const facts = { type: 'ping', bytes: 8, expected: '8e190ff0', received: '7ef0ca62' };
+    expect(goesOn(bytes)).toEqual({ kind: 'dropped', reason: 'wrong checksum', wireSize: 32, facts });
   });
   test.each([
     ['a character above 0x7e', '7f'],
@@ -70,7 +71,12 @@ describe('messages that Core ignores without disconnecting', () => {
   ])('a message type with %s is dropped', (_, hex) => {
     const bytes = verack();
     bytes.set(hexToBytes(hex), 10);
-    expect(goesOn(bytes)).toEqual({ kind: 'dropped', reason: 'invalid message type', wireSize: 24 });
+    expect(goesOn(bytes)).toEqual({
+      kind: 'dropped',
+      reason: 'invalid message type',
+      wireSize: 24,
+      facts: { type: expect.stringMatching(/^verack/), bytes: 0 },
+    });
   });
 });
 
@@ -78,7 +84,7 @@ test('the magic of another network fails the stream', () => {
   const peer = transport();
   const other = new V1Transport(hexToBytes('f9beb4d9')).encode('verack', EMPTY);
   expect(feed(peer, concatBytes(other, verack()))).toEqual([
-    { kind: 'failed', reason: 'wrong network magic f9beb4d9' },
+    { kind: 'failed', reason: 'wrong network magic', facts: { magic: 'f9beb4d9' } },
   ]);
   expect(peer.receive(verack())).toEqual([]);
 });

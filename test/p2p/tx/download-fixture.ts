@@ -4,6 +4,7 @@ import { RecentTxs } from '../../../src/p2p/tx/recent-txs.ts';
 import { RequestTracker } from '../../../src/p2p/tx/request-tracker.ts';
 import { TxDownload, type TxPeer } from '../../../src/p2p/tx/tx-download.ts';
 import type { ParsedTransaction } from '../../../src/primitives/block.ts';
+import { silentLog } from '../../lib/chain-fixture.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';
 import { parsed } from '../../lib/mempool-fixture.ts';
 import { coinOf, madeUpCoin, spend } from '../../lib/tx-builder.ts';
@@ -46,6 +47,7 @@ export class TestDownload {
       ...this,
       mempool: { hasTxid: has, hasWtxid: has },
       random: () => 0,
+      log: silentLog,
     });
   }
 

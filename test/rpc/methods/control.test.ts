@@ -40,8 +40,11 @@ test('logging enables and disables debug lines by category', async () => {
   await node.output('stderr', /"level":"debug","time":"[^"]+","category":"p2p"/);
   expect(await node.api.rpc<object>('logging', [['all'], ['1']])).toEqual(only());
   expect(await node.api.rpc<object>('logging', [[''], []])).toEqual(only(...all));
-  const { body } = await node.api.rpcBody({ jsonrpc: '2.0', id: 1, method: 'logging', params: [['net']] });
-  expect(body).toMatchObject({ error: { code: -8, message: 'unknown logging category net' } });
+  const { body } = await node.api.rpcBody({ jsonrpc: '2.0', id: 1, method: 'logging', params: [['nets']] });
+  expect(body).toMatchObject({ error: { code: -8, message: 'unknown logging category nets' } });
+  // Core's name of the category p2p.
+  expect(await node.api.rpc<object>('logging', [['net'], ['all']])).toEqual(only());
+  expect(await node.api.rpc<object>('logging', [['net']])).toEqual(only('p2p'));
 });
 
 describeWithVectors('errors carry codes for programs', () => {

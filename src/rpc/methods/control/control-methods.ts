@@ -2,6 +2,7 @@ import { double } from '../../../http/core-number.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
 import { headerBits, workFields } from '../../../queries/block-facts.ts';
 import { sleep } from '../../../util/abort.ts';
+import { categoryOfCore } from '../../../util/core-log/core-categories.ts';
 import { logLevels, setLogLevels } from '../../../util/log.ts';
 import { LOG_CATEGORIES, type LogCategory, type LogLevel } from '../../../util/log-levels.ts';
 import { example } from '../../engine/example.ts';
@@ -67,7 +68,7 @@ const getrpcinfo = nodeMethod({
 
 /** Core's names for all categories. */
 const ALL_CATEGORIES = ['all', '1', ''];
-const CATEGORY_NOTE = `${LOG_CATEGORIES.join(', ')}; or all, 1 or an empty text for all of them.`;
+const CATEGORY_NOTE = `${LOG_CATEGORIES.join(', ')}; or all, 1 or an empty text for all of them. Core's names of them, such as net, count as well.`;
 
 const logging = nodeMethod({
   name: 'logging',
@@ -110,7 +111,7 @@ const logging = nodeMethod({
 function categoriesOf(names: readonly string[]): readonly LogCategory[] {
   return names.flatMap((name) => {
     if (ALL_CATEGORIES.includes(name)) return LOG_CATEGORIES;
-    const category = LOG_CATEGORIES.find((each) => each === name);
+    const category = LOG_CATEGORIES.find((each) => each === name) ?? categoryOfCore(name);
     return category ? [category] : rpcFail('invalidParameter', `unknown logging category ${name}`);
   });
 }

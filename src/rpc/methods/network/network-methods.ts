@@ -100,7 +100,7 @@ function networkInfo({ ctx: { options, node }, settings: { relay } }: MainThread
     protocolversion: PROTOCOL_VERSION,
     localservices: network.services,
     localservicesnames: network.serviceNames,
-    localrelay: true,
+    localrelay: network.relaysTransactions,
     timeoffset: network.timeOffset,
     networkactive: network.active,
     connections: inbound + outbound,

@@ -1,0 +1,37 @@
+import { type CoreForm, type CoreForms, type EventFacts, plainForm as plain } from './core-form.ts';
+
+const validation = (text: CoreForm['text']): CoreForm => ({ category: 'validation', text });
+
+/** Core's words for the events of the chain, the mempool and the node. */
+export const CHAIN_LINES: CoreForms = {
+  'new tip': plain(
+    ({ hash, height, age, cacheMiB }) => `UpdateTip: new best=${hash} height=${height} age=${age} cache=${cacheMiB}MiB`,
+  ),
+  ready: plain(() => 'init message: Done loading'),
+  'invalid block': plain(
+    (facts) => `Block validation error: ${rejection(facts)} block=${facts.hash} height=${facts.height}`,
+  ),
+  'block mutated': validation((facts) => `Block mutated: ${rejection(facts)}`),
+  'block rejected': validation((facts) => `ProcessNewBlock: CheckBlock: ${facts.hash}, ${rejection(facts)}`),
+  'header rejected': validation((facts) => `AcceptBlockHeader: ${facts.hash}, ${rejection(facts)}`),
+  'block ignored: its parent is unknown': validation(
+    ({ hash }) => `ProcessNewBlock: AcceptBlock FAILED (prev-blk-not-found) block=${hash}`,
+  ),
+  'block ignored: its chain has too little work': validation(
+    ({ hash }) => `AcceptBlockHeader: not adding new block header ${hash}, missing anti-dos proof-of-work validation`,
+  ),
+  'script verification enabled': plain(
+    ({ height, hash, reason }) => `Enabling script verification at block #${height} (${hash}): ${reason}.`,
+  ),
+  'script verification disabled': plain(
+    ({ height, hash }) => `Disabling script verification at block #${height} (${hash}).`,
+  ),
+  'pruning is limited by a lock': {
+    category: 'prune',
+    text: ({ lock, height }) => `${lock} limited pruning to height ${height}`,
+  },
+};
+
+function rejection({ reason, debug }: EventFacts): string {
+  return debug === undefined || debug === '' ? String(reason) : `${reason}, ${debug}`;
+}

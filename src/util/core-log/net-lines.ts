@@ -1,0 +1,138 @@
+import { type CoreForm, type CoreForms, type EventFacts, plainForm as plain } from './core-form.ts';
+import { disconnectWords } from './disconnect-words.ts';
+
+const net = (text: CoreForm['text']): CoreForm => ({ category: 'net', text });
+
+/** Core's words for the events of peers and connections. */
+export const NET_LINES: CoreForms = {
+  'connection added': net(({ peer }) => `Added connection peer=${peer}`),
+  'connection accepted': net(({ from }) => `connection from ${from} accepted`),
+  'inbound connection refused': net(refusal),
+  'connection closed': net(closed),
+  'key exchange started': net(({ peer }) => `start sending v2 handshake to peer=${peer}`),
+  'retrying connection with v1': net(({ peer }) => `retrying with v1 transport protocol for peer=${peer}`),
+  'bytes not understood': net(transport),
+  'message received': net(({ peer, type, bytes }) => `received: ${type} (${bytes} bytes) peer=${peer}`),
+  'message sent': net(({ peer, type, bytes }) => `sending ${type} (${bytes} bytes) peer=${peer}`),
+  'message ignored: it came before version': net(
+    ({ peer, type }) => `non-version message before version handshake. Message "${type}" from peer=${peer}`,
+  ),
+  'message ignored: it came before verack': net(
+    ({ peer, type }) => `Unsupported message "${type}" prior to verack from peer=${peer}`,
+  ),
+  'message ignored: version was received': net(({ peer }) => `redundant version message from peer=${peer}`),
+  'message ignored: verack was received': net(({ peer }) => `ignoring redundant verack message from peer=${peer}`),
+  'message ignored: its type is unknown': net(({ peer, type }) => `Unknown message type "${type}" from peer=${peer}`),
+  'message ignored: it does not parse': net(
+    ({ type, bytes, reason }) => `ProcessMessages(${type}, ${bytes} bytes): Exception '${parseWords(reason)}' caught`,
+  ),
+  'getaddr ignored: it was answered': net(({ peer }) => `Ignoring repeated "getaddr". peer=${peer}`),
+  'peer connected': plain(
+    ({ peer, type, protocol, version, height }) =>
+      `New ${type} peer connected: transport: ${protocol}, version: ${version}, blocks=${height}, peer=${peer}`,
+  ),
+  'peer misbehaved': net(({ peer, what }) => `Misbehaving: peer=${peer}: ${what}`),
+  'pong ignored': net(
+    ({ peer, why, expected, received, bytes }) =>
+      `pong peer=${peer}: ${why}, ${expected} expected, ${received} received, ${bytes} bytes`,
+  ),
+  'addresses added': net(
+    ({ peer, count, of, first }) => `Added ${count} addresses (of ${of}) from peer=${peer}: ${first}`,
+  ),
+  'own address announced': net(({ peer, address }) => `Advertising address ${address} to peer=${peer}`),
+  'headers requested': net(({ peer, height }) => `initial getheaders (${height}) to peer=${peer} (startheight:0)`),
+  'headers ignored: their chain has too little work': net(
+    ({ peer, height }) => `Ignoring low-work chain (height=${height}) from peer=${peer}`,
+  ),
+  'compact block ignored: its chain has too little work': net(
+    ({ peer }) => `Ignoring low-work compact block from peer ${peer}`,
+  ),
+  'header download timed out and the peer stays': net(
+    ({ peer }) => `Timeout downloading headers from noban peer, not disconnecting peer=${peer}`,
+  ),
+  'header synchronization progresses': plain(
+    ({ height, progress }) => `Synchronizing blockheaders, height: ${height} (~${progress}%)`,
+  ),
+  'peer stalls the download': net(({ peer }) => `Stall started peer=${peer}`),
+  'stalling timeout lowered': net(({ seconds }) => `Decreased stalling timeout to ${seconds} seconds`),
+  'block or header rejected': net(({ peer, reason }) => `peer=${peer}: ${reason}`),
+  'block does not parse': net(({ reason }) => `ProcessMessages(block): Exception '${parseWords(reason)}' caught`),
+  'item announced': net(({ peer, kind, hash }) => `got inv: ${kind} ${hash} peer=${peer}`),
+  'data requested': net(({ peer, kind, hash }) => `received getdata for: ${kind} ${hash} peer=${peer}`),
+  'transaction relayed by force': plain(
+    ({ peer, txid, wtxid }) => `Force relaying tx ${txid} (wtxid=${wtxid}) from peer=${peer}`,
+  ),
+  'transaction not relayed by force: it is not in the mempool': plain(
+    ({ peer, txid, wtxid }) =>
+      `Not relaying non-mempool transaction ${txid} (wtxid=${wtxid}) from forcerelay peer=${peer}`,
+  ),
+  'transaction of a peer rejected': {
+    category: 'mempoolrej',
+    text: ({ peer, txid, wtxid, reason, debug }) =>
+      `${txid} (wtxid=${wtxid}) from peer=${peer} was not accepted: ${reason}${debug ? ` (${debug})` : ''}`,
+  },
+  'orphan not kept: a parent was rejected': {
+    category: 'mempool',
+    text: ({ txid, wtxid }) => `not keeping orphan with rejected parents ${txid} (wtxid=${wtxid})`,
+  },
+  'orphans removed: a block has or conflicts with them': {
+    category: 'txpackages',
+    text: ({ count }) => `Erased ${count} orphan transaction(s) included or conflicted by block`,
+  },
+  'listening for peers': plain(({ host, port }) => `Bound to ${hostAndPort(host, port)}`),
+  'addresses of peers loaded': plain(({ count }) => `Loaded ${count} addresses from peers.dat`),
+};
+
+/** Core's words for what a codec does not accept. */
+const PARSE_WORDS: Readonly<Record<string, string>> = {
+  'unexpected end of data': 'DataStream::read(): end of data',
+  'non-canonical compact size': 'non-canonical ReadCompactSize()',
+  'compact size too large': 'ReadCompactSize(): size too large',
+  'superfluous witness record': 'Superfluous witness record',
+  'unknown transaction flags': 'Unknown transaction optional data',
+};
+
+function parseWords(reason: unknown): string {
+  const text = String(reason);
+  const long = /^address of (\d+) bytes is too long$/.exec(text);
+  return long === null ? (PARSE_WORDS[text] ?? text) : `Address too long: ${long[1]} > 512`;
+}
+
+function hostAndPort(host: unknown, port: unknown): string {
+  return String(host).includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function refusal({ reason, from }: EventFacts): string | null {
+  if (reason === 'full') return 'failed to find an eviction candidate - connection dropped (full)';
+  if (reason === 'banned' || reason === 'discouraged') return `connection from ${from} dropped (${reason})`;
+  return `connection from ${from} dropped: not accepting new connections`;
+}
+
+function closed(facts: EventFacts): string {
+  return `${disconnectWords(facts)}, disconnecting peer=${facts.peer}`;
+}
+
+/** Core's words for what a transport does not understand. */
+const TRANSPORT: Readonly<Record<string, (facts: EventFacts) => string>> = {
+  'wrong network magic': ({ magic }) => `Wrong MessageStart ${magic} received`,
+  'message is too large': ({ type, bytes }) => `Size too large (${type ?? ''}, ${bytes} bytes)`,
+  'wrong checksum': ({ type, bytes, expected, received }) =>
+    `Wrong checksum (${type ?? ''}, ${bytes} bytes), expected ${expected} was ${received}`,
+  'invalid message type': ({ protocol, type, bytes }) =>
+    protocol === 'v1'
+      ? `Invalid message type (${type}, ${bytes} bytes)`
+      : `invalid message type (${bytes} bytes contents)`,
+  'unknown short message type': ({ bytes }) => `invalid message type (${bytes} bytes contents)`,
+  'packet without a message type': ({ bytes }) => `invalid message type (${bytes} bytes contents)`,
+  'v1 peer with wrong network magic': ({ magic }) => `V1 peer with wrong MessageStart ${magic}`,
+  'no garbage terminator': () => 'missing garbage terminator',
+  'packet is too large': ({ bytes }) => `packet too large (${bytes} bytes)`,
+  'packet is not authentic': ({ bytes }) => `packet decryption failure (${bytes} bytes)`,
+};
+
+/** Core names the transport in front of what it did not understand. */
+function transport(facts: EventFacts): string | null {
+  const words = TRANSPORT[String(facts.reason)]?.(facts);
+  if (words === undefined) return null;
+  return `${facts.protocol === 'v1' ? 'Header error' : 'V2 transport error'}: ${words}, peer=${facts.peer}`;
+}
