@@ -14,7 +14,7 @@ import { BasicAuth, type BasicCredentials, equalSecret, readBasic } from './basi
 import type { Client } from './client-address.ts';
 import { FrontSessions } from './front-sessions.ts';
 import { FrontTickets } from './front-tickets.ts';
-import { initialKeyFile, initialKeyOf, issueInitialKey } from './initial-key.ts';
+import { initialKeyFile, initialKeyOf, issueInitialKey, reportInitialKey } from './initial-key.ts';
 import { KeyAdmin } from './key-admin.ts';
 import { type CallerStanding, KeyFollowers, SESSION_ENDED } from './key-followers.ts';
 import { parseApiKey } from './key-format.ts';
@@ -118,7 +118,7 @@ export class Authenticator {
       keyring.reload();
       this.#log.info('first start: a key with all scopes was written', { file: written });
     }
-    this.#reportInitialKey(store);
+    reportInitialKey(initialKeyOf(networkDir, store, unixSeconds(this.#clock)), this.#options.network, this.#log);
     if (auth.basic) this.#basic.writeCookie([join(networkDir, '.cookie'), ...extraCookieFiles]);
     this.#start(store, keyring);
     return written === null ? null : { initialKeyFile: written };
@@ -369,26 +369,6 @@ export class Authenticator {
         ? new ApiError('missing_credentials', 'this needs a key')
         : new ApiError('invalid_credentials', kind === 'session' ? SESSION_ENDED : 'the credentials are not valid'),
     );
-  }
-
-  /** The key in initial.key has all scopes, never expires, and is stored in clear text. */
-  #reportInitialKey(store: AuthStore): void {
-    const found = initialKeyOf(this.#options.networkDir, store, unixSeconds(this.#clock));
-    if (found === null) return;
-    const { file, keyId, removable } = found;
-    if (removable)
-      this.#log.warn('initial.key still holds a key with all scopes: revoke it (obverse key revoke ID)', {
-        file,
-        keyId,
-      });
-    else if (this.#options.network === 'main')
-      this.#log.warn(
-        'the only admin key lies in initial.key: create keys of your own (obverse key create), then revoke it',
-        {
-          file,
-          keyId,
-        },
-      );
   }
 
   #tick(keyring: Keyring, refreshes: number): void {

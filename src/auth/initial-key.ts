@@ -2,6 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SCOPES } from '../http/scopes.ts';
 import { equalBytes } from '../util/bytes.ts';
+import type { Log } from '../util/log.ts';
 import type { AuthStore, KeyRecord, KeySecret } from './auth-store.ts';
 import { isAdminKey } from './issue-key.ts';
 import { type KeyParts, makeKey, parseApiKey, secretHash } from './key-format.ts';
@@ -53,6 +54,19 @@ export function initialKeyOf(
   if (parts !== null && !store.secrets().some((secret) => isValidSecretOf(parts, secret, now))) return null;
   const keyId = parts?.id ?? null;
   return { file, keyId, removable: store.keys().some((key) => key.id !== keyId && isAdminKey(key, now)) };
+}
+
+/** Warns of a key in initial.key: it has all scopes, never expires, and is stored in clear text. */
+export function reportInitialKey(found: InitialKey | null, network: string, log: Log): void {
+  if (found === null) return;
+  const { file, keyId, removable } = found;
+  if (removable)
+    log.warn('initial.key still holds a key with all scopes: revoke it (obverse key revoke ID)', { file, keyId });
+  else if (network === 'main')
+    log.warn('the only admin key lies in initial.key: create keys of your own (obverse key create), then revoke it', {
+      file,
+      keyId,
+    });
 }
 
 /** Removes initial.key where it holds a secret of this key; no such secret is valid any longer. */
