@@ -5,7 +5,7 @@ import { ApiClient, type Page } from './node-client.ts';
 import { type NodeProcess, runProgram } from './node-process.ts';
 
 /** The settings by which a command finds a data directory, and the node that runs on it. */
-function settingsOf({ datadir, api }: Pick<NodeProcess, 'datadir' | 'api'>): string[] {
+export function settingsOf({ datadir, api }: Pick<NodeProcess, 'datadir' | 'api'>): string[] {
   return [...directoryOf(datadir), '--http.listen', new URL(api.url).host];
 }
 
@@ -31,7 +31,7 @@ export interface OwnData {
 }
 
 /** Mines coins to the default wallet, sends some, and creates a key with watches and a webhook. */
-export async function fillNode(node: NodeProcess, blocks = 105): Promise<OwnData> {
+export async function fillNode(node: Pick<NodeProcess, 'api'>, blocks = 105): Promise<OwnData> {
   const { api } = node;
   const address = await api.rpc<string>('getnewaddress', ['', 'bech32']);
   await api.rpc('generatetoaddress', [blocks, address]);
@@ -46,7 +46,7 @@ export async function fillNode(node: NodeProcess, blocks = 105): Promise<OwnData
   return { address, key };
 }
 
-async function addWatch(client: ApiClient, value: string): Promise<void> {
+export async function addWatch(client: ApiClient, value: string): Promise<void> {
   const reply = await post(client, '/api/watches', { kind: 'address', value, confirmations: [1, 6], label: 'shop' });
   if (reply.status !== 200) throw new Error(reply.text);
 }

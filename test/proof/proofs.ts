@@ -1,3 +1,4 @@
+import { backups } from './backups.ts';
 import { deliveries } from './deliveries.ts';
 import { fairReads } from './fair-reads.ts';
 import { importKills } from './import-kills.ts';
@@ -9,6 +10,7 @@ import { signatures } from './signatures.ts';
 
 /** All proofs by name, in alphabetical order. */
 export const PROOFS: Proofs = {
+  backups,
   deliveries,
   'fair-reads': fairReads,
   'import-kills': importKills,

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { cleanUpAfterTests } from '../lib/node-process.ts';
+import { backups } from '../proof/backups.ts';
 import { importKills } from '../proof/import-kills.ts';
 import { nodeKills } from '../proof/node-kills.ts';
 
@@ -10,6 +11,7 @@ const { signal } = new AbortController();
 test.each([
   ['an import that is killed five times ends as one that is not', importKills, 5],
   ['a node that is killed four times amid reorgs of its peer has the state of the peer', nodeKills, 4],
+  ['backups of a busy node that are killed four times restore its coins, balances, keys and watches', backups, 4],
 ] as const)('%s', async (_, proof, count) => {
   const { violations, figures } = await proof.run(count, 7, signal);
   expect(violations).toEqual([]);

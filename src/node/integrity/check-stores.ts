@@ -150,7 +150,9 @@ function readOwners(path: string): ReadonlySet<string> | null {
 
 /** Whether rows may belong to this caller: a key, or one that the settings name. */
 function isOwner(owner: string, owners: ReadonlySet<string> | null): boolean {
-  return owners === null || owners.has(owner) || ['static', 'cookie'].includes(owner) || owner.startsWith('rpcauth:');
+  return (
+    owners === null || owners.has(owner) || ['static', 'cookie'].includes(owner) || /^(?:rpcauth|session):/.test(owner)
+  );
 }
 
 interface WatchCheckRow {
