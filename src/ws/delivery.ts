@@ -104,8 +104,8 @@ export class Delivery {
     for (;;) {
       if (!isReady(connection)) return true;
       if (connection.course && !this.#run(connection, connection.course, until)) return !isReady(connection);
-      const inserted = connection.inserted.shift();
-      if (inserted) connection.course = { frames: inserted, seq: null };
+      const snapshot = connection.nextSnapshot();
+      if (snapshot) connection.course = { frames: snapshot, seq: null };
       else if (connection.sentUpTo >= this.#events.seq) return true;
       else if (isPlain(connection)) {
         if (!this.#sendPlain(connection, until)) return false;

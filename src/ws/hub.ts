@@ -285,8 +285,9 @@ export class Hub {
     if (typeof message !== 'string') connection.close(CloseCode.UNSUPPORTED, 'text frames only');
     else if (!connection.countMessage(this.#deps.options.limits.wsMessagesPer10s, now))
       connection.close(CloseCode.MESSAGE_RATE, 'too many messages');
-    else if (connection.answering) connection.inbox.push(message);
-    else this.#answer(message, connection);
+    else if (connection.answering) {
+      if (!connection.holdMessage(message)) connection.close(CloseCode.MESSAGE_RATE, 'too many messages wait');
+    } else this.#answer(message, connection);
   }
 
   #answer(message: string, connection: WsConnection): void {
@@ -302,8 +303,11 @@ export class Hub {
       .finally(() => {
         connection.answering = false;
         // Each of these may be asynchronous again.
-        while (!connection.answering && !connection.closed && connection.inbox.length > 0)
-          this.#answer(connection.inbox.shift()!, connection);
+        while (!connection.answering && !connection.closed) {
+          const message = connection.nextMessage();
+          if (message === null) break;
+          this.#answer(message, connection);
+        }
       });
   }
 
@@ -314,7 +318,7 @@ export class Hub {
     this.#reply(connection, [reply.text, ...(reply.followedBy ?? [])], this.#now());
     // An item that is also a stored watch is shown as that watch.
     const shown = reply.snapshot?.map((item) => connection.watches.get(item.key) ?? item);
-    if (shown) connection.inserted.push(snapshotFrames(shown, this.#matcher, this.#events));
+    if (shown) connection.addSnapshot(snapshotFrames(shown, this.#matcher, this.#events), shown.length);
     if (connection.errorsInRow >= MAX_ERRORS_IN_ROW) connection.close(CloseCode.PROTOCOL, 'too many errors');
     this.#delivery.wake();
   }

@@ -29,6 +29,10 @@ export async function watch(data: Data, connection: WsConnection, context: Messa
     throw new WsMessageError('limit_exceeded', 'a connection cannot watch that much', { limit: maxWatched });
   if (context.watchedInAll() + added > maxWatchedInAll)
     throw new WsMessageError('limit_exceeded', 'all connections together watch too much', { limit: maxWatchedInAll });
+  if (snapshot && connection.snapshotItems + items.length > maxWatched)
+    throw new WsMessageError('limit_exceeded', 'the snapshots of earlier messages are still being sent', {
+      limit: maxWatched,
+    });
   const thresholds = new Set([...own.thresholds(), ...items.flatMap((item) => item.thresholds)]);
   if (thresholds.size > MAX_THRESHOLDS_IN_ALL)
     throw new WsMessageError('limit_exceeded', 'too many different numbers of confirmations', {

@@ -43,6 +43,8 @@ export interface Course {
 
 /** Limit of the replies that wait for a client that sends messages but does not read. */
 const MAX_WAITING_REPLIES = 100;
+/** Limit of the messages that wait for the answer to an earlier one, characters. */
+const MAX_INBOX_LENGTH = 1024 ** 2;
 const COMPRESS_ABOVE = 1024;
 const RATE_WINDOW_MS = 10_000;
 
@@ -63,13 +65,14 @@ export class WsConnection implements Subscription, EventPosition {
   /** The messages being sent, and the one that the socket did not accept. */
   course: Course | null = null;
   held: Frame | null = null;
-  /** Messages to send before the next event. */
-  readonly inserted: Iterator<FrameStep>[] = [];
+  /** Snapshots to send before the next event, with the number of their items. */
+  readonly #snapshots: { readonly frames: Iterator<FrameStep>; readonly items: number }[] = [];
   /** True while a worker derives data for its next message. */
   waiting = false;
   failures = 0;
   /** Messages that arrived while another one is processed. */
-  readonly inbox: string[] = [];
+  readonly #inbox: string[] = [];
+  #inboxLength = 0;
   answering = false;
   blockedSince: number | null = null;
   lastHeard: number;
@@ -169,6 +172,35 @@ export class WsConnection implements Subscription, EventPosition {
     while (this.#replies.length > 0 && !this.blocked) {
       if (this.#send(this.#replies[0]!, now)) this.#replies.shift();
     }
+  }
+
+  /** Adds a snapshot behind the waiting ones. */
+  addSnapshot(frames: Iterator<FrameStep>, items: number): void {
+    this.#snapshots.push({ frames, items });
+  }
+
+  /** Removes the next snapshot and returns its messages; null if none waits. */
+  nextSnapshot(): Iterator<FrameStep> | null {
+    return this.#snapshots.shift()?.frames ?? null;
+  }
+
+  /** Number of items whose snapshots wait. */
+  get snapshotItems(): number {
+    return this.#snapshots.reduce((sum, { items }) => sum + items, 0);
+  }
+
+  /** Keeps a message until the earlier ones are processed. Returns false if too many characters wait. */
+  holdMessage(message: string): boolean {
+    this.#inbox.push(message);
+    this.#inboxLength += message.length;
+    return this.#inboxLength <= MAX_INBOX_LENGTH;
+  }
+
+  /** Removes the next message that waits; null if there is none. */
+  nextMessage(): string | null {
+    const message = this.#inbox.shift() ?? null;
+    this.#inboxLength -= message?.length ?? 0;
+    return message;
   }
 
   /** Counts one message of the client. Returns false if there were more than `limit` in 10 s. */
