@@ -4,6 +4,7 @@ import type { ApiContext } from '../queries/api-context.ts';
 import { type Counts, LocalCounts } from '../util/counts.ts';
 
 const ALL = 'event waits';
+const READS = 'event reads';
 
 /** A request that waits for events. */
 export interface EventWait {
@@ -13,13 +14,25 @@ export interface EventWait {
   end(): void;
 }
 
-/** Counts the requests that wait for events, since each holds a connection and memory. */
+/** Counts the requests that read or wait for events, since each holds a connection and memory. */
 export class EventWaits {
   readonly #counts: Counts;
 
   /** `counts` are those of all fronts. */
   constructor(counts: Counts = new LocalCounts()) {
     this.#counts = counts;
+  }
+
+  /**
+   * Counts a page that is read until the returned function is called: its route has no deadline, so it is not among the
+   * parallel requests of the key. Throws ApiError `rate_limited` at the limit of those.
+   */
+  beginRead(ctx: ApiContext, request: Request): () => void {
+    const most = ctx.options.limits.parallelPerKey;
+    const own = `${READS} ${ctx.call(request).principal.id}`;
+    if (!this.#counts.add(own, most))
+      fail('rate_limited', `more than ${most} requests of one key at a time`, { scope: 'parallel', retryAfter: 1 });
+    return () => this.#counts.subtract(own);
   }
 
   /** Counts a request until its `end`, or until its client disconnects. Throws ApiError if too many requests wait. */

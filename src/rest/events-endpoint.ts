@@ -61,7 +61,13 @@ async function eventsReply(ctx: RestContext, query: Query, request: Request): Pr
     watches: watches.watchesOf(call.principal.id),
     wallets: call.principal.wallets,
   };
-  let page = await readEventPage(ctx, startBehind(from, known), pageRequest);
+  const endRead = ctx.eventWaits.beginRead(ctx, request);
+  let page: EventPage;
+  try {
+    page = await readEventPage(ctx, startBehind(from, known), pageRequest);
+  } finally {
+    endRead();
+  }
   // A gap is reported at once.
   if (page.items.length === 0 && known.length === 0 && waitMs > 0)
     page = await waitForPage(ctx, page, { ...pageRequest, request, waitMs });
