@@ -87,6 +87,12 @@ export const SETTINGS = {
     max: 10_000,
     help: 'peers in total, in addition to those of p2p.connect',
   }),
+  'p2p.inboundRelayPercent': integer({
+    fallback: 50,
+    max: 100,
+    unit: '%',
+    help: 'share of the inbound connections that may relay transactions',
+  }),
   'p2p.peerTimeout': integer({
     fallback: 60,
     min: 1,

@@ -2,6 +2,7 @@ import type { RelayOptions } from '../policy/relay-options.ts';
 import type { ParsedTransaction } from '../primitives/block.ts';
 import { hashToHex, type Txid } from '../primitives/hash.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
+import type { Log } from '../util/log.ts';
 import type { MempoolTotals, RemovalReason } from './changes.ts';
 import { TxGraph } from './cluster/tx-graph.ts';
 import { Entries, type NewEntry } from './entries.ts';
@@ -40,6 +41,7 @@ export interface MempoolObserver {
 export interface MempoolDeps {
   readonly clock: Clock;
   readonly observer: MempoolObserver;
+  readonly log?: Log;
   /** Set if other threads read the entries. */
   readonly progress?: UpdateProgress;
   /** The columns of the entries, which the other threads have as well. */
@@ -56,6 +58,7 @@ export class Mempool {
   readonly graph: TxGraph;
   readonly #clock: Clock;
   readonly #observer: MempoolObserver;
+  readonly #log: Log | null;
   readonly #floor: RollingMinimumFee;
   /** Sum of the prioritisation deltas by txid, also for transactions that are not in the mempool. */
   readonly #deltas = new Map<string, number>();
@@ -72,6 +75,7 @@ export class Mempool {
     this.options = options;
     this.#clock = deps.clock;
     this.#observer = deps.observer;
+    this.#log = deps.log ?? null;
     const { progress, columns } = deps;
     this.entries = new Entries({ ...(progress && { progress }), ...(columns && { columns }) });
     this.graph = new TxGraph(options.clusterCount, options.clusterVsize * 4, (slot) => this.entries.isFree(slot));
@@ -143,7 +147,8 @@ export class Mempool {
     this.#changes++;
     if (reason !== 'block') this.#sequence++;
     this.#observer.removed(slot, reason, departure);
-    this.#unbroadcast.delete(slot);
+    if (this.#unbroadcast.delete(slot))
+      this.#log?.debug('unbroadcast transaction removed', { txid: hashToHex(this.entries.txid(slot)) });
     this.entries.remove(slot);
   }
 
@@ -178,11 +183,14 @@ export class Mempool {
   /** Removes expired transactions, then the worst chunks until the memory limit is met. */
   limit(): void {
     this.#expire();
+    let count = 0;
     while (this.entries.count > 0 && this.usage > this.options.maxMempoolBytes) {
       const { slots, fee, size } = this.graph.worstChunk()!;
       this.#floor.recordEviction(fee, Math.ceil(size / 4));
       for (const slot of slots) this.remove(slot, 'sizelimit');
+      count += slots.length;
     }
+    if (count > 0) this.#log?.debug('transactions evicted', { count, feerate: this.fullFeerate });
   }
 
   /** Returns the prioritisation delta of a transaction in satoshis, whether or not it is in the mempool. */
@@ -229,7 +237,9 @@ export class Mempool {
   /** Records that a peer requested a transaction. */
   removeUnbroadcast(txid: Uint8Array): void {
     const slot = this.entries.find(txid);
-    if (this.#unbroadcast.delete(slot)) this.#observer.modified(slot);
+    if (!this.#unbroadcast.delete(slot)) return;
+    this.#log?.debug('transaction was requested by a peer', { txid: hashToHex(txid as Txid) });
+    this.#observer.modified(slot);
   }
 
   /** Returns the slots of the parents in the mempool. */

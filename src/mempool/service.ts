@@ -130,6 +130,7 @@ export class MempoolService implements ChainFollower {
     this.mempool = new Mempool(options, {
       clock,
       observer: this.#observer(),
+      log: deps.log,
       ...(progress && { progress }),
       ...(columns && { columns }),
     });

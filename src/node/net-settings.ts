@@ -18,6 +18,7 @@ export function netOptionsOf({ p2p }: Config, params: NetworkParams): NetOptions
     proxy,
     onionProxy,
     connect: p2p.connect.map(hostPortText),
+    inboundRelayPercent: p2p.inboundRelayPercent,
     peerTimeout: p2p.peerTimeout,
     v2: p2p.v2,
     permissions: permissionRules(p2p.permissions),

@@ -2,7 +2,7 @@ import { VERSION } from '../util/build-version.ts';
 import { hasServices, SERVICES } from './services.ts';
 
 /** Our protocol version. The constants below are the versions that introduced a feature. */
-export const PROTOCOL_VERSION = 70_016;
+export const PROTOCOL_VERSION = 70_017;
 /** Minimum protocol version of a peer. */
 export const MIN_PEER_VERSION = 31_800;
 /** Last version before BIP-31: later ones send pings with a nonce. */
@@ -17,6 +17,8 @@ export const COMPACT_BLOCKS_VERSION = 70_014;
 export const INVALID_COMPACT_VERSION = 70_015;
 /** BIP-339 and BIP-155. */
 export const WTXID_RELAY_VERSION = 70_016;
+/** BIP-434. */
+export const FEATURE_VERSION = 70_017;
 
 /** Compact block version with short ids of wtxids, the only supported one. */
 export const COMPACT_BLOCKS = 2n;

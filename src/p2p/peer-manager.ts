@@ -264,7 +264,6 @@ export class PeerManager implements PeerLogic {
   #onCommit({ tip, connected, disconnected }: ChainCommit): void {
     const { chain } = this.#ctx;
     this.#outbound.onNewTip();
-    this.#download.onBlocksConnected();
     this.#recent.setTip(tip);
     if (disconnected.length > 0) this.#txReceiver.onBlocksDisconnected();
     if (chain.initialSync) return;

@@ -72,6 +72,8 @@ export class PeerMessages {
       case 'wtxidrelay':
       case 'sendaddrv2':
         return this.#parts.handshake.onNegotiation(peer, type);
+      case 'feature':
+        return this.#parts.handshake.onFeature(peer, value.id);
       case 'ping':
         return this.#parts.keepalive.onPing(peer, value.nonce);
       case 'pong':
@@ -127,7 +129,6 @@ export class PeerMessages {
       case 'getdata':
       case 'notfound':
       // Messages that we never request.
-      case 'feature':
       case 'merkleblock':
       case 'cfilter':
       case 'cfheaders':
@@ -181,8 +182,9 @@ export class PeerMessages {
     const ignored = negotiated.wtxidRelay ? INVENTORY.tx : INVENTORY.wtx;
     return ({ kind, hash }) => {
       const text = hashToHex(hash as BlockHash);
-      if (kind === ignored || seen.has(text)) return;
-      seen.add(text);
+      const key = `${kind === INVENTORY.wtx} ${text}`;
+      if (kind === ignored || seen.has(key)) return;
+      seen.add(key);
       log.debug('item announced', { peer: id, kind: kindName(kind), hash: text });
     };
   }

@@ -10,7 +10,7 @@ import type { ReadEnv } from './read-env.ts';
 
 /** BIP-44, BIP-49, BIP-84 and BIP-86. */
 const DERIVATION_PURPOSES = [44, 49, 84, 86];
-const PROTOCOL_VERSION = 70016;
+const PROTOCOL_VERSION = 70017;
 
 /** The supply of the coin at the tip, satoshis. */
 export interface Supply {

@@ -18,7 +18,7 @@ import { endpoint } from './endpoint.ts';
 import type { RestContext } from './rest-context.ts';
 import { INFO, LISTING, PEERS } from './schemas/chain-schemas.ts';
 
-const PROTOCOL_VERSION = 70016;
+const PROTOCOL_VERSION = 70017;
 
 export const infoEndpoint = endpoint({
   name: 'info',

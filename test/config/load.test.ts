@@ -52,6 +52,7 @@ describe('defaults', () => {
       listen: { host: '::', port: 8333 },
       connect: [],
       maxConnections: 125,
+      inboundRelayPercent: 50,
       peerTimeout: 60,
       v2: true,
       proxy: null,

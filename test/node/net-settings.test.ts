@@ -18,6 +18,7 @@ test('by default the node accepts connections, uses all networks and discovers i
     proxy: null,
     onionProxy: null,
     connect: [],
+    inboundRelayPercent: 50,
     peerTimeout: 60,
     v2: true,
     permissions: [],

@@ -116,7 +116,10 @@ describe("Core's words", () => {
       'socket no message in first 3 seconds, never sent to peer',
     ],
     [{ reason: 'a reason of our own' }, 'a reason of our own'],
-    [{ reason: 'malformed feature', detail: 'bytes after the feature' }, 'malformed feature: bytes after the feature'],
+    [
+      { reason: 'malformed feature', detail: 'bytes after the feature' },
+      'invalid feature payload: bytes after the feature',
+    ],
   ])('a peer is disconnected: %p', (facts, words) => {
     expect(one('connection closed', { peer: 7, type: 'inbound', ...facts })).toBe(
       `[net] ${words}, disconnecting peer=7`,

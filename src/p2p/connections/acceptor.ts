@@ -20,6 +20,8 @@ export interface AcceptorParts {
   readonly magic: Uint8Array;
   readonly v2: boolean;
   readonly maxInbound: number;
+  /** Share of them for peers that want transactions. */
+  readonly relayPercent: number;
   readonly permissions: readonly PermissionRule[];
   readonly table: ConnectionTable;
   readonly isBanned: (address: NetAddress) => boolean;
@@ -29,9 +31,6 @@ export interface AcceptorParts {
   readonly timing: Timing;
   readonly log: Log;
 }
-
-/** Core's share of inbound slots for peers that want transactions, which cost the most. */
-const TRANSACTION_RELAY_SHARE = 0.5;
 
 /** Number of evictions allowed in a burst, and milliseconds until one more is allowed. */
 const EVICTION_BURST = 100;
@@ -113,9 +112,9 @@ export class Acceptor {
    * is evicted if possible.
    */
   makeRoomForTransactionRelay(newcomer: { readonly id: number }): boolean {
-    const { table, maxInbound } = this.#parts;
+    const { table, maxInbound, relayPercent } = this.#parts;
     const relaying = table.countIf(({ type, standing }) => type === 'inbound' && standing.relaysTransactions);
-    if (relaying <= Math.floor(maxInbound * TRANSACTION_RELAY_SHARE)) return true;
+    if (relaying <= Math.floor((maxInbound * relayPercent) / 100)) return true;
     return this.#evict(({ id, standing }) => id !== newcomer.id && standing.relaysTransactions);
   }
 

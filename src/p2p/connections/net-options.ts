@@ -57,6 +57,8 @@ export interface NetOptions extends RouteOptions {
   readonly externalAddresses: readonly NetService[];
   /** Whether to discover our own addresses. */
   readonly discover: boolean;
+  /** Share of the inbound slots for peers that want transactions, which cost the most. Core's -inboundrelaypercent. */
+  readonly inboundRelayPercent: number;
   /** Time limit for the first bytes and the handshakes, seconds. Core's -peertimeout. */
   readonly peerTimeout: number;
   /** Default duration of a ban, seconds. */

@@ -45,6 +45,7 @@ export class RunningNet {
       ...shared,
       v2,
       maxInbound: state.slots.inbound,
+      relayPercent: options.inboundRelayPercent,
       isBanned: (address) => state.bans.isBanned(address),
       isDiscouraged: (address) => state.discouragement.isDiscouraged(address),
     });

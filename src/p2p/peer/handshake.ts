@@ -7,6 +7,7 @@ import {
   COMPACT_BLOCKS,
   COMPACT_BLOCKS_VERSION,
   desirableServices,
+  FEATURE_VERSION,
   MIN_PEER_VERSION,
   missingBlocks,
   PROTOCOL_VERSION,
@@ -111,6 +112,14 @@ export class Handshake {
     }
     if (type === 'sendaddrv2') negotiated.addrV2 = true;
     else if (negotiated.protocol >= WTXID_RELAY_VERSION) negotiated.wtxidRelay = true;
+  }
+
+  /** Processes an optional feature (BIP-434), of which none is known yet. */
+  onFeature({ link, negotiated, id }: Peer, name: string): void {
+    const { protocol, established } = negotiated;
+    if (established) link.disconnect('feature after verack');
+    else if (protocol < FEATURE_VERSION) link.disconnect('feature of an earlier protocol', { protocol });
+    else this.#ctx.log.debug('feature ignored: it is unknown', { peer: id, name });
   }
 
   #problem(peer: Peer, { version, services, nonce }: VersionMessage): string | null {

@@ -120,6 +120,10 @@ export class ServeBlocks {
   }
 
   onGetBlockTxn(peer: Peer, { blockHash, indexes }: GetBlockTxnMessage): void | Promise<void> {
+    if (indexes.length === 0) {
+      peer.link.disconnect('getblocktxn without indexes');
+      return;
+    }
     const { chain } = this.#ctx;
     const entry = chain.findEntry(blockHash);
     if (

@@ -1,9 +1,11 @@
 import type { Chain } from '../../chain/chain.ts';
 import { type ChainEntry, forkPoint } from '../../chain/chain-entry.ts';
+import { checkBlock } from '../../consensus/check-block.ts';
 import type { BlockRejection } from '../../consensus/rejection.ts';
 import { workOf } from '../../consensus/work.ts';
 import { parseLeadingBlock } from '../../primitives/block.ts';
 import { hashToHex } from '../../primitives/hash.ts';
+import { DecodeError } from '../../util/bytes.ts';
 import { unixSeconds } from '../../util/clock.ts';
 import type { BlockMessage } from '../messages/blocks.ts';
 import { INVENTORY } from '../messages/inventory.ts';
@@ -58,6 +60,7 @@ export class BlockDownload {
   constructor(ctx: PeerContext, events: BlockEvents) {
     this.#ctx = ctx;
     this.#events = events;
+    ctx.chain.onBlockConnected(() => this.#lowerStallTimeout());
     ctx.chain.onInvalidBlock((entry, rejection) => this.#onInvalidBlock(entry, rejection));
   }
 
@@ -70,10 +73,10 @@ export class BlockDownload {
    * The active chain advanced, and so did the window: lowers the stalling timeout (Core's BLOCK_STALLING_TIMEOUT
    * decay).
    */
-  onBlocksConnected(): void {
+  #lowerStallTimeout(): void {
     if (this.#stallMs === STALL_MS) return;
-    this.#stallMs = Math.max(STALL_MS, Math.floor(this.#stallMs * STALL_DECAY));
-    this.#ctx.log.debug('stalling timeout lowered', { seconds: Math.floor(this.#stallMs / 1000) });
+    this.#stallMs = Math.max(STALL_MS, Math.floor((this.#stallMs * STALL_DECAY) / 1000) * 1000);
+    this.#ctx.log.debug('stalling timeout lowered', { seconds: this.#stallMs / 1000 });
   }
 
   /** Requests blocks from the peer, and disconnects it if it stalls the download or times out. */
@@ -159,12 +162,31 @@ export class BlockDownload {
         log.debug('block ignored: its chain has too little work', { peer: peer.id, hash: hashToHex(hash) });
         return;
       }
+      // As in Core, the header is not kept if the block itself is wrong.
+      const bad = this.#checkAlone(raw);
+      if (bad !== null) return punishForBlock(this.#ctx, peer, bad);
       const { last, rejection } = await chain.acceptHeaders([header]);
       if (rejection !== null) return punishForBlock(this.#ctx, peer, rejection);
       entry = last!;
     }
     if (!this.requests.has(entry) && !this.#isWorthProcessing(entry)) return;
     await this.submitBlock(peer, entry, raw);
+  }
+
+  /** Checks a block of which not even the header is known, without its parent. Returns its rejection, or null. */
+  #checkAlone(raw: Uint8Array): BlockRejection | null {
+    const { log, params } = this.#ctx;
+    try {
+      const block = parseLeadingBlock(raw);
+      const bad = checkBlock(block, params.consensus);
+      const { hash } = block;
+      if (bad !== null) log.debug('block mutated', { hash: hashToHex(hash), reason: bad.reason, debug: bad.debug });
+      return bad;
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      log.debug('block does not parse', { reason: error.message });
+      return { kind: 'mutated', reason: 'bad-blk-decode', debug: error.message };
+    }
   }
 
   /** Submits a block to the chain. Returns its rejection, or null if it was accepted or is known. */

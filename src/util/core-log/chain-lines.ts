@@ -2,6 +2,8 @@ import { type CoreForm, type CoreForms, type EventFacts, plainForm as plain } fr
 
 const validation = (text: CoreForm['text']): CoreForm => ({ category: 'validation', text });
 
+const mempool = (text: CoreForm['text']): CoreForm => ({ category: 'mempool', text });
+
 /** Core's words for the events of the chain, the mempool and the node. */
 export const CHAIN_LINES: CoreForms = {
   'new tip': plain(
@@ -25,6 +27,14 @@ export const CHAIN_LINES: CoreForms = {
   ),
   'script verification disabled': plain(
     ({ height, hash }) => `Disabling script verification at block #${height} (${hash}).`,
+  ),
+  'unbroadcast transaction removed': mempool(
+    ({ txid }) => `Removed ${txid} from set of unbroadcast txns before confirmation that txn was sent out`,
+  ),
+  'transaction was requested by a peer': mempool(({ txid }) => `Removed ${txid} from set of unbroadcast txns`),
+  'transactions evicted': mempool(
+    ({ count, feerate }) =>
+      `Removed ${count} txn, rolling minimum fee bumped to ${(Number(feerate) / 1e8).toFixed(8)} BTC/kvB`,
   ),
   'pruning is limited by a lock': {
     category: 'prune',

@@ -11,6 +11,8 @@ const WORDS: Readonly<Record<string, (facts: EventFacts) => string>> = {
   'feeler done': () => 'feeler connection completed',
   'sendaddrv2 after verack': () => 'sendaddrv2 received after verack',
   'wtxidrelay after verack': () => 'wtxidrelay received after verack',
+  'malformed feature': () => 'invalid feature payload',
+  'feature of an earlier protocol': ({ protocol }) => `feature received with incompatible version ${protocol}`,
   'feature after verack': () => 'feature received after verack',
   'ping timeout': ({ waitedMs }) => `ping timeout: ${(Number(waitedMs) / 1000).toFixed(6)}s`,
   'handshake timeout': () => 'version handshake timeout',
@@ -23,6 +25,7 @@ const WORDS: Readonly<Record<string, (facts: EventFacts) => string>> = {
   },
   'filtered block requested without the service': () =>
     'filtered block request received when NODE_BLOOM service disabled',
+  'getblocktxn without indexes': () => 'getblocktxn received with no transaction indexes',
   'upload target for historical blocks reached': () => 'historical block serving limit reached',
   'block below the depth of a limited node requested': () =>
     'Ignore block request below NODE_NETWORK_LIMITED threshold',

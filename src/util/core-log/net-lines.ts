@@ -26,6 +26,7 @@ export const NET_LINES: CoreForms = {
   'message ignored: it does not parse': net(
     ({ type, bytes, reason }) => `ProcessMessages(${type}, ${bytes} bytes): Exception '${parseWords(reason)}' caught`,
   ),
+  'feature ignored: it is unknown': net(({ name }) => `unknown feature advertised: ${name}`),
   'getaddr ignored: it was answered': net(({ peer }) => `Ignoring repeated "getaddr". peer=${peer}`),
   'peer connected': plain(
     ({ peer, type, protocol, version, height }) =>

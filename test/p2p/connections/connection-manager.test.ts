@@ -135,6 +135,23 @@ describe('inbound connections', () => {
     expect(logic.links[30]!.closed).toBe(false);
   });
 
+  test.each([
+    [0, 0],
+    [100, 2],
+  ])('with %p percent, %p of two peers that want transactions may stay', async (inboundRelayPercent, stay) => {
+    const options = { ...LISTEN, maxConnections: 13, inboundRelayPercent, v2: false };
+    const { start, inbound, manager, logic } = world({ options });
+    const port = start();
+    let accepted = 0;
+    for (let i = 0; i < 2; i++) {
+      await inbound(port);
+      await until(() => logic.links.length === i + 1);
+      logic.links[i]!.standing.relaysTransactions = true;
+      if (manager.makeRoomForTransactionRelay(logic.links[i]!)) accepted++;
+    }
+    expect(accepted).toBe(stay);
+  });
+
   test('a silent peer is disconnected after a minute', async () => {
     const { start, inbound, manager, time, logic } = world({ options: LISTEN });
     const peer = await inbound(start());

@@ -20,6 +20,7 @@ export const OPTIONS: NetOptions = {
   listen: null,
   maxConnections: 125,
   connect: [],
+  inboundRelayPercent: 50,
   peerTimeout: 60,
   v2: true,
   permissions: [],

@@ -17,6 +17,10 @@ export interface Introduction {
   readonly services?: bigint;
   /** Whether it negotiates relay by wtxid (BIP-339); by default it does. */
   readonly wtxidRelay?: boolean;
+  /** Its protocol version. */
+  readonly version?: number;
+  /** Name of a feature (BIP-434) that it announces before `verack`. */
+  readonly feature?: string;
 }
 
 /** A peer that only sends what the test demands and records what it receives. */
@@ -36,21 +40,13 @@ export class ScriptedEnd implements PeerLogic {
   }
 
   /** Connects, and waits until the node has made its first, empty transaction announcement or has disconnected. */
-  static async join(
-    node: LinkedNode,
-    {
-      type = 'inbound',
-      permissions = [],
-      from = SOMEWHERE,
-      relay = true,
-      services = OUR_SERVICES,
-      wtxidRelay = true,
-    }: Introduction = {},
-  ): Promise<ScriptedEnd> {
+  static async join(node: LinkedNode, introduction: Introduction = {}): Promise<ScriptedEnd> {
+    const { type = 'inbound', permissions = [], from = SOMEWHERE, relay = true, feature } = introduction;
+    const { services = OUR_SERVICES, wtxidRelay = true, version = 70_016 } = introduction;
     const end = new ScriptedEnd(node, type, permissions, from);
     end.in.open();
     end.send('version', {
-      version: 70016,
+      version,
       services,
       time: BigInt(Math.floor(node.node.clock.nowMs() / 1000)),
       receiverServices: 0n,
@@ -61,6 +57,7 @@ export class ScriptedEnd implements PeerLogic {
       relay,
     });
     if (wtxidRelay) end.send('wtxidrelay', null);
+    if (feature !== undefined) end.send('feature', { id: feature, data: new Uint8Array(0) });
     end.send('verack', null);
     await until('the handshake', [node], () => end.in.closed || end.peer?.negotiated.established === true);
     if (relay && !end.in.closed)

@@ -12,7 +12,7 @@ import { operatorWarnings } from './operator-warnings.ts';
 
 /** Version of Bitcoin Core whose interface this node follows. */
 const CORE_VERSION = 310_000;
-const PROTOCOL_VERSION = 70016;
+const PROTOCOL_VERSION = 70017;
 
 const getpeerinfo = nodeMethod({
   name: 'getpeerinfo',
