@@ -3,10 +3,9 @@ import type { Chain } from '../../chain/chain.ts';
 import type { Config } from '../../config/settings.ts';
 import type { NetworkParams } from '../../params/network-params.ts';
 import type { BackupCalls, CallTable } from '../../port/node-calls.ts';
-import { JobThread } from '../../util/job-thread.ts';
 import type { Log } from '../../util/log.ts';
-import { startWorker } from '../../util/worker.ts';
 import { backupRequestOf } from '../backup/backup-request.ts';
+import { backupThread } from '../backup/backup-thread.ts';
 import type { BackupJob, BackupOutcome } from '../backup/backup-worker.ts';
 
 interface BackupDeps {
@@ -25,9 +24,7 @@ export function backupCalls({ config, params, chain, log }: BackupDeps): CallTab
   // A pruned file is cut to nothing, also for those who have it open.
   chain.pruner?.addLock('backup', () => (keepsBlocks ? 0 : null));
   const write = async (job: BackupJob, signal: AbortSignal): Promise<BackupOutcome> => {
-    const thread = new JobThread<BackupJob, BackupOutcome>('backup', () =>
-      startWorker(new URL('../backup/backup-worker.ts', import.meta.url), null),
-    );
+    const thread = backupThread();
     const cancel = () => {
       Atomics.store(job.cancel, 0, 1);
       Atomics.notify(job.cancel, 0);
