@@ -23,6 +23,10 @@ export const COMMANDS: CommandTable = {
     summary: 'restore a backup into an empty data directory',
     load: () => import('./restore-command.ts'),
   },
+  export: {
+    summary: 'write blocks, coins or histories to a CSV or Parquet file',
+    load: () => import('./export-command.ts'),
+  },
   logs: { summary: 'show the log of the node by level and category', load: () => import('./logs-command.ts') },
   probe: { summary: 'check whether a running node is live or ready', load: () => import('./probe-command.ts') },
   login: { summary: 'print a code with which a browser logs in', load: () => import('./login-command.ts') },

@@ -11,3 +11,13 @@ export function syncDirectory(dir: string): void {
     closeSync(fd);
   }
 }
+
+/** Makes a file durable that another library has written. */
+export function syncFile(path: string): void {
+  const fd = openSync(path, 'r+');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -71,13 +71,3 @@ export function* hashFile(path: string): Generator<CopyStep, string> {
     closeSync(fd);
   }
 }
-
-/** Makes a file durable that another library has written. */
-export function syncFile(path: string): void {
-  const fd = withDescriptors(() => openSync(path, 'r+'));
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-}

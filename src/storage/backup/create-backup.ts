@@ -12,11 +12,11 @@ import {
 import { dirname, join } from 'node:path';
 import { withDescriptors } from '../../util/descriptors.ts';
 import { OperatorError } from '../../util/operator-error.ts';
-import { syncDirectory } from '../../util/sync-directory.ts';
+import { syncDirectory, syncFile } from '../../util/sync-directory.ts';
 import { type ChainDatabaseIdentity, createPrivateFile, openReadOnly } from '../database.ts';
 import { type BackupFile, type BackupManifest, MANIFEST_FILE, manifestText } from './backup-manifest.ts';
 import { type ChainContent, HeldRuns, readChainContent } from './chain-files.ts';
-import { type CopyStep, copyBytes, hashFile, syncFile } from './copy-file.ts';
+import { type CopyStep, copyBytes, hashFile } from './copy-file.ts';
 import { assertTargetFree, keepOnly, openPart, readSmallFile, writeSmallFile } from './part-folder.ts';
 
 /** The source of a backup, and where it is written. */
