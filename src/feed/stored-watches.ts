@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { base32nopad } from '@scure/base';
 import { ApiError, fail } from '../http/errors.ts';
+import type { Principal } from '../http/principal.ts';
 import { slicePauses } from '../http/slice-pauses.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
@@ -10,7 +11,7 @@ import { type WatchChange, type WatchQuery, type WatchRecord, WatchStore } from 
 import { defaultThresholds, itemOf, MAX_THRESHOLDS_IN_ALL, type WatchKind, type WatchTarget } from './watch-values.ts';
 import type { WatchWrite, WatchWritten } from './watch-worker-messages.ts';
 import { WatchWriter } from './watch-writer.ts';
-import { type WatchRegistry, WatchSet } from './watches.ts';
+import { NO_WATCHES, type Watched, type WatchRegistry, WatchSet } from './watches.ts';
 
 /** A watch in the request of a client. An undefined member keeps its value, or gets its default. */
 export interface WatchRequest extends WatchTarget {
@@ -116,6 +117,11 @@ export class StoredWatches {
     let set = this.#sets.get(owner);
     if (!set) this.#sets.set(owner, (set = new WatchSet(this.#options.registry)));
     return set;
+  }
+
+  /** Returns the stored watches of a caller. Only keys have any; a set of another caller would be removed at every check. */
+  watchesOfCaller({ kind, id }: Pick<Principal, 'kind' | 'id'>): Watched {
+    return kind === 'key' || kind === 'static' ? this.watchesOf(id) : NO_WATCHES;
   }
 
   /** Adds an observer, which is called with the id of a key whose watches were added. */

@@ -153,6 +153,15 @@ export interface Watched {
   thresholds(): number[];
 }
 
+/** The items of a caller who watches none. */
+export const NO_WATCHES: Watched = {
+  size: 0,
+  version: 0,
+  get: () => undefined,
+  has: () => false,
+  thresholds: () => [],
+};
+
 /** Items that one connection or one key watches. */
 export class WatchSet implements Watched {
   readonly #registry: WatchRegistry;

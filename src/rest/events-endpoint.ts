@@ -58,7 +58,7 @@ async function eventsReply(ctx: RestContext, query: Query, request: Request): Pr
   const pageRequest = {
     ...asked,
     signal,
-    watches: watches.watchesOf(call.principal.id),
+    watches: watches.watchesOfCaller(call.principal),
     wallets: call.principal.wallets,
   };
   const endRead = ctx.eventWaits.beginRead(ctx, request);

@@ -48,7 +48,7 @@ async function openStream(ctx: RestContext, query: Query, request: Request): Pro
     from,
     types,
     wait,
-    watches: watches.watchesOf(call.principal.id),
+    watches: watches.watchesOfCaller(call.principal),
     wallets: call.principal.wallets,
   });
   // A connection that carries a stream is not used for another request; proxies must not collect its events.

@@ -291,7 +291,7 @@ export class ApiServer {
       nextBlocks: new NextBlocks(() => this.#attached().node),
       useOf: ({ principal, ip }) => ({
         sockets: this.#hub.countOf(principal, ip),
-        storedWatches: this.#watches.watchesOf(principal.id).size,
+        storedWatches: this.#watches.watchesOfCaller(principal).size,
       }),
       issueTicket: (principal) => this.auth.tickets.issueTicket(principal),
       sessions: this.auth.sessions,

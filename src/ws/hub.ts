@@ -11,7 +11,7 @@ import type { Matcher } from '../feed/matcher.ts';
 import type { SeenChange } from '../feed/mempool-feed.ts';
 import { snapshotFrames } from '../feed/snapshot.ts';
 import type { StoredWatches } from '../feed/stored-watches.ts';
-import type { Watched, WatchRegistry } from '../feed/watches.ts';
+import type { WatchRegistry } from '../feed/watches.ts';
 import { fail } from '../http/errors.ts';
 import type { ApiOptions } from '../http/options.ts';
 import { ownerOf } from '../http/owner.ts';
@@ -73,9 +73,6 @@ export interface SyncStatus {
 
 const ALL_SOCKETS = 'sockets';
 const ALL_WATCHED = 'watched by connections';
-
-/** Stored watches of a caller without a key. */
-const NOTHING: Watched = { size: 0, version: 0, get: () => undefined, has: () => false, thresholds: () => [] };
 
 /** Events without a number, which are not stored for clients that lag behind. */
 export type Announcement =
@@ -258,8 +255,7 @@ export class Hub {
   opened(socket: ServerWebSocket<SocketData>): void {
     // Events up to the latest number are not sent, even those that the log has yet to read.
     const { watches } = this.#deps;
-    const { kind, id } = socket.data.principal;
-    const stored = kind === 'anonymous' ? NOTHING : watches.watchesOf(id);
+    const stored = watches.watchesOfCaller(socket.data.principal);
     const registry = this.#registry;
     const connection = new WsConnection(socket, this.#events.end.seq, this.#now(), { registry, stored });
     socket.data.connection = connection;

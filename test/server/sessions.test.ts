@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { issueKey } from '../../src/auth/issue-key.ts';
 import { restRoutes } from '../../src/rest/rest-routes.ts';
 import { rpcRoutes } from '../../src/rpc/rpc-routes.ts';
@@ -220,6 +222,21 @@ describe('a session', () => {
     await using it = start();
     const { page } = await logIn(it);
     expect(failure(await send(it, 'POST', '/api/watches', page, {}))).toEqual([403, 'insufficient_scope']);
+  });
+
+  test('leaves nothing among the stored watches of keys', async () => {
+    await using it = start();
+    const { cookie } = await logIn(it);
+    const { socket, closed } = await openSocket(it, { cookie, origin: it.api.url });
+    for (const path of ['/api/events?after=0', '/api/config/limits'])
+      expect((await send(it, 'GET', path, { cookie })).status).toBe(200);
+    const stream = await it.get('/api/stream', { headers: { cookie } });
+    await stream.body!.cancel();
+    await it.api.auth.keysChanged();
+    socket.close();
+    await closed;
+    await it.api.stop('the stores are flushed');
+    expect(existsSync(join(it.dir, 'watches.db'))).toBe(false);
   });
 
   test('is not what a key has', async () => {
