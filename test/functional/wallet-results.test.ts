@@ -5,6 +5,7 @@ import { type JsonSchema, schemaProblems } from '../lib/json-schema.ts';
 import { MemberSightings } from '../lib/member-sightings.ts';
 import { cleanUpAfterTests, type NodeProcess, startNode } from '../lib/node-process.ts';
 import { MINING_ADDRESS } from '../lib/peer-node.ts';
+import { holdRecordedCall } from '../lib/recorded-calls.ts';
 import { hasVectors, readVectorJson } from '../lib/vectors.ts';
 
 cleanUpAfterTests();
@@ -80,8 +81,10 @@ describe('results of wallet methods fit their schemas', () => {
     );
     if (body.error) throw new Error(`${method} ${JSON.stringify(params)}: ${text.slice(0, 500)}`);
     const { result } = body;
-    const declared = JSON.parse(JSON.stringify(jsonSchema(RPC_METHODS.get(method)!.result))) as JsonSchema;
+    const known = RPC_METHODS.get(method)!;
+    const declared = JSON.parse(JSON.stringify(jsonSchema(known.result))) as JsonSchema;
     expect({ method, params, problems: schemaProblems(declared, result) }).toEqual({ method, params, problems: [] });
+    holdRecordedCall(known, { params, result }, node.datadir);
     sightings.add(declared, result, method);
     run.add(method);
     return result;
@@ -214,6 +217,8 @@ describe('results of wallet methods fit their schemas', () => {
   test('for locked coins', async () => {
     const [coin] = await main<Output[]>('listunspent');
     const outpoints = [{ txid: coin!.txid, vout: coin!.vout }];
+    await main('lockunspent', [false, outpoints]);
+    await main('lockunspent', [true]);
     // As listunspent returns it: further members have no effect.
     await main('lockunspent', [false, [coin]]);
     expect(await main<Output[]>('listlockunspent')).toEqual(outpoints);

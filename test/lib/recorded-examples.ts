@@ -10,7 +10,7 @@ const MAX_TEXT = 700;
 export const isRecording = process.env.RECORD_EXAMPLES === '1';
 
 /** Shortens lists and texts, so that an example can be read. What is left has the same schema. */
-function shortened(value: unknown): unknown {
+export function shortened(value: unknown): unknown {
   if (typeof value === 'string' && value.includes('\n')) return value.slice(0, value.lastIndexOf('\n', MAX_TEXT) + 1);
   if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map(shortened);
   if (typeof value !== 'object' || value === null) return value;

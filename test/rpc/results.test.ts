@@ -11,6 +11,7 @@ import { schemaProblems } from '../lib/json-schema.ts';
 import { hexOf, idOf, mempoolLoaded } from '../lib/mempool-node.ts';
 import { cleanUpAfterTests, type NodeProcess } from '../lib/node-process.ts';
 import { MINING_ADDRESS, peersOf, startPeer } from '../lib/peer-node.ts';
+import { holdRecordedCall, TEST_WIF as WIF } from '../lib/recorded-calls.ts';
 import { coinOf, spend, sweep, withoutWitness } from '../lib/tx-builder.ts';
 
 cleanUpAfterTests();
@@ -27,7 +28,6 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   ...Object.fromEntries(['devpay', 'devreorg', 'devdoublespend', 'devflood'].map((name) => [name, 'developer mode'])),
 };
 
-const WIF = 'cUeKHd5orzT3mz8P9pxyREHfsWtVfgsfDjiZZBcjUBAaGk1BTj7N';
 const PUBLIC_KEY = '0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798';
 
 const RESTRICTED = {
@@ -306,12 +306,13 @@ describe('results fit the declared schemas', () => {
 
   for (const [name, ...variants] of calls)
     test(name, async () => {
-      const { result } = RPC_METHODS.get(name)!;
-      const schema = JSON.parse(JSON.stringify(jsonSchema(result)));
+      const method = RPC_METHODS.get(name)!;
+      const schema = JSON.parse(JSON.stringify(jsonSchema(method.result)));
       for (const variant of variants) {
         const params = variant();
-        const value = await asked().rpc(name, params);
-        expect({ params, problems: schemaProblems(schema, value) }).toEqual({ params, problems: [] });
+        const result = await asked().rpc(name, params);
+        expect({ params, problems: schemaProblems(schema, result) }).toEqual({ params, problems: [] });
+        holdRecordedCall(method, { params, result }, node.datadir);
       }
     });
 

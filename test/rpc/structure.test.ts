@@ -92,6 +92,7 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
 const OF_THE_DOCUMENT = [
   '.info.description: ours alone',
   '.methods[].description: ours alone',
+  '.methods[].examples: ours alone',
   '.methods[].params[].description: ours alone',
   '.methods[].params[].x-bitcoin-also-positional: not here',
   '.methods[].x-examples: ours alone',

@@ -31,6 +31,14 @@ const DOCUMENT = obj({
         'parameters in their order',
       ),
       result: obj({ name: str('result'), schema: anything('JSON Schema') }, 'form of the result'),
+      examples: arr(
+        obj({
+          name: str('the optional parameters that the call has'),
+          params: arr(obj({ name: str('name of the parameter'), value: anything('its argument') }), 'arguments'),
+          result: obj({ name: str('result'), value: anything('the result of the call') }, 'result on regtest'),
+        }),
+        'recorded calls; lists are shortened, and keys are not those of a wallet',
+      ),
       'x-bitcoin-category': str('category of the method in help, or hidden'),
       'x-scope': str('that an API key needs for the method'),
       'x-scope-further': maybe(
