@@ -11,12 +11,14 @@ import {
   fillNode,
   type OwnData,
   restore,
+  settingsOf,
 } from '../lib/backup-commands.ts';
 import { ApiClient } from '../lib/node-client.ts';
 import {
   cleanUpAfterTests,
   type NodeProcess as Node,
   NodeProcess,
+  Program,
   runProgram,
   startNode,
   tempDir,
@@ -251,4 +253,18 @@ test('a stopped node is backed up by the command itself', async () => {
   expect((await runProgram(['backup', `${target}2`, ...directoryOf(tempDir())])).stderr).toContain(
     'holds no data of a node: name its --datadir and --network',
   );
+});
+
+test('a stop of the node interrupts a backup, which the same command continues', async () => {
+  const target = join(tempDir('backup'), 'slow');
+  const begun = new RegExp(`"a backup begins","path":"${target}"`);
+  const command = new Program(['backup', target, '--chain', '--rate', '1', ...settingsOf(node)]);
+  await node.output('stderr', begun);
+  await node.stop();
+  expect((await command.end()).status).toBe(1);
+  expect(command.stderr).toBe('obverse: The backup was interrupted: the same call continues it\n');
+  expect([existsSync(target), existsSync(`${target}.part`)]).toEqual([false, true]);
+  const where = [...directoryOf(node.datadir), '--config', join(folder, 'obverse.toml')];
+  expect(await runProgram(['backup', target, '--chain', ...where])).toMatchObject({ status: 0, stderr: '' });
+  expect(await runProgram(['verify', '--backup', target])).toMatchObject({ status: 0 });
 });

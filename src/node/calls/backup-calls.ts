@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { resolve as resolvePath } from 'node:path';
 import type { Chain } from '../../chain/chain.ts';
 import type { Config } from '../../config/settings.ts';
 import type { NetworkParams } from '../../params/network-params.ts';
@@ -23,45 +23,50 @@ export function backupCalls({ config, params, chain, log }: BackupDeps): CallTab
   let keepsBlocks = false;
   // A pruned file is cut to nothing, also for those who have it open.
   chain.pruner?.addLock('backup', () => (keepsBlocks ? 0 : null));
-  const write = async (job: BackupJob, signal: AbortSignal): Promise<BackupOutcome> => {
-    const thread = backupThread();
+  /** Runs a job to its end on a thread. After an abort it resolves to null at once, and the job ends with its next step. */
+  const write = (job: BackupJob, signal: AbortSignal): Promise<BackupOutcome> => {
+    const { promise, resolve, reject } = Promise.withResolvers<BackupOutcome>();
     const cancel = () => {
       Atomics.store(job.cancel, 0, 1);
       Atomics.notify(job.cancel, 0);
+      // The reply must be sent before the node thread ends.
+      resolve(null);
     };
     signal.addEventListener('abort', cancel, { once: true });
-    try {
-      return signal.aborted ? null : await thread.runJob(job);
-    } finally {
-      signal.removeEventListener('abort', cancel);
-      thread.close();
-    }
+    const thread = backupThread();
+    isRunning = true;
+    keepsBlocks = job.request.withChain;
+    Promise.try(() => thread.runJob(job))
+      .then((outcome) => {
+        if (outcome === null) log.info('a backup was interrupted', { path: job.request.target });
+        resolve(outcome);
+      })
+      .catch(reject)
+      .finally(() => {
+        signal.removeEventListener('abort', cancel);
+        thread.close();
+        isRunning = false;
+        keepsBlocks = false;
+      });
+    if (signal.aborted) cancel();
+    return promise;
   };
   return {
     async backupNode({ target, withChain, mebibytesPerSecond }, signal) {
       if (isRunning) return { refused: 'misc', message: 'Another backup is being written: wait until it is complete' };
-      isRunning = true;
-      keepsBlocks = withChain;
-      const path = resolve(target);
+      const path = resolvePath(target);
       log.info('a backup begins', { path, chain: withChain });
-      try {
-        const request = backupRequestOf(config, params, { target: path, withChain });
-        const cancel = new Int32Array(new SharedArrayBuffer(4));
-        const outcome = await write({ request, bytesPerSecond: mebibytesPerSecond * MEBIBYTE, cancel }, signal);
-        if (outcome === null) {
-          log.info('a backup was interrupted', { path });
-          return { refused: 'misc', message: 'The backup was interrupted: the same call continues it' };
-        }
-        if ('problem' in outcome) {
-          log.error('a backup has failed', { path, reason: outcome.problem });
-          return { refused: 'misc', message: outcome.problem };
-        }
-        log.info('a backup is complete', { ...outcome.report });
-        return outcome.report;
-      } finally {
-        isRunning = false;
-        keepsBlocks = false;
+      const request = backupRequestOf(config, params, { target: path, withChain });
+      const cancel = new Int32Array(new SharedArrayBuffer(4));
+      const outcome = await write({ request, bytesPerSecond: mebibytesPerSecond * MEBIBYTE, cancel }, signal);
+      if (outcome === null)
+        return { refused: 'misc', message: 'The backup was interrupted: the same call continues it' };
+      if ('problem' in outcome) {
+        log.error('a backup has failed', { path, reason: outcome.problem });
+        return { refused: 'misc', message: outcome.problem };
       }
+      log.info('a backup is complete', { ...outcome.report });
+      return outcome.report;
     },
   };
 }
