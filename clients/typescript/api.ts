@@ -1401,6 +1401,7 @@ export interface components {
       rate: components["schemas"]["CallRate"] | null;
       use: components["schemas"]["Use"];
       limits: components["schemas"]["CallerLimits"];
+      unitsPerCall: components["schemas"]["UnitsPerCall"];
       /** @description entries on a page of each list */
       pages: {
         [key: string]: components["schemas"]["PageLimits"];
@@ -2399,6 +2400,21 @@ export interface components {
       pruned: string[];
       /** @description ids of transactions for which the reply has no room */
       remaining: string[];
+    };
+    /** @description parts of a long read that cost as much of `rate` as one call; each further part of them costs one call more */
+    UnitsPerCall: {
+      /** @description keys that a request of /api/xpub derives */
+      xpubKeys: number;
+      /** @description points of a chart */
+      chartPoints: number;
+      /** @description full transactions of a page */
+      fullTxs: number;
+      /** @description transactions of POST /api/txs/details */
+      txDetails: number;
+      /** @description addresses of POST /api/balances and POST /api/utxos */
+      addresses: number;
+      /** @description watches of one POST /api/watches */
+      watches: number;
     };
     Use: {
       /** @description open WebSocket connections */

@@ -9,7 +9,8 @@ import { bareScript, readScriptInput, type ScriptInput } from '../queries/script
 import { parseAddress } from '../script/address.ts';
 import { scriptType } from '../script/templates.ts';
 import { scriptView } from '../views/rest/script-view.ts';
-import { ADDRESSES_BODY, ADDRESSES_PER_CALL, readAddresses } from './addresses-body.ts';
+import { ADDRESSES_BODY, readAddresses } from './addresses-body.ts';
+import { UNITS_PER_CALL } from './call-costs.ts';
 import { type InputContext, readEndpoint } from './endpoint.ts';
 import { ADDRESS } from './parameters.ts';
 import { ADDRESS_CHECK, ADDRESS_FACTS, ADDRESSES, BALANCE, BALANCES } from './schemas/address-schemas.ts';
@@ -63,7 +64,7 @@ export const balancesEndpoint = readEndpoint({
   errors: ['invalid_address', ...INDEX_ERRORS],
   async input({ request }, { params, charge }): Promise<{ scripts: readonly ScriptInput[] }> {
     const scripts = await readAddresses(request, params);
-    charge(Math.max(0, Math.ceil(scripts.length / ADDRESSES_PER_CALL) - 1));
+    charge(Math.max(0, Math.ceil(scripts.length / UNITS_PER_CALL.addresses) - 1));
     return { scripts };
   },
   run(env, { scripts }) {

@@ -4,6 +4,7 @@ import { jsonAnswer } from '../queries/answer.ts';
 import { addressIndexOf, INDEX_ERRORS } from '../queries/index-reads.ts';
 import { readScriptInput, type ScriptInput } from '../queries/script-input.ts';
 import { equalBytes } from '../util/bytes.ts';
+import { UNITS_PER_CALL } from './call-costs.ts';
 import { readEndpoint } from './endpoint.ts';
 import {
   HISTORY_FILTERS,
@@ -39,7 +40,7 @@ export const addressTxsEndpoint = readEndpoint({
     const path = `/api/address/${script.address}/txs`;
     const page = pageInput(query, path, options.pages.addressTxs, HISTORY_FILTERS);
     const filters = historyFilters(query);
-    if (filters.full) charge(Math.ceil(page.limit / 100) - 1);
+    if (filters.full) charge(Math.ceil(page.limit / UNITS_PER_CALL.fullTxs) - 1);
     return { ...page, ...script, ...filters };
   },
   run(env, input) {

@@ -4,7 +4,8 @@ import { json } from '../http/route-description.ts';
 import { jsonAnswer } from '../queries/answer.ts';
 import { INDEX_ERRORS } from '../queries/index-reads.ts';
 import { readScriptInput, type ScriptInput } from '../queries/script-input.ts';
-import { ADDRESSES_BODY, ADDRESSES_PER_CALL, readAddresses } from './addresses-body.ts';
+import { ADDRESSES_BODY, readAddresses } from './addresses-body.ts';
+import { UNITS_PER_CALL } from './call-costs.ts';
 import { readEndpoint } from './endpoint.ts';
 import { ADDRESS, CURSOR, flag, LIMIT } from './parameters.ts';
 import { ADDRESSES, ALL_UTXOS_PAGE, UTXOS_PAGE } from './schemas/address-schemas.ts';
@@ -59,7 +60,7 @@ export const utxosEndpoint = readEndpoint({
   async input({ query, request }, { options, params: network, charge }): Promise<AllUtxosInput> {
     const page = pageInput(query, '/api/utxos', options.pages.utxos, ['confirmed']);
     const scripts = distinct(await readAddresses(request, network));
-    charge(Math.max(0, Math.ceil(scripts.length / ADDRESSES_PER_CALL) - 1));
+    charge(Math.max(0, Math.ceil(scripts.length / UNITS_PER_CALL.addresses) - 1));
     return { ...page, scripts, set: setOf(scripts), confirmed: query.confirmed === 'true' };
   },
   run(env, input) {

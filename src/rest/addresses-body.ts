@@ -6,8 +6,6 @@ import { readScriptInput, type ScriptInput } from '../queries/script-input.ts';
 import { readJsonBody } from './json-body.ts';
 
 const MAX_ADDRESSES = 1000;
-/** Addresses that cost as much as one call. */
-export const ADDRESSES_PER_CALL = 100;
 /** Limit of the body, bytes: the maximum number of addresses, with any indentation. */
 export const ADDRESSES_BODY = 256 * 1024;
 /** Text is included, because fetch sends strings with that type. */

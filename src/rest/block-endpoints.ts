@@ -24,6 +24,7 @@ import type { HeaderRecord } from '../storage/header-store.ts';
 import { blockText } from '../views/rest/block-text.ts';
 import { blockView, txidList } from '../views/rest/block-view.ts';
 import { txView } from '../views/rest/tx-view.ts';
+import { UNITS_PER_CALL } from './call-costs.ts';
 import { readEndpoint } from './endpoint.ts';
 import { BLOCK_HASH, CURSOR, choice, HEIGHT, LIMIT, wholeNumber } from './parameters.ts';
 import {
@@ -144,7 +145,7 @@ export const blockTxsEndpoint = readEndpoint({
   input({ params, query }, { options, charge }): PageInput & { hash: string } {
     const hash = params.hash.toLowerCase();
     const page = pageInput(query, `/api/block/${hash}/txs`, options.pages.blockTxs);
-    charge(Math.ceil(page.limit / 100) - 1);
+    charge(Math.ceil(page.limit / UNITS_PER_CALL.fullTxs) - 1);
     return { ...page, hash };
   },
   run(env, input) {

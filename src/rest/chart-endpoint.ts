@@ -16,6 +16,7 @@ import {
   type StateSeriesName,
   unitOfState,
 } from '../queries/chart-series.ts';
+import { UNITS_PER_CALL } from './call-costs.ts';
 import { type Endpoint, readEndpoint } from './endpoint.ts';
 import { choice, wholeNumber } from './parameters.ts';
 import type { RestContext } from './rest-context.ts';
@@ -23,8 +24,6 @@ import { CHART } from './schemas/chain-schemas.ts';
 
 const MAX_POINTS = 500;
 const DEFAULT_POINTS = 100;
-/** Points that cost as much as one call. */
-const POINTS_PER_CALL = 100;
 const RANGES = Object.keys(CHART_RANGES) as [ChartRange, ...ChartRange[]];
 
 const chainChart = readEndpoint({
@@ -96,5 +95,5 @@ function pointsOf(query: Query): number {
 }
 
 function extraCost(points: number): number {
-  return Math.ceil(points / POINTS_PER_CALL) - 1;
+  return Math.ceil(points / UNITS_PER_CALL.chartPoints) - 1;
 }

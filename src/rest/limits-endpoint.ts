@@ -1,4 +1,5 @@
 import { json } from '../http/route-description.ts';
+import { UNITS_PER_CALL } from './call-costs.ts';
 import { endpoint } from './endpoint.ts';
 import { LIMITS } from './schemas/limit-schemas.ts';
 
@@ -43,6 +44,7 @@ export const limitsEndpoint = endpoint({
           tickets: limits.wsTicketsPerKey,
         },
         pages,
+        unitsPerCall: UNITS_PER_CALL,
       };
     },
 });

@@ -9,14 +9,13 @@ import { findTx, storedSize, type TxFacts, txFacts, unconfirmedFacts } from '../
 import { BlockPruned } from '../storage/chain-reads.ts';
 import type { TxRecord } from '../storage/tx-store.ts';
 import { txView } from '../views/rest/tx-view.ts';
+import { UNITS_PER_CALL } from './call-costs.ts';
 import { readEndpoint } from './endpoint.ts';
 import { TXIDS_REQUEST, TXS_DETAILS } from './schemas/tx-schemas.ts';
 import { readTxids, TXIDS_BODY } from './txids-body.ts';
 
 /** Limit of the sizes of the transactions in one reply, bytes; the first one is always in it. */
 const MAX_BYTES = 1_000_000;
-/** Transactions that cost as much as one call. */
-const TXS_PER_CALL = 100;
 /** Time to look up a transaction, and to read and format a byte of one, microseconds. */
 const TX_US = 80;
 const BYTE_US = 0.2;
@@ -44,7 +43,7 @@ export const txsDetailsEndpoint = readEndpoint({
   errors: ['invalid_txid', ...INDEX_ERRORS],
   async input({ request }, { charge }): Promise<{ txids: readonly string[] }> {
     const txids = [...new Set(await readTxids(request))];
-    charge(Math.max(0, Math.ceil(txids.length / TXS_PER_CALL) - 1));
+    charge(Math.max(0, Math.ceil(txids.length / UNITS_PER_CALL.txDetails) - 1));
     return { txids };
   },
   run(env, { txids }) {

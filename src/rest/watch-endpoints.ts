@@ -9,6 +9,7 @@ import { type Answer, jsonAnswer } from '../queries/answer.ts';
 import { tipView } from '../queries/block-facts.ts';
 import { decodeCursor, encodeCursor, endOfChain } from '../queries/cursor.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
+import { UNITS_PER_CALL } from './call-costs.ts';
 import { endpoint } from './endpoint.ts';
 import { uncachedJson } from './json-body.ts';
 import { CURSOR, LIMIT, text } from './parameters.ts';
@@ -24,8 +25,6 @@ import {
 import { isWatchId, MAX_BULK, readRemoval, readWatches, WATCHES_BODY } from './watch-body.ts';
 
 const PATH = '/api/watches';
-/** Number of watches of one request that cost as much as one call. */
-const PER_CALL = 100;
 const WATCH_ID = t.String({ description: 'id of a watch' });
 
 /** Returns the id of the key that a request belongs to. Throws ApiError for a session, which ends without its watches. */
@@ -71,7 +70,7 @@ export const putWatchesEndpoint = endpoint({
       const { watches } = ctx;
       const owner = ownerOf(ctx, request);
       const { requests, isList } = await readWatches(request, ctx.params);
-      ctx.call(request).charge(Math.ceil(requests.length / PER_CALL) - 1);
+      ctx.call(request).charge(Math.ceil(requests.length / UNITS_PER_CALL.watches) - 1);
       const done = await watches.addWatches(owner, requests);
       if (!isList) return doneView(done[0]!);
       const createdCount = done.filter(({ created }) => created).length;

@@ -6,14 +6,13 @@ import {
   MAX_SCRIPTS_OF_INDEX,
 } from '../queries/descriptor-usage.ts';
 import { checkNoPrivateKey, sizeOfDescriptor } from '../queries/watched-descriptor.ts';
+import { UNITS_PER_CALL } from './call-costs.ts';
 import { readJsonBody } from './json-body.ts';
 
 const DEFAULT_GAP_LIMIT = 20;
 const MAX_GAP_LIMIT = 1000;
 /** Limit of the body, bytes: a multisig of the maximum size with the origins of its keys. */
 export const XPUB_BODY = 32 * 1024;
-/** Derived keys that cost as much as one call. */
-const KEYS_PER_CALL = 100;
 const MAX_VALUES = 100;
 /** Text is included, because fetch sends strings with that type. */
 const JSON_TYPES: readonly string[] = ['application/json', 'text/plain'];
@@ -44,5 +43,5 @@ export function extraCost({ descriptor, gapLimit, examined }: DescriptorInput): 
   const scripts = descriptor.startsWith('combo(') ? MAX_SCRIPTS_OF_INDEX : 1;
   // A request that would derive more is refused.
   const derived = Math.min(MAX_DERIVED_KEYS, Math.min(MAX_DERIVED_SCRIPTS, indexes * scripts) * keys);
-  return Math.max(0, Math.ceil(derived / KEYS_PER_CALL) - 1);
+  return Math.max(0, Math.ceil(derived / UNITS_PER_CALL.xpubKeys) - 1);
 }

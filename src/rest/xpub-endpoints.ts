@@ -11,6 +11,7 @@ import {
 import { INDEX_ERRORS } from '../queries/index-reads.ts';
 import { DESCRIPTOR_ERRORS } from '../queries/watched-descriptor.ts';
 import { descriptorSummary, distinctTxs, type ShownAddresses } from '../views/rest/descriptor-view.ts';
+import { UNITS_PER_CALL } from './call-costs.ts';
 import { readEndpoint } from './endpoint.ts';
 import {
   HISTORY_FILTERS,
@@ -95,7 +96,7 @@ export const xpubTxsEndpoint = readEndpoint({
     const page = descriptorPage(pageInput(query, '/api/xpub/txs', options.pages.addressTxs, HISTORY_FILTERS));
     const filters = historyFilters(query);
     const input = { ...body, ...page };
-    charge(extraCost(input) + (filters.full ? Math.ceil(page.limit / 100) - 1 : 0));
+    charge(extraCost(input) + (filters.full ? Math.ceil(page.limit / UNITS_PER_CALL.fullTxs) - 1 : 0));
     return { ...input, ...filters };
   },
   run(env, input) {

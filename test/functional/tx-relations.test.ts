@@ -155,6 +155,7 @@ describe('the relations of an unconfirmed transaction', () => {
       use: { storedWatches: 0 },
       rate: null,
       pages: { utxos: { default: 1000, max: 5000 } },
+      unitsPerCall: { xpubKeys: 100, chartPoints: 100, fullTxs: 100, txDetails: 100, addresses: 100, watches: 100 },
     });
     const socket = await api.socket();
     expect((await limits()).use.sockets).toBe(before.use.sockets + 1);

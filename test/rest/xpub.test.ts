@@ -223,6 +223,8 @@ describe('a descriptor', () => {
       [{ descriptor: `combo(${key}/0/*)`, gapLimit: 100 }, 4],
     ];
     let left: number | null = null;
+    const { unitsPerCall } = await api.json<{ unitsPerCall: { xpubKeys: number } }>('/api/config/limits');
+    expect(unitsPerCall.xpubKeys).toBe(100);
     for (const [body, cost] of costs)
       for (const path of ['/api/xpub', '/api/xpub/txs', '/api/xpub/utxos']) {
         const reply = await api.post(path, JSON.stringify(body), { authorization: `Bearer ${limited}` });

@@ -597,6 +597,7 @@ class Limits(TypedDict):
     rate: CallRate | None
     use: Use
     limits: CallerLimits
+    unitsPerCall: UnitsPerCall
     pages: dict[str, PageLimits]
 
 class Listing(TypedDict):
@@ -1172,6 +1173,14 @@ class TxsDetails(TypedDict):
     missing: list[str]
     pruned: list[str]
     remaining: list[str]
+
+class UnitsPerCall(TypedDict):
+    xpubKeys: int
+    chartPoints: int
+    fullTxs: int
+    txDetails: int
+    addresses: int
+    watches: int
 
 class Use(TypedDict):
     sockets: int

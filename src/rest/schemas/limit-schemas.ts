@@ -47,6 +47,18 @@ export const LIMITS = named(
       eventWaits: count('requests that wait for events'),
       tickets: count('unused tickets'),
     }),
+    unitsPerCall: named(
+      'UnitsPerCall',
+      {
+        xpubKeys: count('keys that a request of /api/xpub derives'),
+        chartPoints: count('points of a chart'),
+        fullTxs: count('full transactions of a page'),
+        txDetails: count('transactions of POST /api/txs/details'),
+        addresses: count('addresses of POST /api/balances and POST /api/utxos'),
+        watches: count('watches of one POST /api/watches'),
+      },
+      'parts of a long read that cost as much of `rate` as one call; each further part of them costs one call more',
+    ),
     pages: t.Record(t.String(), PAGE, { description: 'entries on a page of each list' }),
   },
   'the rights and limits of the caller',
