@@ -29,11 +29,11 @@ export class CoinStatsThreads {
   }
 
   /** Ends the threads that follow the chain does not need. */
-  closeFurther(): void {
-    for (const thread of this.#threads.slice(1)) thread.close();
+  async closeFurther(): Promise<void> {
+    await Promise.all(this.#threads.slice(1).map((thread) => thread.close()));
   }
 
-  close(): void {
-    for (const thread of this.#threads) thread.close();
+  async close(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.close()));
   }
 }

@@ -60,7 +60,7 @@ export class IndexBuilds {
       runJob: (job) => this.#indexJobs.runJob(job),
       onProblem: (problem) => void (this.#indexProblem = problem),
     });
-    this.#indexJobs.close();
+    await this.#indexJobs.close();
     this.#buildingIndexes = false;
     if (!this.#options.signal.aborted) this.#options.onIndexesBuilt();
   }
@@ -73,13 +73,12 @@ export class IndexBuilds {
       onBuilt: () => this.#coinStatsJobs.closeFurther(),
       onProblem: (problem) => void (this.#coinStatsProblem = problem),
     });
-    this.#coinStatsJobs.close();
+    await this.#coinStatsJobs.close();
   }
 
   /** Ends the threads. The next start removes what a running job has written. */
-  close(): void {
-    this.#indexJobs.close();
-    this.#coinStatsJobs.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#indexJobs.close(), this.#coinStatsJobs.close()]);
   }
 
   get #deps(): Omit<BuildDeps, 'onProblem'> {

@@ -161,8 +161,8 @@ export class Node {
         },
       );
     } catch (error) {
-      this.#merges.close();
-      this.#builds.close();
+      void this.#merges.close();
+      void this.#builds.close();
       closeDatabase(this.#database);
       throw storageProblem(error, config.chainDir, syncAgainAdvice(config.chainDir));
     }
@@ -464,20 +464,19 @@ export class Node {
   /** Validates and commits accepted blocks, saves the mempool, and closes the storage. */
   async close(): Promise<void> {
     this.#ending.abort(new Error('the node stops'));
-    this.indexBuilds.close();
+    const builds = this.indexBuilds.close();
     await this.#network?.stop();
     try {
       await this.chain.close();
     } finally {
-      this.#merges.close();
-      this.#builds.close();
+      const threads = Promise.all([builds, this.#merges.close(), this.#builds.close()]);
       this.#wallets?.close();
       this.mempool.close();
       try {
         this.#eventMark.end({ ...this.#given, unsavedFrom: this.mempool.unsavedFrom });
       } finally {
         closeDatabase(this.#database);
-        await this.#pool.close();
+        await Promise.all([this.#pool.close(), threads]);
       }
     }
   }

@@ -28,6 +28,6 @@ export async function convertOnThread(
     if (problem !== null) throw new OperatorError(problem);
   } finally {
     signal.removeEventListener('abort', stop);
-    thread.close();
+    await thread.close();
   }
 }

@@ -35,6 +35,8 @@ const NUMBERS_AT = TAG_BYTES + BOOT_BYTES;
 const NUMBERS = 7;
 const FILE_BYTES = NUMBERS_AT + 8 * NUMBERS;
 const WRITTEN_AT = FILE_BYTES - 16;
+/** Size of the files of earlier builds, which do not say when they were written. */
+const EARLIER_BYTES = FILE_BYTES - 8;
 const ENDED = 1;
 /** Time between reading the clock and the change that the file system notes, milliseconds; a write beyond it is repeated. */
 const WRITE_MS = 100;
@@ -79,7 +81,12 @@ export class EventMark implements Disposable {
       return null;
     }
     try {
-      if (readSync(fd, bytes, 0, FILE_BYTES, 0) !== FILE_BYTES) return null;
+      const size = readSync(fd, bytes, 0, FILE_BYTES, 0);
+      if (size === EARLIER_BYTES) {
+        // Its last number is whether the run has ended well. After a kill it could be an older copy, and is not trusted.
+        bytes.copy(bytes, FILE_BYTES - 8, EARLIER_BYTES - 8, EARLIER_BYTES);
+        bytes.writeDoubleLE(0, WRITTEN_AT);
+      } else if (size !== FILE_BYTES) return null;
       const numbers = Array.from({ length: NUMBERS }, (_, i) => bytes.readDoubleLE(NUMBERS_AT + 8 * i));
       const [file, last, lastCause, highest, unsavedFrom, writtenAt, ended] = numbers as [
         ...[number, number, number, number, number, number, number],

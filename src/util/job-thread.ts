@@ -3,14 +3,23 @@ import { noteProgress } from './progress.ts';
 import { yieldToReplies } from './serving.ts';
 import { announceStart } from './worker.ts';
 
+/** Sent once when the thread has loaded. */
+const LOADED = 'loaded';
+
 /** The result of a job, or the message of its error. */
 type JobReply<R> = { readonly result: R } | { readonly error: string };
+
+interface Thread {
+  readonly worker: Worker;
+  /** Resolves to whether the thread has loaded; false if it has failed before. */
+  readonly loaded: PromiseWithResolvers<boolean>;
+}
 
 /** A thread that carries out one job at a time. It starts with the first one. */
 export class JobThread<J, R> {
   readonly #name: string;
   readonly #startWorker: () => Worker;
-  #worker: Worker | null = null;
+  #thread: Thread | null = null;
   #pending: PromiseWithResolvers<R> | null = null;
 
   /** `startWorker` starts a thread that calls `serveJobs`; `name` is that of the thread in errors. */
@@ -22,32 +31,51 @@ export class JobThread<J, R> {
   /** Resolves to the result. Rejects if the job fails or the thread is closed. No other job may be running. */
   runJob(job: J): Promise<R> {
     assert(this.#pending === null, `the ${this.#name} thread has one job at a time`);
-    this.#worker ??= this.#start();
+    this.#thread ??= this.#start();
     this.#pending = Promise.withResolvers<R>();
-    this.#worker.postMessage(job);
+    void this.#post(this.#thread, job);
     return this.#pending.promise;
   }
 
-  /** Ends the thread. The next start removes what a running job has written. */
-  close(): void {
-    this.#worker?.terminate();
-    this.#worker = null;
-    this.#fail(new Error(`the ${this.#name} thread is closed`));
+  /** A thread that is closed while it loads receives no job, so it writes nothing afterwards. */
+  async #post(thread: Thread, job: J): Promise<void> {
+    if ((await thread.loaded.promise) && this.#thread === thread) thread.worker.postMessage(job);
   }
 
-  #start(): Worker {
+  /**
+   * Rejects the running job and ends the thread. The next start of the node removes what the job has written. Resolves when
+   * the thread is ended: one that is terminated while it loads its modules can abort the whole process, so it loads first.
+   */
+  async close(): Promise<void> {
+    const thread = this.#thread;
+    this.#thread = null;
+    this.#fail(new Error(`the ${this.#name} thread is closed`));
+    if (thread && (await thread.loaded.promise)) thread.worker.terminate();
+  }
+
+  #start(): Thread {
     const worker = this.#startWorker();
-    worker.onmessage = ({ data }: MessageEvent<JobReply<R>>) => {
+    const thread: Thread = { worker, loaded: Promise.withResolvers() };
+    worker.onmessage = ({ data }: MessageEvent<JobReply<R> | typeof LOADED>) => {
+      if (data === LOADED) {
+        thread.loaded.resolve(true);
+        return;
+      }
+      // A reply of a thread that is being closed belongs to no job.
+      if (this.#thread !== thread) return;
       const pending = this.#pending;
       this.#pending = null;
       if ('result' in data) pending?.resolve(data.result);
       else pending?.reject(new Error(data.error));
     };
+    worker.addEventListener('close', () => thread.loaded.resolve(false), { once: true });
     worker.onerror = ({ message }) => {
-      this.#worker = null;
+      thread.loaded.resolve(false);
+      if (this.#thread !== thread) return;
+      this.#thread = null;
       this.#fail(new Error(`the ${this.#name} thread failed: ${message}`));
     };
-    return worker;
+    return thread;
   }
 
   #fail(error: Error): void {
@@ -75,4 +103,5 @@ export function serveJobs<J, R>(nice: number, run: (job: J, onProgress: () => vo
     }
     self.postMessage(reply);
   };
+  self.postMessage(LOADED);
 }

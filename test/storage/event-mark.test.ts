@@ -208,6 +208,24 @@ describe('the numbers that a run has given', () => {
     expect(ended()).toMatchObject({ last: 7, lastCause: 5 });
   });
 
+  test('are those of a file of an earlier build after a run that has ended well, and all reserved ones after a kill', () => {
+    for (const [end, expected] of [
+      ['well', { last: 7, lastCause: 5, undone: null }],
+      ['killed', ALL],
+    ] as const) {
+      run(GIVEN, end);
+      // Without the time of writing, which comes before the last number.
+      const bytes = readFileSync(path);
+      writeFileSync(path, Buffer.concat([bytes.subarray(0, -16), bytes.subarray(-8)]));
+      expect(readFileSync(path)).toHaveLength(96);
+      run();
+      expect(ended()).toMatchObject(expected);
+      rmSync(path);
+      db.run('DELETE FROM event_ranges');
+      db.run('DELETE FROM meta');
+    }
+  });
+
   test('are in a file that only its owner can read, and no longer change after the end', () => {
     using mark = new EventMark(path);
     mark.begin('abcdefgh');
