@@ -19,6 +19,9 @@ import type { LoadableBase, SetToActivate } from './loaded-utxo-set.ts';
 import { ReadableChain } from './readable-chain.ts';
 import { testBlock } from './test-block.ts';
 
+/** Number of headers in one message that are committed at once during initial block download. */
+const FEW_HEADERS = 16;
+
 /**
  * The block chain: accepts blocks and headers in any order, keeps the valid chain with the most work active, and
  * commits it with all its indexes. It is the only writer of the chain's storage, and runs its calls one after another.
@@ -173,7 +176,10 @@ export class Chain extends ReadableChain {
   acceptHeaders(headers: readonly BlockHeader[]): Promise<HeadersOutcome> {
     return this.#parts.queue.run(async () => {
       const outcome = this.#parts.intake.acceptHeaders(headers);
-      if (outcome.added > 0) this.#idle.arm({ soon: !this.initialSync });
+      // In bulk, headers wait for a common commit; single ones are readable at once.
+      const isBulk = this.initialSync && headers.length > FEW_HEADERS;
+      const isFollowing = !this.initialSync || this.#parts.active.tip === this.#parts.active.committedTip;
+      if (outcome.added > 0) this.#idle.arm({ soon: !isBulk && isFollowing });
       return outcome;
     });
   }

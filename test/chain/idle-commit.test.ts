@@ -1,4 +1,5 @@
 import { afterEach, expect, spyOn, test } from 'bun:test';
+import { headerFromBytes } from '../../src/primitives/header.ts';
 import { RegtestChain } from '../lib/chain-builder.ts';
 import { TestNode } from '../lib/chain-fixture.ts';
 
@@ -69,4 +70,17 @@ test('headers are committed after half a second even if more keep arriving', asy
   }
   await node.close();
   expect(timers.count).toBe(0);
+});
+
+test.each([
+  ['a few headers at once', 2, 0],
+  ['many headers later', 18, 1],
+])('during initial block download %s', async (_, count, waiting) => {
+  const long = new RegtestChain();
+  long.mine(20);
+  const timers = watchTimers();
+  await using node = new TestNode();
+  const headers = long.blocks.slice(1, 1 + count).map(({ raw }) => headerFromBytes(raw.slice(0, 80)));
+  const { added } = await node.chain.acceptHeaders(headers);
+  expect([node.chain.initialSync, added, timers.count]).toEqual([true, count, waiting]);
 });

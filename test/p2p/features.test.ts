@@ -1,9 +1,14 @@
 import { expect, test } from 'bun:test';
+import { compactBlockOf } from '../../src/p2p/compact-block.ts';
+import { parseBlock } from '../../src/primitives/block.ts';
+import { chainWithCoins } from '../lib/chain-builder.ts';
 import { recentChain } from '../lib/sample-chains.ts';
-import { LinkedNode } from './lib/linked-net.ts';
+import { lockOf, spend } from '../lib/tx-builder.ts';
+import { LinkedNode, until } from './lib/linked-net.ts';
 import { ScriptedEnd } from './lib/scripted-end.ts';
 
 const chain = recentChain(20);
+const recent = () => ({ startTime: Math.floor(Date.now() / 1000) - 200 * 60, spacing: 60 });
 const full = () => LinkedNode.with(chain.params, chain.blocks.slice(1));
 
 // BIP-434
@@ -39,4 +44,25 @@ test('getblocktxn without indexes ends the connection', async () => {
   end.send('getblocktxn', { blockHash: chain.tip.hash, indexes: [] });
   await end.heard(1n);
   expect(end.in.reason).toBe('getblocktxn without indexes');
+});
+
+test('transactions that do not complete a compact block a second time are misbehaviour', async () => {
+  const coins = chainWithCoins(1, 'p2wpkh', recent());
+  await using node = await LinkedNode.with(coins.params, coins.blocks.slice(1));
+  const end = await ScriptedEnd.join(node);
+  end.send('sendcmpct', { announce: false, version: 2n });
+  const coin = coins.coin(1);
+  const tx = spend(coin, [{ to: lockOf('p2wpkh', 1), value: coin.output.value - 10_000n }]);
+  coins.mine(1, { txs: [tx] });
+  const block = parseBlock(coins.tip.raw);
+  end.send('headers', { headers: [block.header] });
+  await until('the request of the block', [node], () => end.of('getdata').length === 1);
+  end.send('cmpctblock', compactBlockOf(block, 1n));
+  await until('the request of the transaction', [node], () => end.of('getblocktxn').length === 1);
+  const wrong = { blockHash: block.hash, txs: [block.txs[0]!] };
+  end.send('blocktxn', wrong);
+  await until('the request of the whole block', [node], () => end.of('getdata').length === 2);
+  end.send('blocktxn', wrong);
+  await end.heard(1n);
+  expect(end.in.reason).toBe('misbehaving');
 });

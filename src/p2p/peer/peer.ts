@@ -19,6 +19,8 @@ export interface BlockRequest {
   readonly since: number;
   /** Partial reconstruction from a compact block, if any. */
   partial: PartialBlock | null;
+  /** Whether the transactions of the peer did not complete the block, so that it was requested in full. */
+  reconstructionFailed: boolean;
   /** Whether the block was received and is being validated. */
   arrived: boolean;
 }

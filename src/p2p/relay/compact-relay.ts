@@ -118,7 +118,12 @@ export class CompactRelay {
   async onBlockTxn(peer: Peer, { blockHash, txs }: BlockTxnMessage): Promise<void> {
     const entry = this.#ctx.chain.findEntry(blockHash);
     const request = entry && this.#download.requests.find(entry, peer);
-    if (!request || request.partial === null) return;
+    if (!request) return;
+    if (request.reconstructionFailed) {
+      this.#download.requests.remove(request.entry, this.#nowMs(), peer);
+      return this.#ctx.misbehaving(peer, 'previous compact block reconstruction attempt failed');
+    }
+    if (request.partial === null) return;
     await this.#completeBlock(request, txs);
   }
 
@@ -139,7 +144,7 @@ export class CompactRelay {
     if (!asked && !mayAsk) return this.#reconstructOptimistically(peer, entry, compact);
     const first = others === 0 || requests.requestsFor(entry)[0]!.peer === peer;
     const request = requests.add(peer, entry, this.#nowMs());
-    if (request.partial !== null) return;
+    if (request.partial !== null || request.reconstructionFailed) return;
     const result = reconstruct(compact, this.#candidates());
     if (result.status === 'invalid') {
       requests.remove(entry, this.#nowMs(), peer);
@@ -175,19 +180,22 @@ export class CompactRelay {
       requests.remove(entry, this.#nowMs(), peer);
       return this.#ctx.misbehaving(peer, `invalid compact block: ${filled.reason}`);
     }
-    if (filled.status !== 'ok') return this.#fallBack(request, first);
+    if (filled.status !== 'ok') return this.#fallBack(request, first, true);
     const rejection = await this.#download.submitBlock(peer, entry, filled.raw, true);
     // A short id collision also causes this, so the peer is not blamed and the full block is requested.
-    if (rejection?.kind === 'mutated' && first && !peer.gone && !entry.hasBody) this.#requestFullBlock(peer, entry);
+    if (rejection?.kind === 'mutated' && first && !peer.gone && !entry.hasBody)
+      this.#requestFullBlock(peer, entry, true);
   }
 
-  #fallBack({ peer, entry }: BlockRequest, first: boolean): void {
-    if (first) this.#requestFullBlock(peer, entry);
+  #fallBack({ peer, entry }: BlockRequest, first: boolean, hasFailed = false): void {
+    if (first) this.#requestFullBlock(peer, entry, hasFailed);
     else this.#download.requests.remove(entry, this.#nowMs(), peer);
   }
 
-  #requestFullBlock(peer: Peer, entry: ChainEntry): void {
-    this.#download.requests.add(peer, entry, this.#nowMs());
+  /** `hasFailed`: the transactions of the peer did not complete the block, and it may not send them again. */
+  #requestFullBlock(peer: Peer, entry: ChainEntry, hasFailed = false): void {
+    const request = this.#download.requests.add(peer, entry, this.#nowMs());
+    if (hasFailed) request.reconstructionFailed = true;
     peer.link.send('getdata', { items: [{ kind: INVENTORY.witnessBlock, hash: entry.hash }] });
   }
 

@@ -31,7 +31,14 @@ export class BlockRequests {
   add(peer: Peer, entry: ChainEntry, nowMs: number): BlockRequest {
     const present = this.find(entry, peer);
     if (present) return present;
-    const request: BlockRequest = { peer, entry, since: nowMs, partial: null, arrived: false };
+    const request: BlockRequest = {
+      peer,
+      entry,
+      since: nowMs,
+      partial: null,
+      reconstructionFailed: false,
+      arrived: false,
+    };
     const { inFlight } = peer.sync;
     if (inFlight.length === 0) peer.sync.downloadingSince = nowMs;
     inFlight.push(request);
