@@ -14,6 +14,8 @@ const config: KnipConfig = {
     'test/**/*.test.ts',
     'test/{check,bench,fuzz,proof}/**/*.ts',
     'test/fixtures/**/*.ts',
+    // Loaded before the tests by the runner.
+    'test/lib/bundled-workers.ts',
     // Programs that tests start.
     'test/lib/{engine-workers,ledger-consumer}.ts',
     'test/chain/{index,coin-stats}-builder.ts',

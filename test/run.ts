@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { TestOutput } from './lib/test-output.ts';
@@ -6,7 +6,8 @@ import { TestOutput } from './lib/test-output.ts';
 // Runs the tests without the slow ones, or all of them with `--all`. Other arguments are those of `bun test`.
 //
 // The tests start their nodes from an executable that is built here: a start from the sources transpiles every module in
-// every thread, and takes three times as much processor time.
+// every thread, and takes three times as much processor time. For the same reason the threads that tests start in their own
+// process run bundles.
 
 const root = resolve(import.meta.dir, '..');
 const { TEST_EXECUTABLE: given } = process.env;
@@ -80,17 +81,38 @@ function scratchIn(parent: string): string | null {
   return null;
 }
 
+/**
+ * Bundles the threads that tests start in their own process; those of fronts and nodes run in the executable. A bundle has
+ * the name of its source, because a thread starts others by that name.
+ */
+async function bundleWorkers(outdir: string): Promise<void> {
+  const workers = [...new Bun.Glob('src/**/*-worker.ts').scanSync({ cwd: root, absolute: true })];
+  const { outputs } = await Bun.build({
+    entrypoints: workers.filter((file) => !/(front|node)-worker\.ts$/.test(file)),
+    naming: { entry: '[name].[ext]' },
+    outdir,
+    target: 'bun',
+    format: 'cjs',
+    minify: true,
+    bytecode: true,
+  });
+  for (const { kind, path } of outputs) if (kind !== 'asset') renameSync(path, path.replace(/\.js(\.jsc)?$/, '.ts$1'));
+}
+
 async function runTests(): Promise<number> {
   const executable = given ?? join(folder, 'obverse');
-  const built = given ? 0 : await run(['build.ts', '--outfile', executable]);
+  const workers = join(folder, 'workers');
+  const [built] = await Promise.all([given ? 0 : run(['build.ts', '--outfile', executable]), bundleWorkers(workers)]);
   if (built !== 0) return built;
   // Whole nodes wait for one another much of the time: one test file more than there are cores keeps all cores busy.
   // The files of a process share its modules, because loading them again for each file takes a fifth of all the time.
   const parallel = [`--parallel=${availableParallelism() + 1}`, '--no-isolate'];
-  const options = [...parallel, '--timings', 'test/timings.json', '--timeout', '180000'];
+  const preload = ['--preload', './test/lib/bundled-workers.ts'];
+  const options = [...parallel, ...preload, '--timings', 'test/timings.json', '--timeout', '180000'];
   // Chains that several test files read are made by the first of them.
   const fixtures = mkdtempSync(join(scratch, 'obverse-fixtures-'));
-  const env = { TEST_EXECUTABLE: executable, TEST_FIXTURES: fixtures, TMPDIR: scratch, ...ENGINE };
+  const made = { TEST_EXECUTABLE: executable, TEST_WORKERS: workers, TEST_FIXTURES: fixtures };
+  const env = { ...made, TMPDIR: scratch, ...ENGINE };
   const chosen = all ? [] : ['--path-ignore-patterns', 'test/slow/**'];
   const output = new TestOutput();
   const status = await run(
