@@ -423,7 +423,7 @@ describe('wallets', () => {
 
 test('every method reports that there are no wallets where wallets are off', async () => {
   const node = await startNode({ args: ['--wallet.enabled=false'] });
-  expect((await failure(node.api, 'getbalance'))[0]).toBe(-18);
+  expect((await failure(node.api, 'getbalance'))[0]).toBe(-32601);
   expect((await failure(node.api, 'createwallet', ['x']))[0]).toBe(-18);
   expect(await node.api.rpc('listwallets')).toEqual([]);
   expect(existsSync(join(node.networkDir, 'wallets'))).toBe(false);

@@ -36,6 +36,14 @@ function lines(write: (log: Log) => void, category: LogCategory = 'p2p'): string
 const one = (msg: string, fields: Record<string, unknown> = {}, category: LogCategory = 'p2p') =>
   lines((log) => log.debug(msg, fields), category)[0]!;
 
+test("events of the network, peers and wallets have Core's words", () => {
+  expect(one('peer removed', { peer: 2 })).toBe('[net] Cleared nodestate for peer=2');
+  expect(lines((log) => log.info('network deactivated'))).toEqual(['SetNetworkActive: false']);
+  expect(one('fees with and without groups of coins', { plain: 2820, grouped: 4160, usesGroups: true })).toBe(
+    'Fee non-grouped = 2820, grouped = 4160, using grouped',
+  );
+});
+
 describe('the form of a line', () => {
   test('a debug line has its category, and warnings and errors their level', () => {
     const written = lines((log) => {

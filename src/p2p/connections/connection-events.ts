@@ -80,6 +80,7 @@ export class LogicEvents implements ConnectionEvents {
     if (standing.established && type !== 'inbound' && type !== 'block-relay-only') addresses.connected(service);
     if (opened) this.#guarded(connection, () => this.#logic.closed(connection, reason));
     if (connection.shouldRetryV1) retryV1(connection);
+    this.#parts.log.debug('peer removed', { peer: connection.id });
   }
 
   internalError(connection: Connection, error: unknown): void {

@@ -37,6 +37,7 @@ export function walletOf(env: MainThreadEnv): LoadedWallet {
     const found = maySeeWallet(env, wallet) ? readers.get(wallet) : null;
     return found ?? rpcFail('walletNotFound', 'Requested wallet does not exist or is not loaded');
   }
+  if (readers.states === null) rpcFail('methodNotFound', 'Method not found: wallets are disabled (wallet.enabled)');
   const states = visibleWallets(env);
   if (states.length > 1)
     rpcFail(

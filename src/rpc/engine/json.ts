@@ -1,4 +1,5 @@
 import { parseWithNumbers, rawJson } from '../../http/raw-json.ts';
+import { numberRepeatedKeys } from './repeated-keys.ts';
 
 /** A number of a request with its text, since amounts and ids must not be rounded to a double. */
 export class NumberText {
@@ -45,20 +46,42 @@ export class NumberTooLong extends Error {
 }
 
 /**
- * Parses JSON and keeps the text of its numbers. Throws SyntaxError, RangeError for too deep nesting, or NumberTooLong.
+ * Parses JSON and keeps the text of its numbers, and the repeated keys of its objects (`keyInText`). Throws SyntaxError,
+ * RangeError for too deep nesting, or NumberTooLong.
  */
 export function parseJson(text: string): RpcValue {
-  const onlyWhole = hasOnlyWholeNumbers(text);
+  const { onlyWhole, keys } = scanJson(text);
   // Parsing with the text of each value takes several times longer, and a whole number has only one text.
   const value = JSON.parse(text) as ParsedJson;
-  if (onlyWhole) return withTexts(value);
+  if (keysIn(value) !== keys) return parseTexts(numberRepeatedKeys(text));
+  return onlyWhole ? withTexts(value) : parseTexts(text);
+}
+
+function parseTexts(text: string): RpcValue {
   return parseWithNumbers(text, (digits) => new NumberText(digits)) as RpcValue;
+}
+
+/** Returns the number of members of all objects in a value. */
+function keysIn(value: ParsedJson): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let keys = 0;
+  if (Array.isArray(value)) {
+    for (const inner of value) if (typeof inner === 'object') keys += keysIn(inner);
+    return keys;
+  }
+  for (const key in value) {
+    keys++;
+    const inner = value[key]!;
+    if (typeof inner === 'object') keys += keysIn(inner);
+  }
+  return keys;
 }
 
 type ParsedJson = null | boolean | string | number | ParsedJson[] | { [key: string]: ParsedJson };
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const COLON = 0x3a;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 const NINE = 0x39;
@@ -67,20 +90,26 @@ const SAFE_DIGITS = 15;
 const DOT = 0x2e;
 const SMALL_E = 0x65;
 
-/** Whether all numbers of a JSON text are whole and exact as a double. Throws NumberTooLong. */
-function hasOnlyWholeNumbers(text: string): boolean {
+/**
+ * Returns the number of keys in a JSON text, and whether all its numbers are whole and exact as a double. Throws
+ * NumberTooLong.
+ */
+function scanJson(text: string): { readonly onlyWhole: boolean; readonly keys: number } {
   let onlyWhole = true;
+  let keys = 0;
   for (let at = 0; at < text.length; ) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = endOfString(text, at);
-    else if (code !== MINUS && !isDigit(code)) at++;
-    else {
+    else if (code !== MINUS && !isDigit(code)) {
+      if (code === COLON) keys++;
+      at++;
+    } else {
       const end = endOfWhole(text, at);
       if (end < 0) onlyWhole = false;
       at = end < 0 ? endOfNumber(text, at) : end;
     }
   }
-  return onlyWhole;
+  return { onlyWhole, keys };
 }
 
 /** Matches a number up to one character more than allowed. */

@@ -3,6 +3,7 @@ import { type BlockHash, hashFromHex, type Txid } from '../../primitives/hash.ts
 import { DecodeError, hexToBytes, isHex } from '../../util/bytes.ts';
 import { sharedText } from '../../util/secret-bytes.ts';
 import { member, NumberText, type RpcObject, type RpcValue, SecretText, typeName } from './json.ts';
+import { keyInText } from './repeated-keys.ts';
 import { rpcFail } from './rpc-error.ts';
 import { anyOf, anything, arr, bool, hashStr, hexStr, int, num, obj, type Schema, str } from './schema.ts';
 
@@ -280,7 +281,8 @@ export function checkMembers(
       rpcFail('type', `JSON value of type ${typeName(value)} for field ${key} is not of expected type ${type}`);
   }
   if (!strict) return;
-  for (const key of Object.keys(object)) if (!Object.hasOwn(expected, key)) rpcFail('type', `Unexpected key ${key}`);
+  for (const key of Object.keys(object))
+    if (!Object.hasOwn(expected, keyInText(key))) rpcFail('type', `Unexpected key ${key}`);
 }
 
 function expect<T extends RpcValue>(value: RpcValue, type: string): T {
@@ -311,7 +313,12 @@ function fixedPoint(digits: string): Amount | null {
 
 /** Converts named arguments to positional ones; gaps become null. Throws RpcError as Core does. */
 export function positional(named: RpcObject, params: readonly Param<unknown>[]): RpcValue[] {
-  const left = new Map(Object.entries(named));
+  const left = new Map<string, RpcValue>();
+  for (const [key, value] of Object.entries(named)) {
+    const name = keyInText(key);
+    if (left.has(name)) rpcFail('invalidParameter', `Parameter ${name} specified multiple times`);
+    left.set(name, value);
+  }
   const out: RpcValue[] = [];
   let holes = 0;
   let initialHoles = 0;

@@ -4,7 +4,7 @@ const validation = (text: CoreForm['text']): CoreForm => ({ category: 'validatio
 
 const mempool = (text: CoreForm['text']): CoreForm => ({ category: 'mempool', text });
 
-/** Core's words for the events of the chain, the mempool and the node. */
+/** Core's words for the events of the chain, the mempool, wallets and the node. */
 export const CHAIN_LINES: CoreForms = {
   'new tip': plain(
     ({ hash, height, age, cacheMiB }) => `UpdateTip: new best=${hash} height=${height} age=${age} cache=${cacheMiB}MiB`,
@@ -35,6 +35,10 @@ export const CHAIN_LINES: CoreForms = {
   'transactions evicted': mempool(
     ({ count, feerate }) =>
       `Removed ${count} txn, rolling minimum fee bumped to ${(Number(feerate) / 1e8).toFixed(8)} BTC/kvB`,
+  ),
+  'fees with and without groups of coins': plain(
+    ({ plain: fee, grouped, usesGroups }) =>
+      `Fee non-grouped = ${fee}, grouped = ${grouped}, using ${usesGroups ? 'grouped' : 'non-grouped'}`,
   ),
   'pruning is limited by a lock': {
     category: 'prune',

@@ -75,6 +75,15 @@ export interface BuildRequest {
    * ancestors.
    */
   readonly combinedBumpFee: (outpoints: readonly Outpoint[]) => Amount | null;
+  /** Called with the fees of both transactions where coins are also spent in groups. */
+  readonly onGrouping?: (fees: GroupingFees) => void;
+}
+
+/** Fees in satoshis without groups of coins and with them, and whether the groups are spent. */
+export interface GroupingFees {
+  readonly plain: Amount;
+  readonly grouped: Amount;
+  readonly usesGroups: boolean;
 }
 
 /** An unsigned transaction. */
@@ -112,7 +121,10 @@ export function* buildTransactionSteps(request: BuildRequest): Steps<BuildOutcom
   if (!plain.ok || plain.value.fee <= 0n || maxPartialSpendsFee < 0n || avoidPartialSpends) return plain;
   yield;
   const grouped = yield* buildOnce({ ...request, avoidPartialSpends: true });
-  return grouped.ok && grouped.value.fee <= plain.value.fee + maxPartialSpendsFee ? grouped : plain;
+  if (!grouped.ok) return plain;
+  const usesGroups = grouped.value.fee <= plain.value.fee + maxPartialSpendsFee;
+  request.onGrouping?.({ plain: plain.value.fee, grouped: grouped.value.fee, usesGroups });
+  return usesGroups ? grouped : plain;
 }
 
 function* buildOnce(request: BuildRequest): Steps<BuildOutcome> {

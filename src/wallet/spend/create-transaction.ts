@@ -88,6 +88,13 @@ export function* createTransactionSteps(wallet: Wallet, request: SpendRequest): 
     limits: spending.chainLimits,
     random: selectionRandom(),
     combinedBumpFee: (outpoints) => mempool.bumpFees(outpoints, feerate).together,
+    onGrouping: ({ plain, grouped, usesGroups }) =>
+      wallet.deps.log.debug('fees with and without groups of coins', {
+        wallet: wallet.name,
+        plain: Number(plain),
+        grouped: Number(grouped),
+        usesGroups,
+      }),
   });
   if (!built.ok) return built;
   const { tx, maxWeight } = built.value;

@@ -49,3 +49,21 @@ test('invalid JSON is rejected', () => {
     expect(() => parseJson(text)).toThrow(SyntaxError);
   expect(() => parseJson('['.repeat(200_000) + ']'.repeat(200_000))).toThrow();
 });
+
+// Bitcoin Core keeps every member and reads the first one of a name.
+test('a repeated key keeps its first value, and the others under numbered keys', () => {
+  for (const [text, parsed] of [
+    ['{"a":1,"a":2,"b":[{"a":3}],"a":0.5}', '{"a":1,"a\\u00001":2,"b":[{"a":3}],"a\\u00002":0.5}'],
+    ['{"a":{"b" : "x:\\"","b": "y"}}', '{"a":{"b":"x:\\"","b\\u00001":"y"}}'],
+    ['{"a":1,"\\u0061":2}', '{"a":1,"a\\u00001":2}'],
+    ['[{"a":1},{"a":2}]', '[{"a":1},{"a":2}]'],
+  ] as const)
+    expect(JSON.stringify(parseJson(text))).toBe(parsed);
+  expect(() => parseJson('{"a":1,"a":}')).toThrow(SyntaxError);
+  expect(() => parseJson('{"a":1,"a":2')).toThrow(SyntaxError);
+});
+
+test('an object with many repeated keys is parsed in linear time', () => {
+  const parsed = parseJson(`{${'"a":1,'.repeat(200_000)}"b":2}`);
+  expect(Object.keys(parsed as object)).toHaveLength(200_001);
+});

@@ -83,6 +83,8 @@ test('named arguments are converted to positions', () => {
     'Parameter b|bee specified twice both as positional and named argument',
   );
   expect(() => place('{"d":{},"x":1}')).toThrow('Parameter d conflicts with parameter x');
+  expect(() => place('{"a":"1","a":"2"}')).toThrow('Parameter a specified multiple times');
+  expect(() => place('{"args":["1"],"args":["2"]}')).toThrow('Parameter args specified multiple times');
   expect(() => place('{"nope":1}')).toThrow('Unknown named parameter nope');
   expect(() => place('{"args":5}')).not.toThrow();
 });

@@ -55,6 +55,12 @@ describeWithVectors('PSBTs and signing over JSON-RPC', () => {
       -8,
       `Invalid parameter, duplicated address: ${address}`,
     ]);
+    const repeated = async (outputs: string) => {
+      const response = await api.post('/', `{"id":1,"method":"createrawtransaction","params":[[],${outputs}]}`);
+      return ((await response.json()) as { error: { message: string } }).error.message;
+    };
+    expect(await repeated(`{"${address}":1,"${address}":2}`)).toBe(`Invalid parameter, duplicated address: ${address}`);
+    expect(await repeated('{"data":"00","data":"01"}')).toBe('Invalid parameter, duplicate key: data');
     expect(await refused(inputs, { nowhere: 1 })).toEqual([-5, 'Invalid Bitcoin address: nowhere']);
     expect(await refused(inputs, {}, -1)).toEqual([-8, 'Invalid parameter, locktime out of range']);
     expect(await refused(inputs, {}, 0, true, 4)).toEqual([-8, 'Invalid parameter, version out of range(1~3)']);

@@ -7,7 +7,7 @@ export const PEER = obj({
   addr: str('address and port'),
   addrbind: maybe(str('local address and port of the connection')),
   addrlocal: maybe(str('address and port of this node, as the peer reports them')),
-  network: str('ipv4, ipv6, onion, i2p, cjdns or not_publicly_routable'),
+  network: str('network of the peer (ipv4, ipv6, onion, i2p, cjdns, not_publicly_routable)'),
   services: hexStr('bits of its services'),
   servicesnames: arr(str(), 'names of its services'),
   relaytxes: bool('whether the peer accepts announcements of transactions'),
@@ -60,7 +60,7 @@ export const NETWORK = obj({
   connections_out: int('number of outbound peers'),
   networks: arr(
     obj({
-      name: str('name of the network'),
+      name: str('network (ipv4, ipv6, onion, i2p, cjdns)'),
       limited: bool('the opposite of reachable'),
       reachable: bool('whether the node uses the network'),
       proxy: str('host and port, or empty'),

@@ -20,6 +20,7 @@ import {
   readHashValue,
   readInteger,
 } from '../../engine/params.ts';
+import { keyInText } from '../../engine/repeated-keys.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { anyOf, arr, hashStr, hexStr, int, mapOf, maybe, num, obj, str } from '../../engine/schema.ts';
 
@@ -153,7 +154,7 @@ export function readOutputs(value: RpcValue, { address: format }: Pick<NetworkPa
 
 function keyedOutputs(value: RpcValue): [string, RpcValue][] {
   if (value === null) return rpcFail('invalidParameter', 'Invalid parameter, output argument must be non-null');
-  if (isObject(value)) return Object.entries(value);
+  if (isObject(value)) return Object.entries(value).map(([key, each]) => [keyInText(key), each]);
   if (!Array.isArray(value)) return wrongType(value, 'array');
   return (value as readonly RpcValue[]).map((pair) => {
     if (!isObject(pair))

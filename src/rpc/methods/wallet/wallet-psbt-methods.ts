@@ -10,7 +10,7 @@ import { parseAddress } from '../../../script/address.ts';
 import { SIGHASH_DEFAULT, sighashFromName } from '../../../script/sighash-type.ts';
 import { scriptType } from '../../../script/templates.ts';
 import { SigningData } from '../../../wallet/keys/signing-data.ts';
-import { walletName } from '../../engine/call-wallet.ts';
+import { walletName, walletOf } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { member, type RpcObject, type RpcValue } from '../../engine/json.ts';
 import { LongText, nodeMethod, type RpcMethod } from '../../engine/method.ts';
@@ -217,8 +217,10 @@ const signmessage = nodeMethod({
   examples: [example([EXAMPLE.legacyAddress, 'my message'])],
   scope: 'wallet.spend',
   async run(env, address, message) {
-    const name = walletName(env);
+    const { name, unlockedUntil } = walletOf(env).state;
     const parsed = parseAddress(address, env.ctx.params.address);
+    if (!parsed.ok && unlockedUntil === 0)
+      return rpcFail('unlockNeeded', 'Error: Please enter the wallet passphrase with walletpassphrase first.');
     if (!parsed.ok) return rpcFail('invalidAddressOrKey', 'Invalid address');
     const { type, solutions } = scriptType(parsed.script);
     if (type !== 'pubkeyhash') return rpcFail('type', 'Address does not refer to key');

@@ -14,6 +14,7 @@ import {
 } from '../../../wallet/spend/spend-request.ts';
 import { isObject, member, NumberText, type RpcObject, type RpcValue, typeName } from '../../engine/json.ts';
 import { checkMembers, readAmount, readHashValue, readInteger, readString } from '../../engine/params.ts';
+import { keyInText } from '../../engine/repeated-keys.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
 import { checkMode, checkTarget } from '../util/fee-methods.ts';
 import { readSolvingData } from '../util/solving-data.ts';
@@ -56,7 +57,7 @@ const FUND_OPTIONS: Readonly<Record<string, string | null>> = {
 function checkOptions(options: RpcObject): void {
   const known = Object.entries(FUND_OPTIONS).filter(([key]) => Object.hasOwn(options, key));
   for (const key of Object.keys(options))
-    if (!Object.hasOwn(FUND_OPTIONS, key)) rpcFail('type', `Unexpected key ${key}`);
+    if (!Object.hasOwn(FUND_OPTIONS, keyInText(key))) rpcFail('type', `Unexpected key ${key}`);
   const typed = known.filter(([, type]) => type !== null) as [string, string][];
   checkMembers(Object.fromEntries(typed.map(([key]) => [key, options[key]!])), Object.fromEntries(typed));
 }
