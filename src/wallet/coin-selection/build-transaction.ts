@@ -80,7 +80,7 @@ export interface BuildRequest {
 }
 
 /** Fees in satoshis without groups of coins and with them, and whether the groups are spent. */
-export interface GroupingFees {
+interface GroupingFees {
   readonly plain: Amount;
   readonly grouped: Amount;
   readonly usesGroups: boolean;
