@@ -42,7 +42,7 @@ export const WALLET_SETTINGS = {
   }),
   'wallet.discardFeeRate': number({
     fallback: 10,
-    max: 10_000,
+    max: 100_000,
     unit: 'sat/vB',
     help: 'change that costs more than its value at this fee rate, or at the lowest estimate below it, goes to the fee',
   }),
