@@ -40,8 +40,8 @@ test('tests open connections, send messages and move the timers of the protocol'
   await poll('a ping at the new time', async () => (await peers())[0]!.pingtime === 0);
   await api.rpc('setmocktime', [0]);
 
-  // A count of headers without headers.
-  await api.rpc('sendmsgtopeer', [peer!.id, 'headers', 'ff']);
+  // One header more than a message may have. A message that ends early would be ignored.
+  await api.rpc('sendmsgtopeer', [peer!.id, 'headers', 'fdd107']);
   await poll('the end of the connection', async () => (await peers()).length === 0);
   const gone = await api.rpcBody({ jsonrpc: '2.0', id: 1, method: 'sendmsgtopeer', params: [peer!.id, 'addr', 'ff'] });
   expect(gone.body).toMatchObject({ error: { code: -1, message: 'Error: Could not send message to peer' } });

@@ -35,6 +35,8 @@ const CHANGED: readonly (readonly [commits: RegExp, request: RegExp, member: Reg
   // `usage` of the mempool counts the memory of the main thread as well.
   [/9679492|aac1387|417c60a|a47c66d/, /^GET \/api\/mempool$/, /^usage$/],
   [/9679492|aac1387|417c60a|a47c66d/, /^GET \/api\/events/, /^items\.\d+\.data\.usage$/],
+  // The version of the peer-to-peer protocol was 70016; it is 70017 now.
+  [/9679492|aac1387|417c60a|a47c66d/, /^GET \/api\/info$/, /^protocolVersion$/],
 ];
 
 /** Members that earlier versions did not have. */
