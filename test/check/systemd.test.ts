@@ -38,6 +38,8 @@ test.each([
   'WatchdogSec=60',
   'TimeoutStopSec=600',
   'StateDirectory=obverse',
+  'LogsDirectory=obverse',
+  'LogsDirectoryMode=0750',
   'UMask=0077',
   'LimitCORE=0',
   'PrivateMounts=yes',

@@ -118,6 +118,9 @@ describe.skipIf(process.platform !== 'linux' || !Bun.which('dpkg-deb'))('the Deb
       const unit = readFileSync(join(root, 'usr/lib/systemd/system', name), 'utf8');
       expect(unit).toContain('ExecStart=/usr/bin/obverse start');
       expect(unit).not.toContain('/usr/local');
+      // The sandbox makes all other folders read-only, so log.file could not be opened in /var/log.
+      expect(unit).toMatch(/^ProtectSystem=strict$/m);
+      expect(unit).toMatch(/^LogsDirectory=obverse$/m);
     }
     expect(readFileSync(join(root, 'DEBIAN/conffiles'), 'utf8')).toBe('/etc/obverse/obverse.toml\n');
     expect(readFileSync(join(root, 'etc/obverse/obverse.toml'), 'utf8')).toBe(text('systemd/obverse.toml'));
