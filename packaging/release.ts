@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { file, type GzipLevel, type TarEntry } from './archive.ts';
 
@@ -40,6 +40,15 @@ export function text(path: string): string {
 export function documents(): readonly { readonly path: string; readonly content: string }[] {
   const listed = git('ls-files', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'docs/*.md', 'docs/**/*.md', 'monitoring');
   return listed.split('\n').map((path) => ({ path, content: text(path) }));
+}
+
+/** Returns the paths of all files that are in the repository or could be added to it. */
+export function repositoryPaths(): string[] {
+  // A file that was removed without a commit is still listed.
+  return git('ls-files', '--cached', '--others', '--exclude-standard')
+    .split('\n')
+    .filter((path) => existsSync(join(ROOT, path)))
+    .sort();
 }
 
 /** Returns the entries of a plain archive for one target. */
