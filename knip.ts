@@ -11,6 +11,7 @@ const config: KnipConfig = {
     // Made into files by a test.
     'packaging/settings-documents.ts!',
     'packaging/package.ts!',
+    'packaging/docs.ts!',
     'test/**/*.test.ts',
     'test/{check,bench,fuzz,proof}/**/*.ts',
     'test/fixtures/**/*.ts',
