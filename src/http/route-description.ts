@@ -16,6 +16,8 @@ export interface RouteDescription {
   readonly description?: string;
   /** Default: `read`. */
   readonly access?: Access;
+  /** Whether a key is the only credential, because the cookie of a session does not count on the path. */
+  readonly keyOnly?: boolean;
   readonly limits?: { readonly bodyLimit?: number; readonly whileStarting?: boolean; readonly unlimitedTime?: boolean };
   /** GET by default. */
   readonly method?: 'GET' | 'POST' | 'DELETE';
@@ -59,7 +61,7 @@ const WITH_BODY: readonly FailureCode[] = ['payload_too_large', 'unsupported_med
  * document, which makes them of `x-error-codes`.
  */
 export function describeRoute(route: RouteDescription): RouteAccess {
-  const { tag, summary, description, limits, name, body, bodyRequired = true } = route;
+  const { tag, summary, description, limits, name, body, bodyRequired = true, keyOnly = false } = route;
   const detail = {
     tags: [tag],
     summary,
@@ -68,6 +70,7 @@ export function describeRoute(route: RouteDescription): RouteAccess {
     ...(body && { requestBody: { required: bodyRequired, content: contentOf(body) } }),
     responses: responsesOf(route),
     ...access(route.access ?? 'read', limits),
+    ...(keyOnly && { security: [{ bearer: [] }] }),
   };
   // Elysia's types only know OpenAPI 3.0.
   return detail as unknown as RouteAccess & DocumentDecoration;
@@ -87,9 +90,10 @@ function responsesOf(route: RouteDescription): Readonly<Record<string, object>> 
 /** Access of routes whose methods that change something can be called with a session. */
 const SESSION_ACCESS: ReadonlySet<Access> = new Set<Access>(['read', 'broadcast', 'session']);
 
-function errorsOf({ access: who = 'read', method = 'GET', limits, body, errors = [] }: RouteDescription) {
+function errorsOf(route: RouteDescription) {
+  const { access: who = 'read', method = 'GET', keyOnly = false, limits, body, errors = [] } = route;
   const own = who === 'open' ? [] : who === 'public' ? WITHOUT_KEY : KEYED;
-  const changes = method !== 'GET' && SESSION_ACCESS.has(who);
+  const changes = method !== 'GET' && SESSION_ACCESS.has(who) && !keyOnly;
   return new Set<FailureCode>([
     ...EVERYWHERE,
     ...own,

@@ -7,6 +7,7 @@ import { rpcRoutes } from '../../src/rpc/rpc-routes.ts';
 import { BEARER, startTestApi, type TestApi } from '../lib/api-fixture.ts';
 import type { ApiOverrides } from '../lib/default-options.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
+import { OpenApi } from '../lib/open-api.ts';
 
 const start = (overrides: ApiOverrides = {}, clock?: ManualClock) =>
   startTestApi({
@@ -165,6 +166,22 @@ describe('a session', () => {
       'insufficient_scope',
     ]);
     expect((await send(it, 'GET', '/api/session', { cookie: narrow.cookie })).status).toBe(200);
+  });
+
+  test("does not count for Bitcoin Core's REST interface, and the OpenAPI document agrees", async () => {
+    await using it = start({ http: { coreRest: 'keyed' } });
+    const api = await OpenApi.of(it.api.url);
+    const { page } = await logIn(it);
+    const ofCore = api.routes.filter((route) => route.includes(' /rest/'));
+    expect(ofCore.length).toBeGreaterThan(10);
+    for (const route of ofCore) {
+      const [method, path] = route.split(' ') as [string, string];
+      const { security, responses } = api.operation(route);
+      expect([route, security]).toEqual([route, [{ bearer: [] }]]);
+      expect(responses[403]!['x-error-codes']).toEqual(['insufficient_scope', 'ip_not_allowed']);
+      const { status } = await send(it, method, path.replaceAll(/\{\w+\}/g, 'x'), page);
+      expect([route, status]).toEqual([route, 401]);
+    }
   });
 
   test('is refused under foreign names, where a key is not', async () => {

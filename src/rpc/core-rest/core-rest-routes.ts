@@ -88,6 +88,7 @@ export function coreRestRoutes(ctx: RpcContext): AnyElysia | null {
             summary,
             description: 'As in Bitcoin Core (`doc/REST-interface.md`). Errors are text.',
             access: coreRest === 'public' ? 'public' : 'read',
+            keyOnly: coreRest === 'keyed',
             response: BYTES,
             errorContent: plainText(t.String()),
             errors: ['not_found'],
