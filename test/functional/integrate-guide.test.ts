@@ -15,7 +15,13 @@ cleanUpAfterTests();
 
 const root = resolve(import.meta.dir, '../..');
 const guide = readFileSync(join(root, 'docs/integrate.md'), 'utf8');
-const ARGS = ['--dev', '--dev.interval=86400', '--wallet.keypool=20', '--webhooks.allowedNetworks=127.0.0.1'];
+const ARGS = [
+  '--dev',
+  '--dev.interval=86400',
+  '--index.spender=true',
+  '--wallet.keypool=20',
+  '--webhooks.allowedNetworks=127.0.0.1',
+];
 const SEED_BLOCKS = 110;
 
 interface Block {
