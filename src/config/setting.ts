@@ -74,8 +74,11 @@ export function string(options: Options<string> & { readonly pattern?: RegExp; r
 }
 
 /** A setting whose value is text or null. */
-export function optionalString(options: Omit<Options<string | null>, 'fallback'>) {
-  return setting<string | null>('string', 'text', { fallback: null, ...options }, (value) =>
+export function optionalString({
+  allowed = 'text',
+  ...options
+}: Omit<Options<string | null>, 'fallback'> & { readonly allowed?: string }) {
+  return setting<string | null>('string', allowed, { fallback: null, ...options }, (value) =>
     value === '' ? ok(null) : typeof value === 'string' && !/\p{Cc}/u.test(value) ? ok(value) : null,
   );
 }

@@ -8,6 +8,7 @@ import {
   pruneTarget,
   testActivationElement,
 } from './elements.ts';
+import { NOTIFY_SETTINGS } from './notify-settings.ts';
 import { SERVER_SETTINGS } from './server-settings.ts';
 import {
   boolean,
@@ -303,6 +304,8 @@ export const SETTINGS = {
   }),
 
   ...WALLET_SETTINGS,
+
+  ...NOTIFY_SETTINGS,
 
   'metrics.walletBalances': boolean({ fallback: false, help: 'include wallet balances in /metrics' }),
 

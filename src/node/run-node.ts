@@ -32,6 +32,7 @@ import { warnOfExposedDirectories } from './exposed-directory.ts';
 import { collectGarbage } from './first-collection.ts';
 import { FrontThreads } from './front-threads.ts';
 import { lockDirectory, removeLockedDirectory } from './lock.ts';
+import { NotifyCommands } from './notify-commands.ts';
 import { PeerlessWatch } from './peerless-watch.ts';
 import { relayOptionsOf } from './relay-settings.ts';
 import { reloadSettings } from './reload.ts';
@@ -209,6 +210,7 @@ async function runListening(
   const looks = setInterval(() => watchdog.checkThreads(), watchdog.intervalMs);
   let reads: ChainReads | null = null;
   let reports: ReturnType<typeof setInterval> | null = null;
+  let notify: NotifyCommands | null = null;
   const interrupt = () => node.interruptOpening();
   signal.addEventListener('abort', interrupt, { once: true });
   try {
@@ -243,7 +245,10 @@ async function runListening(
     }
     state.ready();
     watchdog.running();
-    reports = report(config, node, { reads, log, display, state });
+    const { events, matcher } = api.context;
+    notify = NotifyCommands.of(config.notify, { sources: { events, matcher, log }, log });
+    notify?.start();
+    reports = report(config, node, { reads, log, display, state, notify });
     await Promise.race([aborted(signal), node.failed(), ...(fronts ? [fronts.failed()] : [])]);
   } finally {
     signal.removeEventListener('abort', interrupt);
@@ -251,6 +256,7 @@ async function runListening(
     display?.show(null);
     state.stopping();
     watchdog.stopping();
+    await notify?.stop();
     // Both stop at once: a request may wait for a block whose verification only ends when the node closes.
     await Promise.all([api.stop('the node stops'), node.close()]).finally(async () => {
       clearInterval(looks);
@@ -264,7 +270,16 @@ async function runListening(
 function report(
   { network }: Config,
   node: NodeClient,
-  { reads, log, display, state }: Pick<Surroundings, 'log' | 'display' | 'state'> & { readonly reads: ChainReads },
+  {
+    reads,
+    log,
+    display,
+    state,
+    notify,
+  }: Pick<Surroundings, 'log' | 'display' | 'state'> & {
+    readonly reads: ChainReads;
+    readonly notify: NotifyCommands | null;
+  },
 ): ReturnType<typeof setInterval> {
   const sync = new SyncReport(log, display);
   // On regtest a node without peers is normal.
@@ -275,6 +290,7 @@ function report(
     const { height } = reads.tip();
     sync.update(status, height, nowMs);
     state.update(status, height);
+    notify?.checkWarnings(status.warnings);
     peerless?.check(status.network?.active ? status.peers.inbound + status.peers.outbound : null, nowMs);
   }, REPORT_MS);
 }
