@@ -92,8 +92,8 @@ export interface FailureCounts {
   record(key: string): number;
 }
 
-/** The counts of a server with one front. */
-export class FailureTable implements FailureCounts {
+/** Counts the events of each address in any minute. */
+export class MinuteTable {
   readonly #allowed: number;
   readonly #clock: Clock;
   readonly #times = new BoundedMap<number[]>(MAX_ADDRESSES);
@@ -103,14 +103,31 @@ export class FailureTable implements FailureCounts {
     this.#clock = clock;
   }
 
-  record(key: string): number {
+  /**
+   * Counts an event and returns 0, or returns the seconds to wait if the last minute has too many. Such an event is counted
+   * only with `countsRefused`, so that without it a client that repeats a refused attempt does not lock its address out.
+   */
+  count(address: string, { countsRefused }: { countsRefused: boolean }): number {
     const now = this.#clock.monotonicMs();
-    const times = this.#times.getOrMake(key, () => []);
+    const times = this.#times.getOrMake(address, () => []);
     while (times.length > 0 && now - times[0]! >= MINUTE_MS) times.shift();
     const over = times.length >= this.#allowed;
-    if (over) times.shift();
-    times.push(now);
+    if (over && countsRefused) times.shift();
+    if (!over || countsRefused) times.push(now);
     return over ? Math.max(1, Math.ceil((times[0]! + MINUTE_MS - now) / 1000)) : 0;
+  }
+}
+
+/** The counts of a server with one front. */
+export class FailureTable implements FailureCounts {
+  readonly #failures: MinuteTable;
+
+  constructor(allowedPerMinute: number, clock: Clock) {
+    this.#failures = new MinuteTable(allowedPerMinute, clock);
+  }
+
+  record(key: string): number {
+    return this.#failures.count(key, { countsRefused: true });
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../util/clock.ts';
 import type { MaybePromise } from '../util/maybe-promise.ts';
-import { LoginAttempts } from './login-attempts.ts';
 import { type IssuedCode, LoginCodes, type SessionIssuer } from './login-codes.ts';
+import { MinuteTable } from './rate-limits.ts';
 import type { SessionScope } from './session-scopes.ts';
 import { Sessions, type SessionView } from './sessions.ts';
 
@@ -34,7 +34,8 @@ export interface SessionCalls {
 export class SessionKeeper implements SessionCalls {
   readonly #codes: LoginCodes;
   readonly #sessions: Sessions;
-  readonly #attempts: LoginAttempts;
+  /** Attempts of each address, right and wrong ones alike. */
+  readonly #attempts: MinuteTable;
   readonly #count: (result: LoginResult['kind']) => void;
 
   constructor(
@@ -52,7 +53,7 @@ export class SessionKeeper implements SessionCalls {
   ) {
     this.#codes = new LoginCodes(clock);
     this.#sessions = new Sessions(clock, onEnded);
-    this.#attempts = new LoginAttempts(perMinute, clock);
+    this.#attempts = new MinuteTable(perMinute, clock);
     this.#count = count;
   }
 
@@ -90,7 +91,7 @@ export class SessionKeeper implements SessionCalls {
   }
 
   #logIn({ code, address, replaces }: LoginAttempt): LoginResult {
-    const retryAfter = this.#attempts.add(address);
+    const retryAfter = this.#attempts.count(address, { countsRefused: false });
     if (retryAfter > 0) return { kind: 'limited', retryAfter };
     const grant = this.#codes.consumeCode(code);
     if (!grant) return { kind: 'wrong' };
