@@ -1,4 +1,4 @@
-import { allowedText, defaultText } from '../src/cli/help-config.ts';
+import { allowedText, changeApplies, defaultText } from '../src/cli/help-config.ts';
 import { type Address, hostPortText, type Setting } from '../src/config/setting.ts';
 import { KEYS, type Key, SETTINGS } from '../src/config/settings.ts';
 import { variableOf } from '../src/config/sources.ts';
@@ -16,7 +16,7 @@ export function exampleConfiguration(): string {
     const entries = keys.map((key) => {
       const setting: Setting<unknown> = SETTINGS[key];
       const text = wrapped(
-        `${sentence(setting.help)} Allowed: ${allowedText(setting)}. Default: ${defaultText(setting)}.`,
+        `${sentence(setting.help)} Allowed: ${allowedText(setting)}. Default: ${defaultText(setting)}. A change applies after ${changeApplies(setting)}.`,
       );
       return `${text.map((line) => `# ${line}\n`).join('')}# ${nameInTable(table, key)} = ${tomlText(setting)}\n`;
     });
@@ -30,9 +30,9 @@ export function settingsDocument(): string {
   const parts = sections(true).map(({ table, keys }) => {
     const rows = keys.map((key) => {
       const setting: Setting<unknown> = SETTINGS[key];
-      return `| \`${key}\` | ${cell(setting.help)} | ${cell(allowedText(setting))} | ${cell(defaultText(setting))} |`;
+      return `| \`${key}\` | ${cell(setting.help)} | ${cell(allowedText(setting))} | ${cell(defaultText(setting))} | ${setting.live ? 'reload' : 'restart'} |`;
     });
-    const head = '| setting | meaning | allowed | default |\n|---|---|---|---|';
+    const head = '| setting | meaning | allowed | default | applies after |\n|---|---|---|---|---|';
     return `## ${table === '' ? 'General' : table}\n\n${head}\n${rows.join('\n')}\n`;
   });
   return `# Configure
@@ -51,6 +51,10 @@ key in comments.
 An unknown setting, a value that is not allowed, or a file named by a setting that cannot be used ends the start with one
 line that names it, and exit status 2. Under systemd the service then stays stopped. All other failures of a start, such as
 a port in use or a full disk, have exit status 1, and systemd starts the service again.
+
+A change of a setting applies after a restart, or already after a reload where the last column says so: SIGHUP, which
+\`systemctl reload obverse\` sends, reads all settings again, and the log names those that have changed and those of them that
+need a restart.
 
 The operator's own API key is not a setting, so that it appears in no configuration: it comes from the variable
 \`OBVERSE_API_KEY\`, from the file that \`OBVERSE_API_KEY_FILE\` names, or from the systemd credential \`api-key\`.

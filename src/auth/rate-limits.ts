@@ -133,16 +133,16 @@ export class FailureTable implements FailureCounts {
 
 /** A token bucket per address. */
 export class RateTable {
-  readonly #rate: Rate;
+  readonly rate: Rate;
   readonly #clock: Clock;
   readonly #buckets = new BoundedMap<TokenBucket>(MAX_ADDRESSES);
 
   constructor(rate: Rate, clock: Clock) {
-    this.#rate = rate;
+    this.rate = rate;
     this.#clock = clock;
   }
 
   bucket(key: string): TokenBucket {
-    return this.#buckets.getOrMake(key, () => new TokenBucket(this.#rate, this.#clock));
+    return this.#buckets.getOrMake(key, () => new TokenBucket(this.rate, this.#clock));
   }
 }

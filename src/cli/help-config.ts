@@ -6,12 +6,14 @@ import { variableOf } from '../config/sources.ts';
 export function configHelp(): string {
   const entries = KEYS.map((key) => {
     const setting: Setting<unknown> = SETTINGS[key];
-    return `  ${key}\n      ${setting.help}\n      ${allowedText(setting)}; default ${defaultText(setting)}\n`;
+    return `  ${key}\n      ${setting.help}\n      ${allowedText(setting)}; default ${defaultText(setting)}${setting.live ? '; applied by SIGHUP' : ''}\n`;
   });
   return `A setting is given as a flag, as an environment variable or in the TOML file that --config names, and they take
 precedence in this order. Its variable is OBVERSE_ and the key in capitals: ${variableOf('http.allowedHosts')} is
 http.allowedHosts. Flags and variables separate the elements of a list by commas. Short forms: --dev is --dev.enabled,
 --import FILE is --import.files FILE.
+
+SIGHUP (systemctl reload obverse) reads the settings again and applies those that say so. All others apply after a restart.
 
 ${entries.join('\n')}`;
 }
@@ -28,4 +30,9 @@ export function defaultText(setting: Setting<unknown>): string {
   if (value === null || (Array.isArray(value) && value.length === 0)) return 'none';
   if (Array.isArray(value)) return value.join(',');
   return setting.kind === 'address' ? hostPortText(value as Address) : String(value);
+}
+
+/** Returns the event after which a change of a setting applies. */
+export function changeApplies({ live }: Setting<unknown>): 'a reload' | 'a restart' {
+  return live ? 'a reload' : 'a restart';
 }

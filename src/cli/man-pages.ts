@@ -1,7 +1,7 @@
 import { KEYS, SETTINGS } from '../config/settings.ts';
 import { variableOf } from '../config/sources.ts';
 import type { CommandFacts } from './command-facts.ts';
-import { allowedText, defaultText } from './help-config.ts';
+import { allowedText, changeApplies, defaultText } from './help-config.ts';
 import { COMMON_OPTIONS } from './help-text.ts';
 
 /** The manual pages by their names, and their sections. */
@@ -106,6 +106,8 @@ function settingsPage(): string[] {
       ...text(`${SETTINGS[key].help}.`),
       '.br',
       ...text(`Allowed: ${allowedText(SETTINGS[key])}. Default: ${defaultText(SETTINGS[key])}.`),
+      '.br',
+      ...text(`A change applies after ${changeApplies(SETTINGS[key])}.`),
       '.br',
       ...text(`Variable: ${variableOf(key)}`),
     ]),

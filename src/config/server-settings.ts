@@ -26,9 +26,9 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 const pageDefault = (fallback: number, what: string) =>
-  integer({ fallback, min: 1, max: 100_000, help: `${what} a page holds when the request names no limit` });
+  integer({ fallback, min: 1, max: 100_000, live: true, help: `${what} a page holds when the request names no limit` });
 const pageMax = (fallback: number, what: string) =>
-  integer({ fallback, min: 1, max: 100_000, help: `most ${what} a request may ask for in one page` });
+  integer({ fallback, min: 1, max: 100_000, live: true, help: `most ${what} a request may ask for in one page` });
 
 /** The keys of the interfaces: HTTP, JSON-RPC, WebSocket and the audit log. */
 export const SERVER_SETTINGS = {
@@ -59,9 +59,9 @@ export const SERVER_SETTINGS = {
     fallback: 'x-forwarded-for',
     help: 'header in which http.trustedProxies name the client; other headers are not read',
   }),
-  'http.tls.cert': optionalPath({ help: 'PEM certificate chain; together with http.tls.key turns TLS on' }),
-  'http.tls.key': optionalPath({ help: 'PEM private key' }),
-  'http.limits.urlBytes': integer({ fallback: 8 * KIB, min: 256, unit: 'bytes', help: 'request URL' }),
+  'http.tls.cert': optionalPath({ live: true, help: 'PEM certificate chain; together with http.tls.key turns TLS on' }),
+  'http.tls.key': optionalPath({ live: true, help: 'PEM private key' }),
+  'http.limits.urlBytes': integer({ fallback: 8 * KIB, min: 256, unit: 'bytes', live: true, help: 'request URL' }),
   'http.limits.txBodyBytes': integer({
     fallback: MIB,
     min: KIB,
@@ -82,6 +82,7 @@ export const SERVER_SETTINGS = {
     min: 1,
     max: 3600,
     unit: 's',
+    live: true,
     help: 'time limit of a REST read',
   }),
   'http.limits.connections': integer({
@@ -95,16 +96,24 @@ export const SERVER_SETTINGS = {
     fallback: 512,
     min: 1,
     max: 1_000_000,
+    live: true,
     help: 'open connections of one IP address (IPv6: /64); loopback is exempt',
   }),
   'http.limits.parallelPerKey': integer({
     fallback: 64,
     min: 1,
     max: 100_000,
+    live: true,
     help: 'unanswered REST requests of one key, or of one IP without a key; beyond this 429',
   }),
-  'http.limits.publicRate': integer({ fallback: 10, min: 1, unit: '1/s', help: 'keyless requests of one IP' }),
-  'http.limits.publicBurst': integer({ fallback: 40, min: 1, help: 'keyless requests of one IP at once' }),
+  'http.limits.publicRate': integer({
+    fallback: 10,
+    min: 1,
+    unit: '1/s',
+    live: true,
+    help: 'keyless requests of one IP',
+  }),
+  'http.limits.publicBurst': integer({ fallback: 40, min: 1, live: true, help: 'keyless requests of one IP at once' }),
   'http.limits.authFailuresPerMinute': integer({ fallback: 10, min: 1, help: 'failed authentications before 429' }),
   'http.pages.blocks.default': pageDefault(20, 'blocks'),
   'http.pages.blocks.max': pageMax(100, 'blocks'),
@@ -131,9 +140,9 @@ export const SERVER_SETTINGS = {
   }),
 
   'rpc.basic': boolean({ fallback: true, help: 'HTTP Basic for JSON-RPC: cookie file and rpcauth' }),
-  'rpc.maxBatch': integer({ fallback: 1000, min: 1, help: 'calls of a batch' }),
-  'rpc.maxRunning': integer({ fallback: 16, min: 1, help: 'calls of one key that run in parallel' }),
-  'rpc.maxQueued': integer({ fallback: 64, help: 'calls of one key that wait to run' }),
+  'rpc.maxBatch': integer({ fallback: 1000, min: 1, live: true, help: 'calls of a batch' }),
+  'rpc.maxRunning': integer({ fallback: 16, min: 1, live: true, help: 'calls of one key that run in parallel' }),
+  'rpc.maxQueued': integer({ fallback: 64, live: true, help: 'calls of one key that wait to run' }),
   rpcauth: list('a list of user:salt$hmac_sha256_hex', stringElement(/^[^:,\s]+:[^$,\s]+\$[0-9a-f]{64}$/), {
     fallback: [],
     secret: true,
@@ -165,24 +174,30 @@ export const SERVER_SETTINGS = {
     help: 'whether /ws requires a key for the default stream',
   }),
   'ws.frameBytes': integer({ fallback: 64 * KIB, min: KIB, unit: 'bytes', help: 'frame a client may send' }),
-  'ws.messages': integer({ fallback: 100, min: 1, help: 'client messages per ws.messageWindow' }),
-  'ws.messageWindow': integer({ fallback: 10, min: 1, unit: 's', help: 'window of ws.messages' }),
-  'ws.connections': integer({ fallback: 1000, min: 1, help: 'connections in total' }),
-  'ws.connectionsPerKey': integer({ fallback: 20, min: 1, help: 'connections of one key' }),
-  'ws.anonymousPerIp': integer({ fallback: 5, min: 1, help: 'keyless connections of one IP' }),
+  'ws.messages': integer({ fallback: 100, min: 1, live: true, help: 'client messages per ws.messageWindow' }),
+  'ws.messageWindow': integer({ fallback: 10, min: 1, unit: 's', live: true, help: 'window of ws.messages' }),
+  'ws.connections': integer({ fallback: 1000, min: 1, live: true, help: 'connections in total' }),
+  'ws.connectionsPerKey': integer({ fallback: 20, min: 1, live: true, help: 'connections of one key' }),
+  'ws.anonymousPerIp': integer({ fallback: 5, min: 1, live: true, help: 'keyless connections of one IP' }),
   'ws.sendBufferBytes': integer({
     fallback: MIB,
     min: 64 * KIB,
     unit: 'bytes',
     help: 'unsent bytes of one connection before the node stops sending',
   }),
-  'ws.watchesPerKey': integer({ fallback: 10_000, min: 1, help: 'stored watches of one key' }),
-  'ws.watches': integer({ fallback: 100_000, min: 1, help: 'stored watches of all keys' }),
-  'ws.maxLagEvents': integer({ fallback: 100_000, min: 1, help: 'events a slow client may lag before it is closed' }),
+  'ws.watchesPerKey': integer({ fallback: 10_000, min: 1, live: true, help: 'stored watches of one key' }),
+  'ws.watches': integer({ fallback: 100_000, min: 1, live: true, help: 'stored watches of all keys' }),
+  'ws.maxLagEvents': integer({
+    fallback: 100_000,
+    min: 1,
+    live: true,
+    help: 'events a slow client may lag before it is closed',
+  }),
   'ws.maxLagSeconds': integer({
     fallback: 60,
     min: 1,
     unit: 's',
+    live: true,
     help: 'time a slow client may lag before it is closed',
   }),
 

@@ -33,6 +33,8 @@ export interface Setting<T> {
   readonly defaultText?: string;
   /** A secret never appears in errors or help. */
   readonly secret?: boolean;
+  /** Whether SIGHUP applies a change; otherwise it applies after a restart. */
+  readonly live?: boolean;
 }
 
 export interface ReadContext {
@@ -50,6 +52,7 @@ interface Options<T> {
   readonly unit?: string;
   readonly defaultText?: string;
   readonly secret?: boolean;
+  readonly live?: boolean;
 }
 
 const ok = <T>(value: T) => ({ value });

@@ -338,10 +338,12 @@ export const SETTINGS = {
 
   'log.level': oneOf(LOG_LEVELS, {
     fallback: 'info',
+    live: true,
     help: 'least important level that is logged',
   }),
   'log.levels': list('a list of category=level', (text) => parseCategoryLevel(text), {
     fallback: [],
+    live: true,
     help: `levels of single categories, such as p2p=debug, of ${LOG_CATEGORIES.join(', ')}`,
   }),
   'log.file': optionalPath({

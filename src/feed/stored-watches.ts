@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { base32nopad } from '@scure/base';
 import { ApiError, fail } from '../http/errors.ts';
+import type { ApiOptions } from '../http/options.ts';
 import type { Principal } from '../http/principal.ts';
 import { slicePauses } from '../http/slice-pauses.ts';
 import type { NetworkParams } from '../params/network-params.ts';
@@ -28,10 +29,8 @@ export interface WatchDone {
 export interface StoredWatchesOptions {
   readonly registry: WatchRegistry;
   readonly params: NetworkParams;
-  /** Limit of the watches of one key. */
-  readonly perKey: number;
-  /** Limit of the watches of all keys. */
-  readonly inAll: number;
+  /** Limits of the watches of one key and of all, which can change. */
+  readonly limits: Pick<ApiOptions['limits'], 'watchesPerKey' | 'watchesTotal'>;
   readonly log: Log;
   readonly clock: Clock;
   /** Whether the key exists and is not revoked. */
@@ -279,7 +278,7 @@ export class StoredWatches {
   }
 
   #checkLimits(set: WatchSet, requests: readonly WatchRequest[]): void {
-    const { perKey, inAll } = this.#options;
+    const { watchesPerKey: perKey, watchesTotal: inAll } = this.#options.limits;
     const added = new Set(requests.map(({ key }) => key).filter((key) => !set.has(key))).size;
     const details = { watched: set.size, added };
     if (set.size + added > perKey)

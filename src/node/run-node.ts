@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type ApiKey, readApiKey } from '../config/api-key.ts';
 import type { Config } from '../config/settings.ts';
 import { readAddons } from '../crypto/addon-file.ts';
+import { liveOptionsOf, type TlsPair } from '../http/live-options.ts';
 import { slicePauses } from '../http/slice-pauses.ts';
 import { type EntryColumns, reservedColumns } from '../mempool/entry-columns.ts';
 import type { NetworkParams } from '../params/network-params.ts';
@@ -35,10 +36,10 @@ import { lockDirectory, removeLockedDirectory } from './lock.ts';
 import { NotifyCommands } from './notify-commands.ts';
 import { PeerlessWatch } from './peerless-watch.ts';
 import { relayOptionsOf } from './relay-settings.ts';
-import { reloadSettings } from './reload.ts';
+import { SettingsReload } from './reload.ts';
 import { ServiceState } from './service-state.ts';
 import { type SyncDisplay, SyncReport } from './sync-report.ts';
-import { checkTlsFiles } from './tls-files.ts';
+import { readTlsFiles } from './tls-files.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** Enough for a thread, a wallet's files, and the cookie. */
@@ -77,11 +78,18 @@ export async function runNode(
   const asked = new AbortController();
   const staticKey = readApiKey(process.env);
   if (staticKey?.exposed) log.warn('the API key file is readable for other users', { file: staticKey.file });
-  checkTlsFiles(config.http.tls);
+  const tls = readTlsFiles(config.http.tls);
   const state = new ServiceState(service);
   let opened: NodeClient | null = null;
   const announce = async (levels: CategoryLevels) => opened?.call('setLogLevels', levels, true);
-  const hungUp = () => state.reload(() => reloadSettings({ config: wanted, read: readSettings, log, announce }));
+  const serving = Promise.withResolvers<ApiServer | null>();
+  const apply = async (next: Config, newTls: TlsPair | null) => {
+    const api = await serving.promise;
+    const options = apiOptionsOf(next, staticKey?.key ?? null, budget);
+    return api === null || api.reload({ live: liveOptionsOf(options), tls: newTls });
+  };
+  const reload = new SettingsReload({ config: wanted, tls, read: readSettings, log, announce, apply });
+  const hungUp = () => state.reload(() => reload.run());
   process.on('SIGHUP', hungUp);
   const watchdog = new Watchdog({ threads: () => threads.views(), service, clock: hostClock, log });
   const isNew = !existsSync(config.networkDir);
@@ -103,11 +111,22 @@ export async function runNode(
     opened = parts.node;
     try {
       const either = AbortSignal.any([signal, asked.signal]);
-      await runListening(config, parts, { signal: either, staticKey, log, state, watchdog, display, fronts });
+      const onServing = () => serving.resolve(parts.api);
+      await runListening(config, parts, {
+        signal: either,
+        staticKey,
+        log,
+        state,
+        watchdog,
+        display,
+        fronts,
+        onServing,
+      });
     } finally {
       await parts.api.stop('the node stops');
     }
   } finally {
+    serving.resolve(null);
     release();
     process.off('SIGHUP', hungUp);
   }
@@ -138,6 +157,8 @@ interface Surroundings {
   readonly display: SyncDisplay | null;
   /** The threads of further fronts; null without any. */
   readonly fronts: FrontThreads | null;
+  /** Called when all fronts answer requests. */
+  readonly onServing: () => void;
 }
 
 const REPORT_MS = 1000;
@@ -203,7 +224,7 @@ function listen(
 async function runListening(
   config: Config,
   { api, node, columns }: Parts,
-  { signal, staticKey, log, state, watchdog, display, fronts }: Surroundings,
+  { signal, staticKey, log, state, watchdog, display, fronts, onServing }: Surroundings,
 ): Promise<void> {
   // Requests are answered between the steps of the start, each of which takes milliseconds.
   const pause = slicePauses(0);
@@ -244,6 +265,7 @@ async function runListening(
       );
     }
     state.ready();
+    onServing();
     watchdog.running();
     const { events, matcher } = api.context;
     notify = NotifyCommands.of(config.notify, { sources: { events, matcher, log }, log });

@@ -1,4 +1,5 @@
 import type { Server } from 'bun';
+import type { TlsPair } from '../http/live-options.ts';
 import type { ApiOptions, ListenAddress } from '../http/options.ts';
 import type { Log } from '../util/log.ts';
 import type { Hub } from '../ws/hub.ts';
@@ -20,6 +21,8 @@ interface ListenOptions {
   readonly address: ListenAddress;
   /** Whether other listeners of this process share the port. */
   readonly isShared: boolean;
+  /** The certificate in place of the files of the options. */
+  readonly tls?: TlsPair;
 }
 
 /** Throws the error of Bun if another program listens on an address, which sharing the port would hide. */
@@ -30,7 +33,7 @@ export function checkAddressFree({ host, port }: ListenAddress): void {
 /** Opens the listener. Throws the error of Bun if the address is in use. */
 export function listen(
   { http, limits }: Pick<ApiOptions, 'http' | 'limits'>,
-  { address, isShared }: ListenOptions,
+  { address, isShared, tls }: ListenOptions,
   gate: Gate,
   hub: Hub,
 ): Server<SocketData> {
@@ -42,7 +45,9 @@ export function listen(
     development: false,
     maxRequestBodySize: MAX_BODY,
     idleTimeout: http.idleTimeout,
-    ...(http.tls && { tls: { cert: Bun.file(http.tls.cert), key: Bun.file(http.tls.key), ciphers: TLS_CIPHERS } }),
+    ...(http.tls && {
+      tls: { ...(tls ?? { cert: Bun.file(http.tls.cert), key: Bun.file(http.tls.key) }), ciphers: TLS_CIPHERS },
+    }),
     fetch: (request, server) => gate.handle(request, server),
     websocket: {
       maxPayloadLength: limits.wsFrameBytes,

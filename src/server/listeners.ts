@@ -1,4 +1,5 @@
 import type { ClientAddresses } from '../auth/client-address.ts';
+import type { TlsPair } from '../http/live-options.ts';
 import type { ApiOptions, ListenAddress } from '../http/options.ts';
 import type { Log } from '../util/log.ts';
 import type { Hub } from '../ws/hub.ts';
@@ -10,6 +11,9 @@ import { checkAddressFree, listen, warnAboutExposure } from './listen.ts';
 import { startOpsListener } from './ops/listener.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
 import type { Readiness } from './ops/readiness.ts';
+
+/** Listeners with earlier certificates; beyond that the connections of the oldest are closed. */
+const MAX_EARLIER = 4;
 
 /** The parts that a server with listeners of its own needs besides the gate. */
 interface GuardedParts {
@@ -28,6 +32,8 @@ export class Listeners {
   readonly #gate: Gate;
   readonly #hub: Hub;
   #server: ReturnType<typeof listen> | null = null;
+  /** Listeners with an earlier certificate that still have connections, the oldest first. */
+  readonly #earlier = new Set<ReturnType<typeof listen>>();
   #opsServer: ReturnType<typeof startOpsListener> | null = null;
   #guard: ReturnType<typeof startGuard> = null;
 
@@ -45,8 +51,10 @@ export class Listeners {
     this.#guard = startGuard(options, { ports, visitors, clients, fronts: further, log });
     const { listen: address } = options.http;
     try {
-      if (further) checkAddressFree(address);
-      this.#server = listen(options, { address, isShared: further !== null }, this.#gate, this.#hub);
+      // A listener with TLS shares its port with the one of the next certificate.
+      const isShared = further !== null || options.http.tls !== null;
+      if (isShared) checkAddressFree(address);
+      this.#server = listen(options, { address, isShared }, this.#gate, this.#hub);
       this.#opsServer = options.opsListen && startOpsListener(options.opsListen, { options, metrics, readiness });
     } catch (error) {
       this.#guard?.stop();
@@ -60,6 +68,21 @@ export class Listeners {
   /** Opens the listener of a further front, on the port of the first one. */
   openFurther(address: ListenAddress): void {
     this.#server = listen(this.#options, { address, isShared: true }, this.#gate, this.#hub);
+  }
+
+  /**
+   * Opens a listener with another certificate on the same port, and closes the present one: its requests and WebSockets
+   * continue, and its idle connections end. Bun cannot change the certificate of a listener. Throws the error of Bun if the
+   * certificate cannot be used, and the present listener stays.
+   */
+  replaceCertificate(tls: TlsPair): void {
+    const former = this.#server!;
+    const address = { host: this.#options.http.listen.host, port: this.port };
+    this.#server = listen(this.#options, { address, isShared: true, tls }, this.#gate, this.#hub);
+    this.#earlier.add(former);
+    void former.stop().finally(() => this.#earlier.delete(former));
+    const [oldest] = this.#earlier;
+    if (this.#earlier.size > MAX_EARLIER) void oldest!.stop(true);
   }
 
   get port(): number {
@@ -76,8 +99,9 @@ export class Listeners {
 
   /** Refuses new connections at once. Resolves when the open ones have ended or their time has. */
   async drain(ms: number): Promise<void> {
-    await Promise.race([this.#server?.stop(), Bun.sleep(ms)]);
-    await this.#server?.stop(true);
+    const all = [...this.#earlier, ...(this.#server ? [this.#server] : [])];
+    await Promise.race([Promise.all(all.map((server) => server.stop())), Bun.sleep(ms)]);
+    await Promise.all(all.map((server) => server.stop(true)));
   }
 
   /** Closes the rest. */

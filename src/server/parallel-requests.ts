@@ -4,14 +4,17 @@ import { type Counts, LocalCounts } from '../util/counts.ts';
 
 /** Counts the unanswered requests of each principal. */
 export class ParallelRequests {
-  readonly #most: number;
+  readonly #most: () => number;
   readonly #what: string;
   readonly #running: Counts;
   /** Distinguishes the counts in shared ones. */
   readonly #prefix: string;
 
-  /** `what` names the counted requests in the error text. `shared` are the counts of all fronts. */
-  constructor(most: number, what: string, shared: Counts | null = null) {
+  /**
+   * `most` returns the present limit. `what` names the counted requests in the error text. `shared` are the counts of all
+   * fronts.
+   */
+  constructor(most: () => number, what: string, shared: Counts | null = null) {
     this.#most = most;
     this.#what = what;
     this.#running = shared ?? new LocalCounts();
@@ -20,8 +23,9 @@ export class ParallelRequests {
 
   /** Counts a request until `end` is called. Throws ApiError `rate_limited` at the limit. */
   begin(owner: Owner): void {
-    if (!this.#running.add(this.#nameOf(owner), this.#most))
-      throw new ApiError('rate_limited', `more than ${this.#most} ${this.#what} of one key at a time`, {
+    const most = this.#most();
+    if (!this.#running.add(this.#nameOf(owner), most))
+      throw new ApiError('rate_limited', `more than ${most} ${this.#what} of one key at a time`, {
         scope: 'parallel',
         retryAfter: 1,
       });

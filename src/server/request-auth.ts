@@ -26,7 +26,7 @@ export interface RequestAuthDependencies {
 /** The credentials of HTTP requests, and the rate limits that they are charged to. */
 export class RequestAuth {
   readonly #deps: RequestAuthDependencies;
-  readonly #publicBucket: ((address: string) => RateBucket) | null;
+  readonly #publicBucket: (address: string) => RateBucket | null;
 
   constructor(deps: RequestAuthDependencies) {
     this.#deps = deps;
@@ -62,7 +62,7 @@ export class RequestAuth {
 
   /** Sets the rate limit of a client without a key on a public route. */
   limitPublic(visit: Visit): void {
-    if (!this.#publicBucket || visit.route?.access !== 'public' || visit.principal !== ANONYMOUS) return;
+    if (visit.route?.access !== 'public' || visit.principal !== ANONYMOUS) return;
     if (!this.#deps.options.limits.publicRateOnLoopback && visit.client.isLocal()) return;
     visit.bucket = this.#publicBucket(limitKey(visit.client.ip));
   }
@@ -113,17 +113,23 @@ class VisitCall implements Call {
   }
 }
 
-/** Returns the bucket of an address without a key; null where the configuration sets no limit. */
+/**
+ * Returns the function that finds the bucket of an address without a key, or null where the options set no limit. Buckets
+ * are full again when the rate changes.
+ */
 function publicBuckets({
   options,
   clock,
   sharedBuckets,
-}: RequestAuthDependencies): ((address: string) => RateBucket) | null {
-  const { publicRate } = options.limits;
-  if (!publicRate) return null;
-  if (sharedBuckets) return (address) => sharedBuckets.bucket(address, publicRate, clock);
-  const table = new RateTable(publicRate, clock);
-  return (address) => table.bucket(address);
+}: RequestAuthDependencies): (address: string) => RateBucket | null {
+  let table: RateTable | null = null;
+  return (address) => {
+    const { publicRate } = options.limits;
+    if (!publicRate) return null;
+    if (sharedBuckets) return sharedBuckets.bucket(address, publicRate, clock);
+    if (table?.rate !== publicRate) table = new RateTable(publicRate, clock);
+    return table.bucket(address);
+  };
 }
 
 /** Whether a request only reads. */

@@ -10,6 +10,7 @@ import { WatchRegistry } from '../feed/watches.ts';
 import { ByteCache } from '../http/byte-cache.ts';
 import type { DirectRoute } from '../http/direct-route.ts';
 import { ApiError } from '../http/errors.ts';
+import { type ApiReload, applyLiveOptions } from '../http/live-options.ts';
 import type { ApiOptions, ListenAddress } from '../http/options.ts';
 import { ReplyLedger } from '../http/reply-ledger.ts';
 import type { EntryColumns } from '../mempool/entry-columns.ts';
@@ -215,8 +216,7 @@ export class ApiServer {
     this.#watches = new StoredWatches({
       registry,
       params,
-      perKey: limits.watchesPerKey,
-      inAll: limits.watchesTotal,
+      limits,
       log: eventLog,
       clock,
       isOwner: (id) => this.auth.isOwner(id),
@@ -332,8 +332,8 @@ export class ApiServer {
       hosts: new HostPolicy({ ...options.http, bindHost: options.http.listen.host }),
       visitors,
       replies,
-      parallel: new ParallelRequests(limits.parallelPerKey, 'requests', memory?.counts),
-      longBodies: new ParallelRequests(LONG_BODIES_PER_KEY, 'requests with long bodies', memory?.counts),
+      parallel: new ParallelRequests(() => limits.parallelPerKey, 'requests', memory?.counts),
+      longBodies: new ParallelRequests(() => LONG_BODIES_PER_KEY, 'requests with long bodies', memory?.counts),
       refusals: this.#refusals,
       phase: () => this.#phase,
       tip: () => this.#tip,
@@ -354,7 +354,8 @@ export class ApiServer {
       // The first front reports the readiness of all.
       this.#readiness.stop();
       const stop = (reason: string) => this.stop(reason);
-      first.serve(frontHandlers({ auth, watches: this.#watches, hub: this.#hub, metrics, visitors, stop }));
+      const reload = (change: ApiReload) => this.#applyReload(change);
+      first.serve(frontHandlers({ auth, watches: this.#watches, hub: this.#hub, metrics, visitors, reload, stop }));
       return;
     }
 
@@ -414,6 +415,20 @@ export class ApiServer {
   /** Resolves when the mirror has applied all received updates. */
   updatesApplied(): Promise<void> {
     return this.#mempool.drained();
+  }
+
+  /**
+   * Applies changed options on all fronts. Connections that are open keep their certificate. Returns false if a front has
+   * not applied them in time. Throws the error of Bun if the certificate cannot be used.
+   */
+  async reload(change: ApiReload): Promise<boolean> {
+    this.#applyReload(change);
+    return (await this.#sharing?.further?.announceReload(change)) ?? true;
+  }
+
+  #applyReload({ live, tls }: ApiReload): void {
+    applyLiveOptions(this.#options, live);
+    if (tls) this.#listeners.replaceCertificate(tls);
   }
 
   /** Port of the HTTP listener. */

@@ -7,7 +7,7 @@ import { ManualClock } from '../lib/manual-clock.ts';
 const refusal = { failure: 'rate_limited', details: { scope: 'parallel', retryAfter: 1 } };
 
 test('a key has a limited number of requests at a time, and other keys are not affected', async () => {
-  const parallel = new ParallelRequests(2, 'requests');
+  const parallel = new ParallelRequests(() => 2, 'requests');
   const replies = [1, 2].map(() => Promise.withResolvers<string>());
   const running = replies.map(({ promise }) => parallel.run('a', () => promise));
   const third = () => parallel.run('a', () => 'third');
@@ -19,7 +19,7 @@ test('a key has a limited number of requests at a time, and other keys are not a
 });
 
 test('a failed request no longer counts', async () => {
-  const parallel = new ParallelRequests(1, 'requests');
+  const parallel = new ParallelRequests(() => 1, 'requests');
   const fails = () => {
     throw new Error('at once');
   };

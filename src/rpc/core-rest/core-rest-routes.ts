@@ -112,7 +112,7 @@ function answerer(ctx: RpcContext): (request: Request) => Promise<Response> {
   const dispatcher = new RpcDispatcher(ctx, RPC_METHODS);
   const { queries } = ctx;
   const { limits } = ctx.options;
-  const queue = new KeyQueue(limits.rpcMaxRunning, limits.rpcMaxQueued, ctx.sharedCounts);
+  const queue = new KeyQueue(limits, ctx.sharedCounts);
 
   /** Returns the result of a method that needs the node. The caller may read, as its route has required. */
   const methodReply = async (

@@ -1,6 +1,10 @@
 import { fail } from '../../http/errors.ts';
+import type { ApiOptions } from '../../http/options.ts';
 import type { Counts } from '../../util/counts.ts';
 import type { MaybePromise } from '../../util/maybe-promise.ts';
+
+/** The limits of each key, which can change. */
+type QueueLimits = Pick<ApiOptions['limits'], 'rpcMaxRunning' | 'rpcMaxQueued'>;
 
 interface Caller {
   running: number;
@@ -21,22 +25,20 @@ const RETRY_MS = 2;
  * counts of both.
  */
 export class KeyQueue {
-  readonly #maxRunning: number;
-  readonly #maxWaiting: number;
+  readonly #limits: QueueLimits;
   readonly #shared: Counts | null;
   readonly #callers = new Map<string, Caller>();
   #retry: ReturnType<typeof setTimeout> | null = null;
 
   /** `shared` is null with one front. */
-  constructor(maxRunning: number, maxWaiting: number, shared: Counts | null = null) {
-    this.#maxRunning = maxRunning;
-    this.#maxWaiting = maxWaiting;
+  constructor(limits: QueueLimits, shared: Counts | null = null) {
+    this.#limits = limits;
     this.#shared = shared;
   }
 
   /** Runs `work` as soon as the key `id` has a free slot. Throws ApiError `rate_limited` if its queue is full. */
   run<T>(id: string, work: (turn: QueueSlot) => MaybePromise<T>): MaybePromise<T> {
-    const waiting = this.#acquire(id, this.#maxWaiting);
+    const waiting = this.#acquire(id, this.#limits.rpcMaxQueued);
     return waiting ? waiting.then(() => this.#runInSlot(id, work)) : this.#runInSlot(id, work);
   }
 
@@ -45,8 +47,8 @@ export class KeyQueue {
    * slot, since they would release it before any other request of this front begins.
    */
   hasFreeSlot(id: string): boolean {
-    if ((this.#callers.get(id)?.running ?? 0) >= this.#maxRunning) return false;
-    return this.#shared === null || this.#shared.get(runningName(id)) < this.#maxRunning;
+    if ((this.#callers.get(id)?.running ?? 0) >= this.#limits.rpcMaxRunning) return false;
+    return this.#shared === null || this.#shared.get(runningName(id)) < this.#limits.rpcMaxRunning;
   }
 
   #runInSlot<T>(id: string, work: (turn: QueueSlot) => MaybePromise<T>): MaybePromise<T> {
@@ -89,8 +91,8 @@ export class KeyQueue {
 
   /** Counts another running request, unless that exceeds the limit. */
   #start(id: string, caller: Caller): boolean {
-    if (caller.running >= this.#maxRunning) return false;
-    if (this.#shared && !this.#shared.add(runningName(id), this.#maxRunning)) return false;
+    if (caller.running >= this.#limits.rpcMaxRunning) return false;
+    if (this.#shared && !this.#shared.add(runningName(id), this.#limits.rpcMaxRunning)) return false;
     caller.running++;
     return true;
   }
@@ -98,9 +100,9 @@ export class KeyQueue {
   #release(id: string): void {
     const caller = this.#callers.get(id)!;
     // A request that ends passes its slot on, so `running` stays the same. Slots that other fronts wait for are free to
-    // all of them.
+    // all of them, and one above a limit that was lowered ends.
     const othersWait = this.#shared !== null && this.#shared.get(waitingName(id)) > caller.waiting.length;
-    if (caller.waiting.length > 0 && !othersWait) {
+    if (caller.waiting.length > 0 && !othersWait && caller.running <= this.#limits.rpcMaxRunning) {
       this.#wake(id, caller);
       return;
     }

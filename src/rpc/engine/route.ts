@@ -62,7 +62,7 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
   // Their secret parameters must not become JavaScript strings.
   const secretMethods = new SecretMethods([...methods.values()].filter(hasSecrets).map(({ name }) => name));
   const { limits } = ctx.options;
-  const queue = new KeyQueue(limits.rpcMaxRunning, limits.rpcMaxQueued, ctx.sharedCounts);
+  const queue = new KeyQueue(limits, ctx.sharedCounts);
   const probe = readCall({ jsonrpc: '2.0', method: 'getblockcount' });
   ctx.rpcProbe = () =>
     // Asynchronous, so that an error is a rejection.

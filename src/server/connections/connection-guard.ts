@@ -220,7 +220,10 @@ export function startGuard(
   return new ConnectionGuard({
     limits: {
       total: limits.connections,
-      perAddress: limits.connectionsPerAddress,
+      // A reload may change it.
+      get perAddress() {
+        return limits.connectionsPerAddress;
+      },
       descriptors: descriptors.limit,
       headroom: descriptors.headroom,
     },

@@ -9,6 +9,7 @@ import type { PasswordAttempt } from '../../auth/shared-auth.ts';
 import type { IssuedTicket, TicketOwner } from '../../auth/tickets.ts';
 import type { ResumePoint } from '../../feed/event-history.ts';
 import type { WatchDone, WatchRequest, WrittenWatches } from '../../feed/stored-watches.ts';
+import type { ApiReload } from '../../http/live-options.ts';
 import type { Owner } from '../../http/owner.ts';
 import type { Principal } from '../../http/principal.ts';
 import type { ReaderJob, ReaderResult } from '../../queries/reader-jobs.ts';
@@ -71,6 +72,8 @@ export interface FrontVisitor {
 /** The calls of the first front to a further one. */
 export type FrontCalls = {
   reloadKeys: { args: readonly []; result: null };
+  /** Applies changed options, and a new certificate. */
+  reload: { args: readonly [change: ApiReload]; result: null };
   /** Closes what belongs to sessions that have ended. */
   forgetSessions: { args: readonly [ids: readonly string[]]; result: null };
   applyWatches: { args: readonly [owner: string, written: WrittenWatches]; result: null };

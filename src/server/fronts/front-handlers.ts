@@ -1,6 +1,7 @@
 import type { AuditLog } from '../../auth/audit/audit-log.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { StoredWatches } from '../../feed/stored-watches.ts';
+import type { ApiReload } from '../../http/live-options.ts';
 import type { JobPool } from '../../queries/read-service.ts';
 import type { WebhookControl } from '../../webhooks/webhook-control.ts';
 import type { Hub } from '../../ws/hub.ts';
@@ -72,13 +73,24 @@ interface FrontParts {
   readonly hub: Hub;
   readonly metrics: ApiMetrics;
   readonly visitors: Visitors;
+  /** Applies changed options. */
+  reload(change: ApiReload): void;
   stop(reason: string): Promise<void>;
 }
 
 /** Returns the functions that answer the calls of the first front. */
-export function frontHandlers({ auth, watches, hub, metrics, visitors, stop }: FrontParts): Handlers<FrontCalls> {
+export function frontHandlers({
+  auth,
+  watches,
+  hub,
+  metrics,
+  visitors,
+  reload,
+  stop,
+}: FrontParts): Handlers<FrontCalls> {
   return {
     reloadKeys: () => done(auth.reloadKeys()),
+    reload: (_, change) => done(reload(change)),
     forgetSessions: (_, ids) => done(auth.sessions.forgetSessions(ids)),
     applyWatches: async (_, owner, written) => done(await watches.applyWritten(owner, written)),
     announceDisabledWebhook: (_, { owner, data }) => done(hub.announce('webhookDisabled', data, owner)),

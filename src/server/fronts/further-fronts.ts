@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { WrittenWatches } from '../../feed/stored-watches.ts';
+import type { ApiReload } from '../../http/live-options.ts';
 import { aborted } from '../../util/abort.ts';
 import type { DisabledWebhook } from '../../webhooks/webhooks.ts';
 import type { CheckResult } from '../ops/readiness.ts';
@@ -53,6 +54,12 @@ export class FurtherFronts {
   /** Resolves when the fronts have reloaded the keys, except for the one that has changed them. */
   async announceKeys(caller: number | null = null): Promise<void> {
     await this.#announce((link) => link.call('reloadKeys', []), caller);
+  }
+
+  /** Resolves when the fronts have applied changed options; to false if one has not in time. */
+  async announceReload(change: ApiReload): Promise<boolean> {
+    const results = await this.#collect((link) => link.call('reload', [change]).then(() => true), ANNOUNCE_MS);
+    return !results.includes(null);
   }
 
   /** Resolves when the fronts have closed what belongs to sessions that have ended. */

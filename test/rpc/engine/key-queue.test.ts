@@ -17,10 +17,10 @@ async function until(is: () => boolean): Promise<void> {
 
 test('two fronts share the slots of a key, and its queue', async () => {
   const counts = new LocalCounts();
-  const [a, b] = [new KeyQueue(2, 3, counts), new KeyQueue(2, 3, counts)].map(starter) as [
-    ReturnType<typeof starter>,
-    ReturnType<typeof starter>,
-  ];
+  const [a, b] = [
+    new KeyQueue({ rpcMaxRunning: 2, rpcMaxQueued: 3 }, counts),
+    new KeyQueue({ rpcMaxRunning: 2, rpcMaxQueued: 3 }, counts),
+  ].map(starter) as [ReturnType<typeof starter>, ReturnType<typeof starter>];
   const requests = [a.start(), b.start(), a.start(), b.start(), b.start()];
   expect([a.running.length, b.running.length]).toEqual([1, 1]);
   expect(await a.start().catch((error: unknown) => error)).toMatchObject({ failure: 'rate_limited' });
@@ -37,10 +37,10 @@ test('two fronts share the slots of a key, and its queue', async () => {
 
 test('a front without running requests is not starved by one that always has some', async () => {
   const counts = new LocalCounts();
-  const [a, b] = [new KeyQueue(1, 10, counts), new KeyQueue(1, 10, counts)].map(starter) as [
-    ReturnType<typeof starter>,
-    ReturnType<typeof starter>,
-  ];
+  const [a, b] = [
+    new KeyQueue({ rpcMaxRunning: 1, rpcMaxQueued: 10 }, counts),
+    new KeyQueue({ rpcMaxRunning: 1, rpcMaxQueued: 10 }, counts),
+  ].map(starter) as [ReturnType<typeof starter>, ReturnType<typeof starter>];
   void a.start();
   const waiting = b.start();
   let isStopped = false;
@@ -61,7 +61,10 @@ test('a front without running requests is not starved by one that always has som
 
 test('a slot is free while neither this front nor all of them run too many requests of the key', async () => {
   const counts = new LocalCounts();
-  const queues = [new KeyQueue(2, 3, counts), new KeyQueue(2, 3, counts)];
+  const queues = [
+    new KeyQueue({ rpcMaxRunning: 2, rpcMaxQueued: 3 }, counts),
+    new KeyQueue({ rpcMaxRunning: 2, rpcMaxQueued: 3 }, counts),
+  ];
   const [a, b] = queues.map(starter) as [ReturnType<typeof starter>, ReturnType<typeof starter>];
   const free = () => queues.map((queue) => [queue.hasFreeSlot('key'), queue.hasFreeSlot('other')]);
   const requests = [a.start()];
@@ -75,4 +78,26 @@ test('a slot is free while neither this front nor all of them run too many reque
   b.running[0]!();
   await Promise.all(requests);
   expect(free().flat()).toEqual([true, true, true, true]);
+});
+
+test('a lowered limit applies as running requests end, and a raised one at once', async () => {
+  const limits = { rpcMaxRunning: 3, rpcMaxQueued: 5 };
+  const { running, start } = starter(new KeyQueue(limits));
+  const requests = [start(), start(), start(), start(), start()];
+  expect(running).toHaveLength(3);
+  limits.rpcMaxRunning = 1;
+  const end = async () => {
+    running.shift()!();
+    await Bun.sleep(0);
+  };
+  await end();
+  await end();
+  expect(running).toHaveLength(1);
+  await end();
+  expect(running).toHaveLength(1);
+  limits.rpcMaxRunning = 2;
+  requests.push(start());
+  expect(running).toHaveLength(2);
+  for (let left = 3; left > 0; left--) await end();
+  await Promise.all(requests);
 });

@@ -90,7 +90,7 @@ test('named arguments are converted to positions', () => {
 });
 
 test('sixteen requests of one key run, sixty-four wait and the next is refused, without an effect on other keys', async () => {
-  const queue = new KeyQueue(16, 64);
+  const queue = new KeyQueue({ rpcMaxRunning: 16, rpcMaxQueued: 64 });
   const gate = Promise.withResolvers<void>();
   let running = 0;
   let most = 0;
