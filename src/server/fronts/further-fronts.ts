@@ -9,6 +9,8 @@ import { FrontLink, type Handlers } from './front-link.ts';
 
 /** Time limit of an announcement: a front that hangs must not hold up the others for long, milliseconds. */
 const ANNOUNCE_MS = 1000;
+/** Time limit of changed options: no request waits for it, and a front under load opens its listener late, milliseconds. */
+const RELOAD_MS = 10_000;
 /** Time limits of the visitors of a front, and of its metrics, milliseconds. */
 const VISITORS_MS = 200;
 const METRICS_MS = 1000;
@@ -58,7 +60,7 @@ export class FurtherFronts {
 
   /** Resolves when the fronts have applied changed options; to false if one has not in time. */
   async announceReload(change: ApiReload): Promise<boolean> {
-    const results = await this.#collect((link) => link.call('reload', [change]).then(() => true), ANNOUNCE_MS);
+    const results = await this.#collect((link) => link.call('reload', [change]).then(() => true), RELOAD_MS);
     return !results.includes(null);
   }
 

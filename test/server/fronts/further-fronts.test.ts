@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test';
 import { MessageChannel } from 'node:worker_threads';
+import { loadConfig } from '../../../src/config/load.ts';
 import { ApiError } from '../../../src/http/errors.ts';
+import { liveOptionsOf } from '../../../src/http/live-options.ts';
+import { apiOptionsOf } from '../../../src/node/api-options.ts';
 import type { FrontCalls, OwnerCalls } from '../../../src/server/fronts/front-calls.ts';
 import { FrontLink, type Handlers } from '../../../src/server/fronts/front-link.ts';
 import { FurtherFronts } from '../../../src/server/fronts/further-fronts.ts';
@@ -62,6 +65,26 @@ test('changed keys are announced to all fronts but the one that has changed them
   expect(reloaded).toEqual([0, 2]);
   await further.announceKeys();
   expect(reloaded).toEqual([0, 2, 0, 1, 2]);
+});
+
+test('changed options reach all fronts, and a front that refuses them is reported', async () => {
+  const options = apiOptionsOf(loadConfig(['--network', 'regtest']).config, null);
+  const change = { live: liveOptionsOf(options), tls: null };
+  const seen: unknown[] = [];
+  const applying: Partial<Front> = {
+    reload(_, given) {
+      seen.push(given);
+      return null;
+    },
+  };
+  expect(await fronts(applying, applying).further.announceReload(change)).toBe(true);
+  expect(seen).toEqual([change, change]);
+  const refusing: Partial<Front> = {
+    reload() {
+      throw new Error('the certificate cannot be used');
+    },
+  };
+  expect(await fronts(applying, refusing).further.announceReload(change)).toBe(false);
 });
 
 test('a front that hangs holds up an announcement for a second at most', async () => {
