@@ -8,6 +8,8 @@ const config: KnipConfig = {
     'src/**/*-worker.ts!',
     // Loaded with `require` by the executable alone.
     'src/crypto/embedded-addons.ts!',
+    // Bundled by a macro, which names it by its path.
+    'src/dashboard/pages/main.tsx!',
     // Made into files by a test.
     'packaging/settings-documents.ts!',
     'packaging/package.ts!',
@@ -25,7 +27,7 @@ const config: KnipConfig = {
     'test/storage/hold-lock.ts',
     'test/storage/open-chain.ts',
   ],
-  project: ['src/**/*.ts!', 'packaging/**/*.ts!', 'test/**/*.ts'],
+  project: ['src/**/*.{ts,tsx}!', 'packaging/**/*.ts!', 'test/**/*.ts'],
   // A test may import a part of what a module uses itself.
   ignoreExportsUsedInFile: production,
   // Started by its path, and imported by a program that a test writes.

@@ -1,4 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia';
+import { dashboardRoutes } from '../dashboard/dashboard-routes.ts';
 import { ApiError } from '../http/errors.ts';
 import { access } from '../http/route-access.ts';
 import type { ServerContext } from './context.ts';
@@ -26,6 +27,7 @@ export function composeApp(
     .use(errorBoundary(context))
     .use(opsRoutes(context, readiness))
     .use(docsRoutes(version, () => app))
+    .use(dashboardRoutes())
     .get('/', ({ request, redirect }) => rootReply(request, redirect), { detail: { hide: true, ...access('open') } });
   for (const plugin of plugins) app = app.use(plugin(context));
   addOtherMethods(app, gate);
@@ -64,6 +66,6 @@ function addOtherMethods(app: AnyElysia, gate: GateHooks): void {
 const HIDDEN = { detail: { hide: true } };
 
 function rootReply(request: Request, redirect: (url: string, status: 302) => Response): Response {
-  if (request.headers.get('accept')?.includes('text/html')) return redirect('/docs', 302);
+  if (request.headers.get('accept')?.includes('text/html')) return redirect('/dashboard', 302);
   throw new ApiError('method_not_allowed', 'JSON-RPC takes POST', null, { allow: 'POST' });
 }

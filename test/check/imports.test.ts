@@ -45,6 +45,8 @@ test.each([
   ['src/util/build-version.ts', "import { version } from '../../package.json';"],
   ['src/chain/chain.ts', "// import { x } from '../node/x.ts';\n/* import y from '../rest/y.ts'; process.exit(1) */"],
   ['src/node/pool.ts', "new Worker(new URL('./verify-worker.ts', import.meta.url).href);"],
+  ['src/server/app.ts', "import { dashboardRoutes } from '../dashboard/dashboard-routes.ts';"],
+  ['src/dashboard/pages/main.tsx', "import { formatCount } from './format.ts';\nimport { render } from 'preact';"],
 ])('allows %s %j', (path, text) => expect(checkImports({ path, text })).toEqual([]));
 
 test.each([
@@ -60,6 +62,9 @@ test.each([
     "import type { X } from '../methods/methods.ts';",
     'src/rpc/engine/ stands below src/rpc/methods/',
   ],
+  ['src/dashboard/pages/main.tsx', "import { x } from '../../http/x.ts';", 'leaves src/dashboard/pages/'],
+  ['src/dashboard/files.ts', "import { x } from './pages/x.ts';", 'src/dashboard/pages/ is code of browsers'],
+  ['src/http/errors.ts', "import { x } from '../dashboard/x.ts';", 'http stands below dashboard'],
   ['src/config/load.ts', "import { hash } from '../crypto/hash.ts';", 'config may not import crypto'],
   ['src/util/log.ts', "import { x } from '../primitives/hash.ts';", 'util stands below primitives'],
   ['src/chain/chain.ts', "import { x } from '../../test/lib/x.ts';", 'leaves src/'],

@@ -7,6 +7,7 @@ const ROOMS = [
   'node',
   'sandbox',
   'server',
+  'dashboard',
   'rest',
   'rpc',
   'ws',
@@ -38,6 +39,9 @@ const SIBLINGS = ['rest', 'rpc', 'ws'];
 
 /** Folders of one room, of which the first may not import the second. */
 const FOLDERS = [['src/rpc/engine/', 'src/rpc/methods/']] as const;
+
+/** Folder of the code that browsers run: it is complete in itself, and of the program only the bundler reads it. */
+const PAGES = 'src/dashboard/pages/';
 
 // The configuration stands beside the order: only those who compose the program see it.
 const CONFIG_IMPORTS = ['config', 'params', 'util'];
@@ -98,6 +102,8 @@ function wrongRelative(path: string, room: string, specifier: string): string | 
   if (!/\.[a-z]+$/.test(target)) return 'has no file extension';
   const to = roomOf(target);
   if (to === null) return 'belongs to no room of src/';
+  if (path.startsWith(PAGES) !== target.startsWith(PAGES))
+    return path.startsWith(PAGES) ? `leaves ${PAGES}` : `${PAGES} is code of browsers`;
   const folders = FOLDERS.find(([below, above]) => path.startsWith(below) && target.startsWith(above));
   if (folders) return `${folders[0]} stands below ${folders[1]}`;
   if (room === 'config') return CONFIG_IMPORTS.includes(to) ? null : `config may not import ${to}`;

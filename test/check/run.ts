@@ -36,7 +36,7 @@ function filesOf(...patterns: readonly string[]): SourceFile[] {
 const sources = filesOf('src/**/*.{ts,tsx}');
 /** Everything that is written for readers. The glossary and the check itself name the words that they replace. */
 const texts = filesOf(
-  '{src,test,examples,packaging}/**/*.ts',
+  '{src,test,examples,packaging}/**/*.{ts,tsx}',
   'clients/**/*.{ts,py,md}',
   '*.md',
   'docs/**/*.md',
@@ -49,6 +49,7 @@ function outcome(name: string, lines: readonly string[]): Outcome {
 
 const outcomes = await Promise.all([
   tool('types (tsc)', 'typescript/bin/tsc', '-p', '.'),
+  tool('types of the dashboard (tsc)', 'typescript/bin/tsc', '-p', 'src/dashboard/pages'),
   tool('lint and format (biome)', '@biomejs/biome/bin/biome', 'check', '.'),
   tool('unused code (knip)', 'knip/bin/knip-bun.js', '--no-progress'),
   tool('code that tests alone use (knip)', 'knip/bin/knip-bun.js', '--no-progress', '--production'),

@@ -171,10 +171,11 @@ describe('order of checks', () => {
     expect(wallet.headers.get('allow')).toBe('POST');
   });
 
-  test('the root shows the documentation to browsers and refuses other GETs', async () => {
+  test('the root redirects browsers to the dashboard and refuses other GETs', async () => {
     await using it = startTestApi({ plugins: [sample] });
     const browser = await it.get('/', { headers: { accept: 'text/html,*/*' } });
     expect(browser.status).toBe(302);
+    expect(browser.headers.get('location')).toBe('/dashboard');
     const other = await it.get('/', { headers: { accept: 'application/json' } });
     expect(other.status).toBe(405);
     expect(other.headers.get('allow')).toBe('POST');
