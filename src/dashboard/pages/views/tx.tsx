@@ -118,6 +118,7 @@ function Flow({ title, rows }: { title: string; rows: readonly FlowRow[] }) {
 function ProofCard({ txid }: { txid: string }) {
   const [result, setResult] = useState<ProofResult | null>(null);
   const [steps, setSteps] = useState(0);
+  const [problem, setProblem] = useState<string | null>(null);
   const check = async () => {
     try {
       const proof = await getJson<MerkleProof>(`/api/tx/${txid}/proof`);
@@ -125,8 +126,11 @@ function ProofCard({ txid }: { txid: string }) {
       setResult(
         proof.txid === txid ? await checkMerkleProof(proof) : { valid: false, reason: 'The proof is of another txid.' },
       );
+      setProblem(null);
     } catch (error) {
-      setResult({ valid: false, reason: error instanceof Error ? error.message : String(error) });
+      // The proof has not failed: it was not received, or this browser cannot hash.
+      setResult(null);
+      setProblem(error instanceof Error ? error.message : String(error));
     }
   };
   return (
@@ -138,6 +142,11 @@ function ProofCard({ txid }: { txid: string }) {
       <button type="button" id="check-proof" onClick={() => void check()}>
         Check the proof
       </button>
+      {problem !== null && (
+        <p class="failure" role="alert">
+          The proof cannot be checked: {problem}
+        </p>
+      )}
       <p data-proof={result === null ? 'open' : result.valid ? 'valid' : 'invalid'} role="status">
         {result !== null &&
           (result.valid
