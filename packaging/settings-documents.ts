@@ -93,7 +93,7 @@ function tomlText(setting: Setting<unknown>): string {
   if (value === null) return setting.kind === 'boolean' ? 'false' : '""';
   if (setting.kind === 'address') return JSON.stringify(hostPortText(value as Address));
   if (Array.isArray(value))
-    return value.length === 0 ? '[]' : `[${value.map((each) => JSON.stringify(each)).join(', ')}]`;
+    return value.length === 0 ? '[]' : `[${value.map((each) => JSON.stringify(elementText(each))).join(', ')}]`;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return JSON.stringify(String(value));
 }
@@ -114,4 +114,9 @@ function wrapped(text: string): string[] {
     else lines.push(word);
   }
   return lines;
+}
+
+/** The element of a list as it is written in the file; addresses are the only ones that are not text. */
+function elementText(element: string | Address): string {
+  return typeof element === 'string' ? element : hostPortText(element);
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, homedir, totalmem } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { NetworkName } from '../params/network-params.ts';
-import type { ReadContext, Setting, Surroundings } from './setting.ts';
+import { hostPortText, type ReadContext, type Setting, type Surroundings } from './setting.ts';
 import { type Config, KEYS, type Key, SETTINGS } from './settings.ts';
 import { type Env, type Given, readEnvironment, readFlags, readToml } from './sources.ts';
 
@@ -174,6 +174,9 @@ function contradictions(config: Config): string[] {
   if (config.p2p.onlyNetworks.includes('onion') && !config.p2p.proxy && !config.p2p.onionProxy)
     lines.push('p2p.onlyNetworks: onion can only be reached through p2p.onionProxy or p2p.proxy');
   if (config.dev.enabled && !config.index.address) lines.push('index.address: must be on with dev.enabled');
+  const bound = [...config.p2p.listen, ...config.p2p.listenOnion].filter(({ port }) => port !== 0).map(hostPortText);
+  const twice = bound.find((text, at) => bound.indexOf(text) !== at);
+  if (twice !== undefined) lines.push(`p2p.listen and p2p.listenOnion: ${twice} is listed twice`);
   if (config.p2p.filters && !config.index.filter) lines.push('p2p.filters: needs index.filter');
   return lines;
 }

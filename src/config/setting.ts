@@ -165,6 +165,14 @@ export function optionalAddress(options: Options<Address | null>) {
   );
 }
 
+/** A list of `host:port`; one of them is allowed as a string in the file as well. */
+export function addresses(options: Options<readonly Address[]>) {
+  const given = list('a list of host:port, or empty for none', (text) => parseHostPort(text), options);
+  return setting<readonly Address[]>('list', given.allowed, options, (value, context) =>
+    given.read(value, typeof value === 'string' ? { ...context, fromText: true } : context),
+  );
+}
+
 export function path(options: Options<string>) {
   return setting('path', 'a path', options, (value, { resolvePath }) =>
     isPath(value) ? ok(resolvePath(value)) : null,

@@ -11,6 +11,7 @@ import {
 import { NOTIFY_SETTINGS } from './notify-settings.ts';
 import { SERVER_SETTINGS } from './server-settings.ts';
 import {
+  addresses,
   boolean,
   choiceElement,
   choicesText,
@@ -73,10 +74,18 @@ export const SETTINGS = {
   }),
 
   'p2p.enabled': boolean({ fallback: true, help: 'take part in the peer network' }),
-  'p2p.listen': optionalAddress({
-    fallback: ({ network, dev }) => (dev ? null : { host: '::', port: paramsFor(network).ports.p2p }),
+  'p2p.listen': addresses({
+    fallback: ({ network, dev }) => (dev ? [] : [{ host: '::', port: paramsFor(network).ports.p2p }]),
     defaultText: '[::]:8333 (testnet4 48333, signet 38333, regtest 18444); none with dev.enabled',
     help: 'addresses that listen for peers; [::] also accepts IPv4',
+  }),
+  'p2p.listenOnion': addresses({
+    fallback: [],
+    help: 'addresses that listen for peers of an onion service of this node, which Tor forwards to them',
+  }),
+  'p2p.autoConnect': boolean({
+    fallback: true,
+    help: 'look for peers; false connects only to those of p2p.connect and to added nodes',
   }),
   'p2p.connect': list(
     'a list of host or host:port',

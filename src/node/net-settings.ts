@@ -9,10 +9,11 @@ import { OperatorError } from '../util/operator-error.ts';
 
 /** Returns the options of connections to peers. Throws OperatorError. */
 export function netOptionsOf({ p2p }: Config, params: NetworkParams): NetOptions {
-  const { listen, proxy, onionProxy, externalAddress, maxConnections, onlyNetworks } = p2p;
+  const { listen, listenOnion, proxy, onionProxy, externalAddress, maxConnections, onlyNetworks } = p2p;
   return {
     params,
-    listen,
+    listen: [...listen, ...listenOnion.map((address) => ({ ...address, isOnion: true }))],
+    autoConnect: p2p.autoConnect,
     maxConnections,
     onlyNetworks,
     proxy,
@@ -27,7 +28,7 @@ export function netOptionsOf({ p2p }: Config, params: NetworkParams): NetOptions
     maxUpload: p2p.maxUpload,
     externalAddresses: externalAddress.map((address) => externalService(hostPortText(address), params)),
     // As in Core: behind a proxy, or where the address is configured, the node does not discover its own address.
-    discover: p2p.discover && listen !== null && proxy === null && externalAddress.length === 0,
+    discover: p2p.discover && listen.length > 0 && proxy === null && externalAddress.length === 0,
     banTime: p2p.banTime,
   };
 }

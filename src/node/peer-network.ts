@@ -211,7 +211,7 @@ export class PeerNetwork {
       allowExtraBlockRelay: (allowed) => connections.allowExtraBlockRelay(allowed),
       isReachable: (address) => connections.routes.isReachable(address),
       isBannedOrDiscouraged: (address) => connections.isBannedOrDiscouraged(address),
-      listening: this.#options.listen !== null,
+      listening: this.#options.listen.length > 0,
     };
   }
 
@@ -230,12 +230,15 @@ export class PeerNetwork {
   }
 
   #logStart(): void {
-    const { listen, connect, v2, proxy, onlyNetworks } = this.#options;
-    this.#deps.log.info(listen === null ? 'connecting to peers, not accepting connections' : 'connecting to peers', {
-      to: connect.length > 0 ? connect.join(' ') : 'any',
-      v2,
-      proxy: proxy === null ? undefined : `${proxy.host}:${proxy.port}`,
-      onlyNetworks: onlyNetworks.length > 0 ? onlyNetworks.join(' ') : undefined,
-    });
+    const { listen, connect, autoConnect, v2, proxy, onlyNetworks } = this.#options;
+    this.#deps.log.info(
+      listen.length === 0 ? 'connecting to peers, not accepting connections' : 'connecting to peers',
+      {
+        to: connect.length > 0 ? connect.join(' ') : autoConnect ? 'any' : 'none',
+        v2,
+        proxy: proxy === null ? undefined : `${proxy.host}:${proxy.port}`,
+        onlyNetworks: onlyNetworks.length > 0 ? onlyNetworks.join(' ') : undefined,
+      },
+    );
   }
 }

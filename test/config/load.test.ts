@@ -49,7 +49,9 @@ describe('defaults', () => {
     expect(config.http.listen).toEqual({ host: '127.0.0.1', port: 8332 });
     expect(config.p2p).toEqual({
       enabled: true,
-      listen: { host: '::', port: 8333 },
+      listen: [{ host: '::', port: 8333 }],
+      listenOnion: [],
+      autoConnect: true,
       connect: [],
       maxConnections: 125,
       inboundRelayPercent: 50,
@@ -122,7 +124,7 @@ describe('defaults', () => {
   ])('default ports of %s', (network, http, p2p) => {
     const config = load(['--network', network]);
     expect(config.http.listen.port).toBe(http);
-    expect(config.p2p.listen?.port).toBe(p2p);
+    expect(config.p2p.listen[0]?.port).toBe(p2p);
     expect(config.networkDir.endsWith(`/${network}`)).toBe(true);
   });
 
@@ -143,8 +145,8 @@ describe('defaults', () => {
   });
 
   test('developer mode listens for no peers by default', () => {
-    expect(load(['--network', 'regtest', '--dev']).p2p.listen).toBeNull();
-    expect(load(['--network', 'regtest', '--dev', '--p2p.listen', '0.0.0.0:1']).p2p.listen?.port).toBe(1);
+    expect(load(['--network', 'regtest', '--dev']).p2p.listen).toEqual([]);
+    expect(load(['--network', 'regtest', '--dev', '--p2p.listen', '0.0.0.0:1']).p2p.listen[0]?.port).toBe(1);
   });
 
   test('XDG_DATA_HOME moves the data directory, and a relative one is ignored', () => {
@@ -175,7 +177,7 @@ describe('sources', () => {
   test('settings from different sources depend on the same network', () => {
     const config = load(['--chain.maxTipAge=5'], { env: { OBVERSE_DEV_ENABLED: 'true' }, file: 'network = "regtest"' });
     expect([config.network, config.http.listen.port, config.chain.maxTipAge]).toEqual(['regtest', 18443, 5]);
-    expect(config.p2p.listen).toBeNull();
+    expect(config.p2p.listen).toEqual([]);
   });
 
   test.each([
@@ -201,7 +203,7 @@ describe('sources', () => {
       ],
     ],
     ['OBVERSE_RPCWHITELISTDEFAULT', 'false', (c: Config) => c.rpcwhitelistdefault, false],
-    ['OBVERSE_P2P_LISTEN', '', (c: Config) => c.p2p.listen, null],
+    ['OBVERSE_P2P_LISTEN', '', (c: Config) => c.p2p.listen, []],
     ['OBVERSE_P2P_ENABLED', 'false', (c: Config) => c.p2p.enabled, false],
   ] as const)('%s=%s', (name, value, read, expected) => {
     expect(read(load([], { env: { [name]: value } }))).toEqual(expected as never);
@@ -493,6 +495,10 @@ describe('an error names the setting, its source and the allowed values in one l
       'p2p.onlyNetworks: onion can only be reached through p2p.onionProxy or p2p.proxy',
     ],
     [['--p2p.filters'], 'p2p.filters: needs index.filter'],
+    [
+      ['--p2p.listen=[::1]:1,127.0.0.1:1', '--p2p.listenOnion=127.0.0.1:1'],
+      'p2p.listen and p2p.listenOnion: 127.0.0.1:1 is listed twice',
+    ],
     [['--dev'], 'dev.enabled: only allowed with network regtest, not main'],
     [
       ['--consensus.testActivationHeight=csv@1'],

@@ -12,7 +12,8 @@ test('by default the node accepts connections, uses all networks and discovers i
   const { params, ...rest } = options();
   expect(params.name).toBe('main');
   expect(rest).toEqual({
-    listen: { host: '::', port: 8333 },
+    listen: [{ host: '::', port: 8333 }],
+    autoConnect: true,
     maxConnections: 125,
     onlyNetworks: [],
     proxy: null,

@@ -11,8 +11,8 @@ import { V2Transport } from '../transport/v2-transport.ts';
 import { type ByteStream, codeOf, type TcpStream, tcpHandlers } from './byte-stream.ts';
 import { Connection, type ConnectionEvents } from './connection.ts';
 import type { ConnectionTable } from './connection-table.ts';
-import type { DialTarget } from './dial.ts';
 import { type EvictionCandidate, selectPeerToEvict } from './eviction.ts';
+import type { ListenTarget } from './net-options.ts';
 import { type PermissionRule, permissionsOf } from './permissions.ts';
 import type { Timing } from './timing.ts';
 
@@ -41,7 +41,7 @@ export class Acceptor {
   readonly #parts: AcceptorParts;
   /** Secret key, so that an attacker cannot predict which groups are protected from eviction. */
   readonly #groupKey: SipHashKey = sipHashKeyOf(crypto.getRandomValues(new Uint8Array(16)));
-  #listener: TCPSocketListener<TcpStream> | null = null;
+  #listeners: TCPSocketListener<TcpStream>[] = [];
   #evictionsLeft = EVICTION_BURST;
   #evictionsAtMs = 0;
 
@@ -49,15 +49,28 @@ export class Acceptor {
     this.#parts = parts;
   }
 
-  /** Starts to listen and returns the actual endpoint. Throws OperatorError if the address cannot be used. */
-  listen({ host, port }: DialTarget): DialTarget {
+  /**
+   * Starts to listen on all addresses and returns the actual endpoints. Throws OperatorError, and listens on none, if an
+   * address cannot be used.
+   */
+  listenAll(targets: readonly ListenTarget[]): ListenTarget[] {
     try {
-      const socket = tcpHandlers((stream) => this.acceptStream(stream));
-      this.#listener = Bun.listen<TcpStream>({ hostname: host, port, exclusive: true, socket });
-      return { host, port: this.#listener.port };
+      return targets.map((target) => (isCovered(target, targets) ? target : this.#listen(target)));
+    } catch (error) {
+      this.stop();
+      throw error;
+    }
+  }
+
+  #listen({ host, port, isOnion = false }: ListenTarget): ListenTarget {
+    try {
+      const socket = tcpHandlers((stream) => this.acceptStream(stream, isOnion));
+      const listener = Bun.listen<TcpStream>({ hostname: host, port, exclusive: true, socket });
+      this.#listeners.push(listener);
+      return { host, port: listener.port, isOnion };
     } catch (error) {
       // Falls back to IPv4 on hosts without IPv6.
-      if (host === '::') return this.listen({ host: '0.0.0.0', port });
+      if (host === '::') return this.#listen({ host: '0.0.0.0', port, isOnion });
       const code = codeOf(error);
       // A port below 1024 stays closed to this user, while an address or a port may become free.
       const isOfSettings = code === 'EACCES';
@@ -67,12 +80,12 @@ export class Acceptor {
 
   /** Stops listening; existing connections stay open. */
   stop(): void {
-    this.#listener?.stop(false);
-    this.#listener = null;
+    for (const listener of this.#listeners) listener.stop(false);
+    this.#listeners = [];
   }
 
   /** Creates an inbound peer on an accepted stream, or closes the stream. */
-  acceptStream(stream: ByteStream): void {
+  acceptStream(stream: ByteStream, isOnion = false): void {
     const { table, magic, v2, events, timing, log, permissions: rules } = this.#parts;
     const service = stream.remote;
     if (service === null) {
@@ -98,6 +111,7 @@ export class Acceptor {
         stream,
         clock: timing.clock,
         preferEvict: this.#parts.isDiscouraged(service.address),
+        isOnion,
       },
       events,
     );
@@ -168,4 +182,10 @@ export class Acceptor {
       keyedGroup: sipHash(this.#groupKey, netGroup(address)),
     };
   }
+}
+
+/** Whether the socket of all IPv6 addresses, which accepts IPv4 as well, is one of the targets. */
+function isCovered({ host, port, isOnion = false }: ListenTarget, targets: readonly ListenTarget[]): boolean {
+  const isSamePort = (other: ListenTarget) => other.port === port && port !== 0 && (other.isOnion ?? false) === isOnion;
+  return host === '0.0.0.0' && targets.some((other) => other.host === '::' && isSamePort(other));
 }

@@ -62,6 +62,8 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   /** Whether the address was discouraged when the peer connected. */
   readonly preferEvict?: boolean;
+  /** Whether the peer has connected to an onion service of this node, so that its address is unknown. */
+  readonly isOnion?: boolean;
 }
 
 /** A byte stream with its transport protocol and message queues. */
@@ -104,7 +106,18 @@ export class Connection implements PeerLink {
   #closeFacts: LogFields = {};
 
   constructor(options: ConnectionOptions, events: ConnectionEvents) {
-    const { id, type, service, name, permissions, transport, stream, clock, preferEvict = false } = options;
+    const {
+      id,
+      type,
+      service,
+      name,
+      permissions,
+      transport,
+      stream,
+      clock,
+      preferEvict = false,
+      isOnion = false,
+    } = options;
     this.id = id;
     this.type = type;
     this.service = service;
@@ -112,7 +125,7 @@ export class Connection implements PeerLink {
     this.permissions = permissions;
     this.preferEvict = preferEvict;
     this.localService = stream.local;
-    this.network = networkClassOf(service.address);
+    this.network = isOnion ? 'onion' : networkClassOf(service.address);
     this.openedAt = unixSeconds(clock);
     this.startedMs = clock.monotonicMs();
     this.#transport = transport;

@@ -39,13 +39,21 @@ export function connectionSlots(maxConnections: number): Slots {
   };
 }
 
+/** An address that listens for peers. */
+export interface ListenTarget extends DialTarget {
+  /** Whether Tor forwards the connections of an onion service to it. */
+  readonly isOnion?: boolean;
+}
+
 /** Configuration of the connections. */
 export interface NetOptions extends RouteOptions {
   readonly params: Pick<NetworkParams, 'name' | 'magic' | 'dnsSeeds' | 'ports'>;
-  /** Null disables inbound connections. */
-  readonly listen: DialTarget | null;
+  /** Without any, inbound connections are disabled. */
+  readonly listen: readonly ListenTarget[];
   /** Maximum number of automatic connections in both directions. Manual ones are additional, as in Core. */
   readonly maxConnections: number;
+  /** Whether to look for peers where `connect` is empty. */
+  readonly autoConnect: boolean;
   /** If not empty, only these peers are connected to: `host` or `host:port`. */
   readonly connect: readonly string[];
   readonly v2: boolean;

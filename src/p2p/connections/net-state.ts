@@ -55,8 +55,8 @@ export class NetState {
     this.routes = new Routes(options);
     this.slots = connectionSlots(options.maxConnections);
     this.added = new AddedNodes(params.ports.p2p, options.v2);
-    const port = listen?.port ?? params.ports.p2p;
-    this.local = new LocalAddresses({ listening: listen !== null, port, discover }, this.routes, random);
+    const port = listen.find(({ isOnion }) => !isOnion)?.port ?? params.ports.p2p;
+    this.local = new LocalAddresses({ listening: listen.length > 0, port, discover }, this.routes, random);
     for (const service of options.externalAddresses) this.local.add(service, LOCAL_SCORES.manual);
   }
 

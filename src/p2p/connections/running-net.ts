@@ -16,7 +16,7 @@ const AFTER_FAILURE_MS = 1000;
 
 /** The parts of the connection layer that exist while it runs: listener, loops and timers. */
 export class RunningNet {
-  /** Port on which peers can connect; null if not listening. */
+  /** First port on which peers can connect; null if not listening. */
   readonly port: number | null;
   readonly acceptor: Acceptor;
   readonly dialer: Dialer;
@@ -49,11 +49,12 @@ export class RunningNet {
       isBanned: (address) => state.bans.isBanned(address),
       isDiscouraged: (address) => state.discouragement.isDiscouraged(address),
     });
-    const listening = listen === null ? null : this.acceptor.listen(listen);
-    this.port = listening?.port ?? null;
-    if (listening !== null) {
-      state.findLocalAddresses(listening);
-      deps.log.info('listening for peers', { ...listening, v2 });
+    const listening = this.acceptor.listenAll(listen);
+    this.port = listening[0]?.port ?? null;
+    for (const { host, port, isOnion } of listening) {
+      // The address to which Tor forwards is not one at which peers reach this node.
+      if (!isOnion) state.findLocalAddresses({ host, port });
+      deps.log.info('listening for peers', { host, port, onion: isOnion || undefined, v2 });
     }
     this.dialer = new Dialer({
       ...deps,
@@ -64,7 +65,7 @@ export class RunningNet {
       addresses: state.addresses,
       isBannedOrDiscouraged: ({ address }) => state.isBannedOrDiscouraged(address),
     });
-    this.outbound = connect.length > 0 ? null : this.#makeOutbound();
+    this.outbound = connect.length > 0 || !options.autoConnect ? null : this.#makeOutbound();
     this.#startLoops();
   }
 
@@ -117,7 +118,7 @@ export class RunningNet {
     this.#loop('save', (signal) => this.#every(SAVE_MS, () => this.#save(), signal));
     this.#loop('added nodes', (signal) => keepAdded(manual, signal));
     if (outbound === null) {
-      this.#loop('connect', (signal) => keepConnected(options.connect, manual, signal));
+      if (options.connect.length > 0) this.#loop('connect', (signal) => keepConnected(options.connect, manual, signal));
       return;
     }
     this.#loop('outbound', (signal) => outbound.run(signal));

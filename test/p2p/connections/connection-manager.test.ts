@@ -3,12 +3,13 @@ import type { ConnectionType } from '../../../src/p2p/connections/peer-link.ts';
 import { type PermissionRule, parsePermissionRule } from '../../../src/p2p/connections/permissions.ts';
 import { parseSubnet } from '../../../src/p2p/connections/subnet.ts';
 import { abortable } from '../../../src/util/abort.ts';
+import { freePort } from '../../lib/node-process.ts';
 import { groups, NOW, OPTIONS, peerAddress, service, stopAll, stores, v2, world } from './manager-fixture.ts';
 import { turns, until } from './net-fixture.ts';
 
 afterEach(stopAll);
 
-const LISTEN = { listen: { host: '127.0.0.1', port: 0 } };
+const LISTEN = { listen: [{ host: '127.0.0.1', port: 0 }] };
 const rules = (...texts: string[]) => texts.map((text) => parsePermissionRule(text) as PermissionRule);
 
 describe('inbound connections', () => {
@@ -34,7 +35,7 @@ describe('inbound connections', () => {
 
   test('one listening setting covers IPv6 and IPv4', async () => {
     const interfaces = () => ['20.1.1.1', '2a01:1::1', '127.0.0.1'];
-    const both = world({ options: { listen: { host: '::', port: 0 }, discover: true }, deps: { interfaces } });
+    const both = world({ options: { listen: [{ host: '::', port: 0 }], discover: true }, deps: { interfaces } });
     const port = both.start();
     (await both.inbound(port)).send('version', new Uint8Array(100));
     await until(() => both.logic.links.length === 1);
@@ -42,15 +43,47 @@ describe('inbound connections', () => {
     const found = ({ manager }: typeof both) => manager.local.list().map(({ service }) => service.address.network);
     expect(found(both)).toEqual(['ipv4', 'ipv6']);
 
-    const one = world({ options: { listen: { host: '0.0.0.0', port: 0 }, discover: true }, deps: { interfaces } });
+    const one = world({ options: { listen: [{ host: '0.0.0.0', port: 0 }], discover: true }, deps: { interfaces } });
     one.start();
     expect(found(one)).toEqual(['ipv4']);
+  });
+
+  test('each address listens, and peers of an onion service have its network', async () => {
+    const onion = { host: '127.0.0.1', port: await freePort(), isOnion: true };
+    const { start, inbound, logic, manager } = world({ options: { listen: [...LISTEN.listen, onion] } });
+    const port = start();
+    for (const to of [port, onion.port]) (await inbound(to)).send('version', new Uint8Array(100));
+    await until(() => logic.links.length === 2);
+    const byPort = new Map(manager.table.all().map((link) => [link.localService?.port, link.network]));
+    expect(byPort).toEqual(
+      new Map([
+        [port, 'unroutable'],
+        [onion.port, 'onion'],
+      ]),
+    );
+  });
+
+  test('0.0.0.0 and [::] with one port share a socket', async () => {
+    const port = await freePort();
+    const targets = ['0.0.0.0', '::'].map((host) => ({ host, port }));
+    const { start, inbound, logic } = world({ options: { listen: targets } });
+    start();
+    (await inbound(port)).send('version', new Uint8Array(100));
+    await until(() => logic.links.length === 1);
+  });
+
+  test('an address in use closes the others', async () => {
+    const taken = world({ options: LISTEN }).start();
+    const port = await freePort();
+    const targets = [port, taken].map((each) => ({ host: '127.0.0.1', port: each }));
+    expect(() => world({ options: { listen: targets } }).start()).toThrow('EADDRINUSE');
+    world({ options: { listen: targets.slice(0, 1) } }).start();
   });
 
   test('a port in use is reported to the operator', () => {
     const first = world({ options: LISTEN });
     const port = first.start();
-    const second = world({ options: { listen: { host: '127.0.0.1', port } } });
+    const second = world({ options: { listen: [{ host: '127.0.0.1', port }] } });
     expect(() => second.start()).toThrow(`cannot listen for peers on 127.0.0.1 port ${port}: EADDRINUSE`);
   });
 

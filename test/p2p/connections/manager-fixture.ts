@@ -17,7 +17,8 @@ import { emptyDatabase, listener, ManualTime, memoryLog, RecordingLogic, v2 } fr
 
 export const OPTIONS: NetOptions = {
   params: regtest,
-  listen: null,
+  listen: [],
+  autoConnect: true,
   maxConnections: 125,
   connect: [],
   inboundRelayPercent: 50,

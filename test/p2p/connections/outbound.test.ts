@@ -70,7 +70,7 @@ test('only one connection is made per group', async () => {
 });
 
 test('banned, discouraged, own and unsuitable addresses are not connected to', async () => {
-  const options = { ...V1.options, externalAddresses: [service('3.3.3.3')], listen: { host: '127.0.0.1', port: 0 } };
+  const options = { ...V1.options, externalAddresses: [service('3.3.3.3')], listen: [{ host: '127.0.0.1', port: 0 }] };
   const here = world({ options });
   const { manager, internet, time } = here;
   know(here, ['1.1.1.1:18444', '2.2.2.2:18444', '3.3.3.3:18444']);
@@ -162,10 +162,13 @@ test('few connections are outbound ones first', () => {
   expect(slots(0)).toEqual({ maxAutomatic: 0, fullRelay: 0, blockRelay: 0, automatic: 0, inbound: 0 });
 });
 
-test('no extra peer is searched with the connect setting or without outbound connections', () => {
+test('no extra peer is searched with the connect setting or without automatic connections', () => {
   const named = world({ options: { ...V1.options, connect: ['9.9.9.9'] } });
   named.start();
   expect(named.manager.allowExtraFullRelay(true)).toBe(false);
+  const manual = world({ options: { ...V1.options, autoConnect: false } });
+  manual.start();
+  expect(manual.manager.allowExtraFullRelay(true)).toBe(false);
   const off = world(V1);
   off.start();
   off.manager.setActive(false);
