@@ -32,8 +32,11 @@ const TIMESTAMP_WINDOW_S = 7200;
 /** Number of blocks below the first one whose median time passes a timestamp in which a block may still carry it. */
 const LATE_BLOCKS = 1000;
 const MAX_RANGE = 1_000_000;
-/** Characters. A multi_a() with the maximum number of extended keys, each with its origin, takes about 150,000. */
-const MAX_TEXT = 200_000;
+/**
+ * Characters. A multi_a() with the maximum number of extended keys, each with its origin, takes about 150,000. A leaf of
+ * the largest standard weight, most of it miniscript wrappers of one character and one opcode, takes about 330,000.
+ */
+const MAX_TEXT = 400_000;
 /** Descriptors that one multipath descriptor `<0;1>` expands to; two are common. */
 const MAX_PATHS = 10;
 /** Maximum of a multi_a() and an internal key. */

@@ -131,8 +131,8 @@ describe('importdescriptors', () => {
     ],
     [
       'characters',
-      `wpkh(${xpub}${'/0'.repeat(100_000)})`,
-      'Descriptor has 200126 characters; a wallet takes at most 200000',
+      `wpkh(${xpub}${'/0'.repeat(200_000)})`,
+      'Descriptor has 400126 characters; a wallet takes at most 400000',
     ],
   ])('importdescriptors refuses a descriptor with too many %s', async (_, desc, message) => {
     using it = new Fixture({ blank: true, disablePrivateKeys: true });

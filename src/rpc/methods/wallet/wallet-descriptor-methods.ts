@@ -116,7 +116,7 @@ const IMPORTS = arr(
 const importdescriptors = nodeMethod({
   name: 'importdescriptors',
   category: 'wallet',
-  help: 'Imports descriptors and finds their transactions by means of the address index, or block by block without it. A descriptor has at most 200,000 characters, 1,000 keys, 30 participants of musig() and 10 paths.',
+  help: 'Imports descriptors and finds their transactions by means of the address index, or block by block without it. A descriptor has at most 400,000 characters, 1,000 keys, 30 participants of musig() and 10 paths.',
   params: [array('requests', (value) => value, { schema: IMPORTS, note: 'Descriptors to import.' })],
   result: importOutcomes,
   examples: [
