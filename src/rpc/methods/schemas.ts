@@ -83,7 +83,9 @@ export function shownTx({ withPrevouts }: { withPrevouts: boolean }, note: strin
     {
       in_active_chain: maybe(bool('only if blockhash was given')),
       ...txMembers(withPrevouts),
-      ...(withPrevouts && { fee: maybe(coinAmount('if all spent outputs are known; absent for a coinbase')) }),
+      ...(withPrevouts && {
+        fee: maybe(coinAmount('if all spent outputs are known; absent for a coinbase and in the mempool')),
+      }),
       hex: hexStr('bytes of the transaction'),
       vsize_adjusted: maybe(
         int('virtual bytes with the cost of signature operations; only for a transaction in the mempool'),

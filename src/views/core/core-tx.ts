@@ -1,5 +1,4 @@
 import { coins } from '../../http/core-number.ts';
-import { IN_MEMPOOL } from '../../mempool/changes.ts';
 import type { NetworkParams } from '../../params/network-params.ts';
 import { weightOf } from '../../primitives/block.ts';
 import { type Coin, coinHeight, isCoinbaseCoin } from '../../primitives/coin.ts';
@@ -8,9 +7,6 @@ import type { TxInput } from '../../primitives/transaction.ts';
 import { feeOf, type TxFacts, vsizeOf } from '../../queries/tx-facts.ts';
 import { scriptToAsm } from '../../script/asm.ts';
 import { coreScript } from './core-script.ts';
-
-/** Core's MEMPOOL_HEIGHT. */
-const UNCONFIRMED_HEIGHT = 0x7fff_ffff;
 
 /**
  * Returns a transaction in the form of Core's RPC: with `withFee` including the fee, if it is known, and with
@@ -60,8 +56,8 @@ function coreInput(
     ...(witness.length > 0 && { txinwitness: witness.map((item) => item.toHex()) }),
     ...(coin && {
       prevout: {
-        generated: coin.position !== IN_MEMPOOL && isCoinbaseCoin(coin),
-        height: coin.position === IN_MEMPOOL ? UNCONFIRMED_HEIGHT : coinHeight(coin),
+        generated: isCoinbaseCoin(coin),
+        height: coinHeight(coin),
         value: coins(coin.output.value),
         scriptPubKey: coreScript(coin.output.scriptPubKey, params),
       },

@@ -30,7 +30,7 @@ const getrawtransaction = rpcMethod({
     optional(
       verbosity('verbosity', {
         aliases: ['verbose'],
-        note: '0 or false for hex, 1 or true for an object, 2 for an object with the fee and the spent outputs.',
+        note: '0 or false for hex, 1 or true for an object, 2 for an object with the fee and the spent outputs, which a transaction in the mempool lacks.',
       }),
       0,
     ),
@@ -61,19 +61,20 @@ const getrawtransaction = rpcMethod({
         'The genesis block coinbase is not considered an ordinary transaction and cannot be retrieved',
       );
     const waiting = blockHash ? null : env.mempool.findEntry(txid);
-    const detailed = level >= 2;
     if (waiting) {
       if (level <= 0) return waiting.parsed.raw.toHex();
       env.expectWork(waiting.parsed.raw.length * JSON_US_PER_BYTE);
       return {
         vsize_adjusted: waiting.vsize,
-        ...coreTx(unconfirmedFacts(env, waiting), params, { withFee: detailed, withPrevouts: detailed }),
+        // As in Bitcoin Core, verbosity 2 adds only what the undo data of a block has.
+        ...coreTx(unconfirmedFacts(env, waiting), params, { withFee: false, withPrevouts: false }),
       };
     }
     const { facts, block } = blockHash ? inBlock(env, txid, blockHash) : confirmed(env, txid);
     if (level <= 0) return facts.parsed.raw.toHex();
     env.expectWork(facts.parsed.raw.length * JSON_US_PER_BYTE);
     const isActive = reads.headers.isActive(block);
+    const detailed = level >= 2;
     const shown = {
       ...(blockHash && { in_active_chain: isActive }),
       ...coreTx(facts, params, { withFee: detailed, withPrevouts: detailed }),
