@@ -20,9 +20,9 @@ function outside(seed: number): Outpoint {
   return { txid, vout: 0 };
 }
 
-function pay(prevout: Outpoint, script: Uint8Array, value = 1000, locktime = 0): ParsedTransaction {
+function pay(prevout: Outpoint, script: Uint8Array, value = 1000, locktime = 0, version = 2): ParsedTransaction {
   const input = { prevout, scriptSig: new Uint8Array(0), sequence: 0, witness: [] };
-  return parsed({ version: 2, locktime, inputs: [input], outputs: [{ value: BigInt(value), scriptPubKey: script }] });
+  return parsed({ version, locktime, inputs: [input], outputs: [{ value: BigInt(value), scriptPubKey: script }] });
 }
 
 /** Connects a block and passes it to the wallet. */
@@ -38,6 +38,39 @@ function trusted({ wallet }: WalletFixture): number {
   const options = { minDepth: 0, avoidReuse: false, includeNonMempool: false };
   return balancesOf(new WalletView(wallet.store.reads), options).trusted;
 }
+
+describe('an unconfirmed TRUC transaction', () => {
+  // BIP-431: it has one child, so the mempool replaces a child by one that spends another output.
+  test('its child in the mempool conflicts with each other child, until it is removed', () => {
+    using it = new WalletFixture();
+    const { txs } = it.wallet.store;
+    const input = { prevout: outside(1), scriptSig: new Uint8Array(0), sequence: 0, witness: [] };
+    const outputs = [it.script(), FOREIGN].map((scriptPubKey) => ({ value: 1000n, scriptPubKey }));
+    const parent = parsed({ version: 3, locktime: 0, inputs: [input], outputs });
+    const [own, sibling] = [0, 1].map((vout) => pay({ txid: parent.txid, vout }, FOREIGN, 900, 0, 3));
+    it.wallet.sync.mempoolAdded(parent);
+    it.wallet.sync.mempoolAdded(own!);
+    const { id } = txs.byTxid(own!.txid)!;
+    it.wallet.sync.mempoolRemoved(own!.txid);
+    it.wallet.sync.mempoolAdded(sibling!);
+    expect(txs.mempoolConflicts(id)).toEqual([sibling!.txid]);
+    it.wallet.sync.mempoolRemoved(sibling!.txid);
+    expect(txs.mempoolConflicts(id)).toEqual([]);
+  });
+
+  test('the spender of another output of a confirmed one is no conflict', () => {
+    using it = new WalletFixture();
+    const { txs } = it.wallet.store;
+    const input = { prevout: outside(1), scriptSig: new Uint8Array(0), sequence: 0, witness: [] };
+    const outputs = [it.script(), FOREIGN].map((scriptPubKey) => ({ value: 1000n, scriptPubKey }));
+    const parent = parsed({ version: 3, locktime: 0, inputs: [input], outputs });
+    const [own, sibling] = [0, 1].map((vout) => pay({ txid: parent.txid, vout }, FOREIGN, 900, 0, 3));
+    connect(it, [parent]);
+    it.wallet.sync.mempoolAdded(own!);
+    it.wallet.sync.mempoolAdded(sibling!);
+    expect(txs.mempoolConflicts(txs.byTxid(own!.txid)!.id)).toEqual([]);
+  });
+});
 
 describe('a wallet on the chain', () => {
   test('a payment moves the lookahead on, and labels the addresses it passes', () => {

@@ -1,3 +1,4 @@
+import { TRUC_VERSION } from '../../policy/truc.ts';
 import { type ParsedTransaction, parseTransaction, weightOf } from '../../primitives/block.ts';
 import type { Txid } from '../../primitives/hash.ts';
 import { hasWitness, isCoinbase, type Transaction } from '../../primitives/transaction.ts';
@@ -153,6 +154,20 @@ export class Ledger {
       for (const spender of txs.spenders(prevout)) {
         if (equalBytes(txs.byId(spender).txid, txid)) continue;
         this.#cascade(spender, ({ id }) => txs.addMempoolConflict(id, txid));
+      }
+    if (tx.version === TRUC_VERSION) for (const { prevout } of tx.inputs) this.#excludeSiblings(prevout.txid, txid);
+  }
+
+  /** An unconfirmed TRUC transaction has one child in the mempool, so each other one conflicts with it (BIP-431). */
+  #excludeSiblings(parent: Txid, child: Uint8Array): void {
+    const { txs } = this.#store;
+    const known = txs.byTxid(parent);
+    if (known === null || (isDecided(known) && known.state !== TxStateCode.MEMPOOL)) return;
+    const { tx } = parseTransaction(txs.raw(known.id));
+    for (let vout = 0; vout < tx.outputs.length; vout++)
+      for (const spender of txs.spenders({ txid: parent, vout })) {
+        if (equalBytes(txs.byId(spender).txid, child)) continue;
+        this.#cascade(spender, ({ id }) => txs.addMempoolConflict(id, child));
       }
   }
 
