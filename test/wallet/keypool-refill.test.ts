@@ -141,6 +141,21 @@ describe('importdescriptors', () => {
     expect(it.wallet.scripts.descriptors()).toEqual([]);
   });
 
+  test('a wider range begins with a lower index while no address was issued, and never issues one again', async () => {
+    using it = new Fixture({ blank: true, disablePrivateKeys: true }, 2);
+    const { scripts } = it.wallet;
+    const widen = async (range: [number, number]) => {
+      const request = { timestamp: 'now' as const, desc: addChecksum(`wpkh(${xpub}/*)`), range, active: true };
+      expect(await importDescriptors(it.wallet, [request])).toMatchObject([{ error: null }]);
+      return scripts.activeDescriptor('bech32', false)!;
+    };
+    expect((await widen([5, 10])).record.nextIndex).toBe(5);
+    const wider = await widen([2, 10]);
+    expect(wider.record.nextIndex).toBe(2);
+    wider.update({ nextIndex: 3 });
+    expect((await widen([0, 20])).record.nextIndex).toBe(3);
+  });
+
   test('importdescriptors accepts the documented number of participants of musig()', async () => {
     using it = new Fixture({ blank: true, disablePrivateKeys: true }, 2);
     const desc = addChecksum(`tr(musig(${keys(30)})/0/*)`);

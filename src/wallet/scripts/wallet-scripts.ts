@@ -319,7 +319,8 @@ export class WalletScripts implements ScriptOwner {
         'invalidParameter',
         `new range must include current range = [${rangeStart},${rangeEnd - 1}]`,
       );
-    return { ...added, nextIndex: Math.max(nextIndex, added.nextIndex) };
+    // No address is issued twice. While none was issued, the import may begin with a lower one.
+    return { ...added, nextIndex: nextIndex === rangeStart ? added.nextIndex : Math.max(nextIndex, added.nextIndex) };
   }
 
   /** Derives up to an index; returns false where keys are missing. */
