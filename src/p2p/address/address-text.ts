@@ -41,8 +41,8 @@ export function printAddress({ network, bytes }: NetAddress): string {
 }
 
 /**
- * Parses `host:port`, `[ipv6]:port`, or an address alone, for which `defaultPort` is used. Returns null for anything
- * else.
+ * Parses `host:port`, `[ipv6]:port`, or an address alone, for which `defaultPort` is used; the host may be a short form
+ * like `127.1`. Returns null for anything else.
  */
 export function parseService(text: string, defaultPort: number): NetService | null {
   let host = text;
@@ -57,13 +57,24 @@ export function parseService(text: string, defaultPort: number): NetService | nu
     host = text.slice(0, colon);
   }
   if (host.startsWith('[') && host.endsWith(']')) host = host.slice(1, -1);
-  const address = parseNetAddress(host);
+  const address = parseNetAddress(host) ?? parseShortIpv4(host);
   return address === null ? null : { address, port };
 }
 
 export function printService({ address, port }: NetService): string {
   const text = printAddress(address);
   return address.network === 'ipv6' || address.network === 'cjdns' ? `[${text}]:${port}` : `${text}:${port}`;
+}
+
+/** Parses `127.1` and the like, whose last number has the remaining bytes of the address, as `inet_aton` does. */
+function parseShortIpv4(text: string): NetAddress | null {
+  if (!/^\d{1,3}\.\d{1,8}$|^\d{1,3}\.\d{1,3}\.\d{1,5}$/.test(text) || /(?:^|\.)0\d/.test(text)) return null;
+  const numbers = text.split('.').map(Number);
+  const last = numbers.pop()!;
+  const rest = 4 - numbers.length;
+  if (numbers.some((number) => number > 255) || last >= 256 ** rest) return null;
+  const tail = Array.from({ length: rest }, (_, i) => (last >>> (8 * (rest - 1 - i))) & 0xff);
+  return { network: 'ipv4', bytes: Uint8Array.from([...numbers, ...tail]) };
 }
 
 function printIpv6(bytes: Uint8Array): string {

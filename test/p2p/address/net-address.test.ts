@@ -80,6 +80,11 @@ describe('address text', () => {
     };
     expect(printed('1.2.3.4')).toBe('1.2.3.4:8333');
     expect(printed('1.2.3.4:18444')).toBe('1.2.3.4:18444');
+    expect(printed('127.1:18444')).toBe('127.0.0.1:18444');
+    expect(printed('10.1.515')).toBe('10.1.2.3:8333');
+    expect(printed('127.01')).toBeNull();
+    expect(printed('1.256.1')).toBeNull();
+    expect(printed('1.2.65536')).toBeNull();
     expect(printed('::1')).toBe('[::1]:8333');
     expect(printed('[::1]')).toBe('[::1]:8333');
     expect(printed('[::1]:1')).toBe('[::1]:1');
