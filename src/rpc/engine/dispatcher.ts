@@ -6,6 +6,7 @@ import { mempoolSlotsOf, txidsTouching } from '../../queries/mempool-parts.ts';
 import { MempoolBehind, NeedsWorker, type ReadEnv } from '../../queries/read-env.ts';
 import type { ReadService } from '../../queries/read-service.ts';
 import { withWallet } from '../../queries/wallet-env.ts';
+import type { Log } from '../../util/log.ts';
 import type { MaybePromise } from '../../util/maybe-promise.ts';
 import { RPC_ERROR } from '../../util/rpc-error-codes.ts';
 import { type AuditedCall, type AuditTime, auditCallOf, audited, auditTime, requireScope } from './audited.ts';
@@ -62,9 +63,11 @@ export class RpcDispatcher {
   readonly #methods: RpcMethods;
   readonly #running = new Set<RunningCall>();
   readonly #state: RpcState;
+  readonly #log: Log;
 
   constructor(ctx: RpcContext, methods: RpcMethods) {
     this.#ctx = ctx;
+    this.#log = ctx.log.category('http');
     this.#methods = methods;
     this.#service = ctx.queries;
     this.#state = new RpcState(ctx.sharedCounts);
@@ -90,6 +93,8 @@ export class RpcDispatcher {
     const method = this.#methods.get(call.method) ?? null;
     const running: RunningCall = { method: call.method, startedAt: performance.now() };
     this.#running.add(running);
+    // Callers choose the name, so only that of an existing method is logged.
+    if (method && this.#log.enabled('debug')) this.#log.debug('JSON-RPC call started', { method: method.name });
     let result: MaybePromise<JsonPieces>;
     try {
       if (call.invalid) throw call.invalid;

@@ -18,7 +18,11 @@ const CATEGORIES: Readonly<Record<LogCategory, string | null>> = {
   webhooks: null,
 };
 
-const FORMS: CoreForms = { ...NET_LINES, ...CHAIN_LINES };
+const FORMS: CoreForms = {
+  ...NET_LINES,
+  ...CHAIN_LINES,
+  'JSON-RPC call started': { category: 'rpc', text: ({ method }) => `ThreadRPCServer method=${method}` },
+};
 
 /**
  * A line in the form of Bitcoin Core's `debug.log`: the time, the category in brackets or the level if it is a warning or an

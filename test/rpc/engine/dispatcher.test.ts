@@ -8,7 +8,7 @@ import { RPC_METHODS } from '../../../src/rpc/methods/methods.ts';
 /** Runs a call whose read ends with `error`; returns what was logged. */
 async function loggedOf(error: unknown, signal: AbortSignal): Promise<string[]> {
   const logged: string[] = [];
-  const log = { error: (message: string) => logged.push(message) };
+  const log = { error: (message: string) => logged.push(message), enabled: () => false, category: () => log };
   const readNow = () => {
     throw new MempoolBehind('the read has to wait');
   };
