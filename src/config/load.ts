@@ -163,6 +163,8 @@ function contradictions(config: Config): string[] {
     lines.push(`chain.assumeUtxo: only allowed with network regtest, not ${network}`);
   if (config.consensus.testActivationHeight.length > 0 && network !== 'regtest')
     lines.push(`consensus.testActivationHeight: only allowed with network regtest, not ${network}`);
+  if (config.consensus.blockVersion !== null && network !== 'regtest')
+    lines.push(`consensus.blockVersion: only allowed with network regtest, not ${network}`);
   if (config.storage.fastPrune && network !== 'regtest')
     lines.push(`storage.fastPrune: only allowed with network regtest, not ${network}`);
   for (const [name, page] of Object.entries(http.pages)) {

@@ -120,6 +120,17 @@ export function integer(options: Options<number> & { readonly min?: number; read
   });
 }
 
+/** A setting whose value is an integer or null. */
+export function optionalInteger(
+  options: Omit<Options<number | null>, 'fallback'> & { readonly min?: number; readonly max?: number },
+) {
+  const given = integer({ ...options, fallback: 0 });
+  const { min: _min, max: _max, ...rest } = options;
+  return setting<number | null>('integer', given.allowed, { fallback: null, ...rest }, (value, context) =>
+    value === '' || value === null ? ok(null) : given.read(value, context),
+  );
+}
+
 /** A setting whose value is a number from 0, with at most three decimals. */
 export function number(options: Options<number> & { readonly max: number }) {
   const { max, ...rest } = options;

@@ -21,6 +21,7 @@ import {
   number,
   oneOf,
   optionalAddress,
+  optionalInteger,
   optionalPath,
   optionalString,
   parseHostPort,
@@ -193,6 +194,12 @@ export const SETTINGS = {
   'consensus.testActivationHeight': list('a list of segwit|bip34|dersig|cltv|csv@height', testActivationElement, {
     fallback: [],
     help: 'buried deployments activate at these heights (regtest only)',
+  }),
+  'consensus.blockVersion': optionalInteger({
+    min: -0x8000_0000,
+    max: 0x7fff_ffff,
+    defaultText: 'from the deployments',
+    help: 'version of the blocks that the node makes (regtest only)',
   }),
   'storage.prune': setting(
     'integer',

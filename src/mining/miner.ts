@@ -13,6 +13,7 @@ import { type Clock, unixSeconds } from '../util/clock.ts';
 import { assembleBlock } from './block-template.ts';
 import { grindBlock, NonceSpaceExhausted } from './grind.ts';
 import { minimumTime } from './minimum-time.ts';
+import type { MiningDeps } from './mining-deps.ts';
 import { EMPTY_BLOCK, type SlotSelection, selectTransactions } from './select-transactions.ts';
 
 export interface MinedBlock {
@@ -34,12 +35,14 @@ export class Miner {
   readonly #mempool: Mempool;
   readonly #clock: Clock;
   readonly #versions = new VersionBitsCache();
+  readonly #blockVersion: number | null;
   #last: Assembled | null = null;
 
-  constructor(deps: { readonly chain: Chain; readonly mempool: Mempool; readonly clock: Clock }) {
+  constructor(deps: MiningDeps) {
     this.#chain = deps.chain;
     this.#mempool = deps.mempool;
     this.#clock = deps.clock;
+    this.#blockVersion = deps.blockVersion ?? null;
   }
 
   /** The last assembled block or template. */
@@ -89,7 +92,7 @@ export class Miner {
     return assembleBlock({
       parent: { hash: tip.hash, height: tip.height, medianTimePast: medianTimePast(tip) },
       bits: nextWorkRequired(tip, time, params.consensus),
-      version: computeBlockVersion(tip, params.consensus, this.#versions),
+      version: this.#blockVersion ?? computeBlockVersion(tip, params.consensus, this.#versions),
       time,
       transactions,
       fees,

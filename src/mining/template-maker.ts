@@ -9,6 +9,7 @@ import type { Amount } from '../primitives/amount.ts';
 import { merkleRoot } from '../primitives/merkle.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { minimumTime } from './minimum-time.ts';
+import type { MiningDeps } from './mining-deps.ts';
 import { RESERVED_VALUE } from './reserved-value.ts';
 import { type SlotSelection, selectSlots } from './select-transactions.ts';
 
@@ -41,13 +42,15 @@ export class TemplateMaker {
   readonly #mempool: Mempool;
   readonly #clock: Clock;
   readonly #versions = new VersionBitsCache();
+  readonly #blockVersion: number | null;
   #kept: { readonly template: BlockTemplate; readonly madeAtMs: number } | null = null;
   #made = 0;
 
-  constructor(deps: { readonly chain: Chain; readonly mempool: Mempool; readonly clock: Clock }) {
+  constructor(deps: MiningDeps) {
     this.#chain = deps.chain;
     this.#mempool = deps.mempool;
     this.#clock = deps.clock;
+    this.#blockVersion = deps.blockVersion ?? null;
   }
 
   /**
@@ -75,7 +78,7 @@ export class TemplateMaker {
     return {
       id: ++this.#made,
       parent,
-      version: computeBlockVersion(parent, consensus, this.#versions),
+      version: this.#blockVersion ?? computeBlockVersion(parent, consensus, this.#versions),
       time: 0,
       minTime: minimumTime(parent, consensus),
       bits: 0,

@@ -258,6 +258,7 @@ export class Node {
           chain: this.chain,
           mempool: this.mempool.mempool,
           clock,
+          blockVersion: config.consensus.blockVersion,
           onMockTime: () => this.#network?.manager?.checkTimers(),
         },
         this.#ending.signal,

@@ -256,7 +256,8 @@ describe('sources', () => {
         [wallet]
         fallbackFee = 2
         [consensus]
-        testActivationHeight = ["segwit@10", "csv@0"]`,
+        testActivationHeight = ["segwit@10", "csv@0"]
+        blockVersion = -5`,
     });
     expect(config.p2p.connect).toEqual([
       { host: '::1', port: 5 },
@@ -267,6 +268,7 @@ describe('sources', () => {
     expect(config.listing.links.website).toBe('https://coin.example');
     expect(config.wallet.fallbackFee).toBe(2);
     expect(config.consensus.testActivationHeight).toEqual(['segwit@10', 'csv@0']);
+    expect(config.consensus.blockVersion).toBe(-5);
     // Relative to the file, not to where the node was started.
     expect(config.http.tls).toEqual({ cert: '/etc/obverse/tls.crt', key: '/keys/tls.key' });
   });
@@ -504,6 +506,7 @@ describe('an error names the setting, its source and the allowed values in one l
       ['--consensus.testActivationHeight=csv@1'],
       'consensus.testActivationHeight: only allowed with network regtest, not main',
     ],
+    [['--consensus.blockVersion=4'], 'consensus.blockVersion: only allowed with network regtest, not main'],
     [['--http.pages.utxos.max=10'], 'http.pages.utxos.default: 1000 must not exceed http.pages.utxos.max, 10'],
     [['--ready.disk.fail=20000'], 'ready.disk.fail: 20000 must not exceed ready.disk.degraded, 10240'],
   ])('the contradiction %j is rejected', (args, expected) => expect(line(args)).toBe(expected));

@@ -5,6 +5,7 @@ import { rejectionText } from '../../consensus/rejection.ts';
 import { deploymentState, VersionBitsCache } from '../../consensus/version-bits.ts';
 import type { Mempool } from '../../mempool/pool.ts';
 import { grind, Miner } from '../../mining/miner.ts';
+import type { MiningDeps } from '../../mining/mining-deps.ts';
 import { type BlockTemplate, TemplateMaker } from '../../mining/template-maker.ts';
 import type { CallTable, DeploymentView, MiningCalls, TemplateView } from '../../port/node-calls.ts';
 import type { Refusal } from '../../port/refusal.ts';
@@ -13,22 +14,19 @@ import { hashFromHex, hashToHex, type Txid } from '../../primitives/hash.ts';
 import { HEADER_SIZE, headerFromBytes } from '../../primitives/header.ts';
 import type { Transaction } from '../../primitives/transaction.ts';
 import { DecodeError } from '../../util/bytes.ts';
-import { type Clock, setMockTime } from '../../util/clock.ts';
+import { setMockTime } from '../../util/clock.ts';
 import { transactionsJson } from './template-json.ts';
 
 /** Core's default of `maxtries` for one block. */
 const MAX_TRIES = 1_000_000;
 
-interface MiningDeps {
-  readonly chain: Chain;
-  readonly mempool: Mempool;
-  readonly clock: Clock;
+interface MiningCallDeps extends MiningDeps {
   /** Called after the mock time was set. */
   readonly onMockTime?: () => void;
 }
 
 /** Returns the mining calls of the RPC interface. The signal ends those that take long. */
-export function miningCalls(deps: MiningDeps, signal: AbortSignal): CallTable<MiningCalls> {
+export function miningCalls(deps: MiningCallDeps, signal: AbortSignal): CallTable<MiningCalls> {
   const { chain, mempool } = deps;
   const miner = new Miner(deps);
   const templates = new TemplateMaker(deps);
