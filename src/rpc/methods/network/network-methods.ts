@@ -193,7 +193,7 @@ const addnode = nodeMethod({
   async run({ ctx }, node, command, v2) {
     if (command !== 'add' && command !== 'remove' && command !== 'onetry')
       return rpcFail('misc', 'addnode "node" "command" ( v2transport )');
-    if (node === '') return rpcFail('invalidParameter', 'Error: Node address cannot be empty');
+    if (node.trim() === '') return rpcFail('invalidParameter', 'Error: Node address cannot be empty');
     return orFail(await ctx.node().call('addNode', node, command, v2));
   },
 });
