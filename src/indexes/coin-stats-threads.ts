@@ -8,7 +8,13 @@ import {
   runCoinStatsJob,
 } from './coin-stats-job.ts';
 
-/** Threads that compute the statistics of the UTXO set. They start with the first job; a job of one block needs one alone. */
+/**
+ * Bytes of blocks for each further thread of a job. A thread takes longer to start than the blocks take that come while the
+ * node follows the chain.
+ */
+const BYTES_OF_THREAD = 4 * 1024 * 1024;
+
+/** Threads that compute the statistics of the UTXO set. They start with the first job; a job of a few blocks needs one alone. */
 export class CoinStatsThreads {
   readonly #threads: readonly JobThread<CoinStatsTask, CoinStatsTaskResult>[];
 
@@ -22,9 +28,11 @@ export class CoinStatsThreads {
 
   /** Rejects if the job fails or the threads are closed. No other job may be running. */
   runJob(job: CoinStatsJob): Promise<CoinStatsResult> {
+    const bytes = job.blocks.reduce((sum, { body }) => sum + body.size, 0);
+    const used = this.#threads.slice(0, 1 + Math.floor(bytes / BYTES_OF_THREAD));
     return runCoinStatsJob(
       job,
-      this.#threads.map((thread) => (task) => thread.runJob(task)),
+      used.map((thread) => (task) => thread.runJob(task)),
     );
   }
 

@@ -123,7 +123,7 @@ async function receive(data: ToNode, index: number): Promise<void> {
           port.on('message', (messages: readonly ToNode[]) => receiveAll(messages, next - 1));
         }
         const log = processLog(config.log);
-        const opened = new Node(config, {
+        const opened = await Node.open(config, {
           log,
           room: () => backlog.whenRoom(),
           progress,

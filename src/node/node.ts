@@ -72,6 +72,14 @@ export interface NodeDeps {
   readonly isStopping?: () => boolean;
 }
 
+/** The threads of a node that is being opened, which end before an error is reported. */
+interface Opening {
+  readonly merges: ReturnType<typeof mergeThread>;
+  readonly builds: ReturnType<typeof buildThread>;
+  /** Set where the parts were built before the error; resolves when they are closed. */
+  closing: Promise<void> | null;
+}
+
 const MEBIBYTE = 1024 * 1024;
 /** Memory for pages of the writer's database, MiB. */
 const DATABASE_CACHE_MIB = 64;
@@ -85,8 +93,8 @@ export class Node {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #pool: VerifyPool;
-  readonly #merges = mergeThread();
-  readonly #builds = buildThread();
+  readonly #merges: Opening['merges'];
+  readonly #builds: Opening['builds'];
   readonly #database: Database;
   readonly #eventMark: EventMark;
   #given = NONE_GIVEN;
@@ -106,8 +114,27 @@ export class Node {
   /** The background builds of indexes. */
   readonly indexBuilds: IndexBuilds;
 
-  /** Opens the chain; the directory must be locked. Throws OperatorError where it cannot be used. */
-  constructor(config: Config, { log, clock = systemClock, room, progress, columns, reindex, isStopping }: NodeDeps) {
+  /**
+   * Opens the chain; the directory must be locked. Rejects with OperatorError where it cannot be used, when no thread of the
+   * node is left.
+   */
+  static async open(config: Config, deps: NodeDeps): Promise<Node> {
+    const opening: Opening = { merges: mergeThread(), builds: buildThread(), closing: null };
+    try {
+      return new Node(config, deps, opening);
+    } catch (error) {
+      await Promise.all([opening.closing?.catch(() => {}), opening.merges.close(), opening.builds.close()]);
+      throw error;
+    }
+  }
+
+  private constructor(
+    config: Config,
+    { log, clock = systemClock, room, progress, columns, reindex, isStopping }: NodeDeps,
+    opening: Opening,
+  ) {
+    this.#merges = opening.merges;
+    this.#builds = opening.builds;
     this.#config = config;
     this.#log = log;
     this.#clock = clock;
@@ -161,8 +188,6 @@ export class Node {
         },
       );
     } catch (error) {
-      void this.#merges.close();
-      void this.#builds.close();
       closeDatabase(this.#database);
       throw storageProblem(error, config.chainDir, syncAgainAdvice(config.chainDir));
     }
@@ -301,7 +326,7 @@ export class Node {
     try {
       this.#wallets?.manager.open();
     } catch (error) {
-      void this.close().catch(() => {});
+      opening.closing = this.close();
       throw storageProblem(error, config.networkDir);
     }
     const wallets = this.#wallets?.manager;

@@ -26,7 +26,7 @@ export async function runImport(
     await convertChain(config, options.signal);
     // Wallets catch up at the next start of the node.
     const wallet = { ...config.wallet, enabled: false };
-    const node = new Node({ ...config, wallet }, { log: processLog(config.log) });
+    const node = await Node.open({ ...config, wallet }, { log: processLog(config.log) });
     try {
       // Blocks are pruned when their statistics are made. The next start continues them.
       void node.indexBuilds.followCoinStats();

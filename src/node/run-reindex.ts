@@ -73,7 +73,10 @@ async function reindex(config: Config, blocks: string, options: ReindexOptions):
   });
   const reindexed = { genesis: findGenesis(blocks, paramsOfConfig(config), stored) };
   // Wallets catch up at the next start of the node.
-  const node = new Node({ ...config, wallet: { ...config.wallet, enabled: false } }, { log, reindex: reindexed });
+  const node = await Node.open(
+    { ...config, wallet: { ...config.wallet, enabled: false } },
+    { log, reindex: reindexed },
+  );
   let result: Omit<ReindexResult, 'continued'>;
   try {
     result = await reindexBlocks(node.chain, config.chainDir, stored, options, hostClock);

@@ -20,7 +20,7 @@ export async function benchBlock(count = COUNT): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'obverse-bench-'));
   const args = ['--network', 'regtest', '--datadir', dir, '--p2p.enabled=false', '--wallet.enabled=false'];
   const { config } = loadConfig(args);
-  const node = new Node(config, { log: processLog({ ...config.log, level: 'error' }) });
+  const node = await Node.open(config, { log: processLog({ ...config.log, level: 'error' }) });
   try {
     // The last block is recent, so that the node is in sync and commits every block.
     let time = Math.floor(Date.now() / 1000);

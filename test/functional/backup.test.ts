@@ -19,6 +19,7 @@ import {
   type NodeProcess as Node,
   NodeProcess,
   Program,
+  poll,
   runProgram,
   startNode,
   tempDir,
@@ -260,6 +261,7 @@ test('a stop of the node interrupts a backup, which the same command continues',
   const begun = new RegExp(`"a backup begins","path":"${target}"`);
   const command = new Program(['backup', target, '--chain', '--rate', '1', ...settingsOf(node)]);
   await node.output('stderr', begun);
+  await poll('the directory of the backup', () => existsSync(`${target}.part`));
   await node.stop();
   expect((await command.end()).status).toBe(1);
   expect(command.stderr).toBe('obverse: The backup was interrupted: the same call continues it\n');

@@ -19,12 +19,14 @@ describe('scripts of a block whose transactions the mempool has verified', () =>
     ...['--network', 'regtest', '--datadir', dir],
     ...['--p2p.enabled=false', '--wallet.enabled=false', '--workers.verify=1'],
   ]);
-  const node = new Node(config, { log: createLog({ level: 'error', format: 'text', write: (bytes) => bytes.length }) });
+  let node: Node;
   const chain = chainWithCoins(4, 'p2wpkh');
   const pay = (coin: number) => spend(chain.coin(coin), [{ to: 'p2wpkh', value: 49_0000_0000n }]);
   const sent = spyOn(VerifyPool.prototype, 'sendBatch');
 
   beforeAll(async () => {
+    const log = createLog({ level: 'error', format: 'text', write: (bytes) => bytes.length });
+    node = await Node.open(config, { log });
     for (const { raw } of chain.blocks.slice(1)) await node.chain.submitBlock(raw);
     await node.loadMempool(new AbortController().signal);
   });

@@ -36,18 +36,20 @@ export function backupCalls({ config, params, chain, log }: BackupDeps): CallTab
     const thread = backupThread();
     isRunning = true;
     keepsBlocks = job.request.withChain;
-    Promise.try(() => thread.runJob(job))
-      .then((outcome) => {
+    const run = async () => {
+      try {
+        const outcome = await thread.runJob(job);
         if (outcome === null) log.info('a backup was interrupted', { path: job.request.target });
-        resolve(outcome);
-      })
-      .catch(reject)
-      .finally(() => {
+        return outcome;
+      } finally {
         signal.removeEventListener('abort', cancel);
-        thread.close();
+        // The reply of a complete backup allows the next one, which has a thread of its own.
+        await thread.close();
         isRunning = false;
         keepsBlocks = false;
-      });
+      }
+    };
+    run().then(resolve, reject);
     if (signal.aborted) cancel();
     return promise;
   };
