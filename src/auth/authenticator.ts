@@ -146,7 +146,12 @@ export class Authenticator {
     this.stopWaiting();
     if (!this.#open) return;
     clearInterval(this.#open.timer);
-    this.#open.keyring.flushLastUsed();
+    try {
+      this.#open.keyring.flushLastUsed();
+    } catch (error) {
+      // The other parts must stop also where the disk is full or read-only.
+      this.#log.warn('the times at which keys were last used cannot be written', { error });
+    }
     this.#open.store.close();
     this.#open = null;
     this.#basic.removeCookie();

@@ -51,6 +51,8 @@ export interface ChainDeps {
   readonly mergeRuns?: RunMerger;
   /** Builds the runs of large commits on another thread; by default within the commit. */
   readonly buildRuns?: RunsBuilder | undefined;
+  /** Called with the exception that has stopped block processing. */
+  readonly onStopped?: ((error: Error) => void) | undefined;
   /** Whether the program is to stop, which interrupts the conversion of an earlier database. */
   readonly isStopping?: (() => boolean) | undefined;
 }

@@ -70,6 +70,7 @@ export function openChainParts(options: ChainOptions, deps: ChainDeps): ChainPar
   const queue = new SerialQueue('the chain', (error) => {
     const advice = error instanceof DecodeError || isDamage(error) ? syncAgainAdvice(dir) : null;
     log.error('block processing stopped', { error, ...(advice !== null && { advice }) });
+    deps.onStopped?.(error);
   });
   const timings = new StageTimings(clock);
   const store = new ChainStore(dir, network, {

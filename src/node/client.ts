@@ -207,6 +207,9 @@ export class NodeClient extends NodeLink {
   readonly #closed = Promise.withResolvers<void>();
   readonly #failed = Promise.withResolvers<never>();
   readonly #stopping = new Int32Array(new SharedArrayBuffer(4));
+  #isClosing = false;
+  /** The error with which the thread has failed to close; null without one. */
+  closeError: Error | null = null;
 
   /** Starts the thread, which loads its code; `open` opens the chain. */
   constructor(opening: Opening, fence: PortFence | null = null) {
@@ -252,15 +255,18 @@ export class NodeClient extends NodeLink {
   /** Lets the thread finish its block, commit and close, then ends it. */
   async close(): Promise<void> {
     this.stopCalls();
+    this.#isClosing = true;
     this.send({ type: 'close' });
     await this.#closed.promise;
     this.#worker.terminate();
   }
 
   #receive(message: FromNode): void {
-    if (message.type === 'failed')
-      this.#fail(message.operator ? new OperatorError(message.message, message) : new Error(message.message));
-    else if (message.type === 'closed') this.#closed.resolve();
+    if (message.type === 'failed') {
+      const error = message.operator ? new OperatorError(message.message, message) : new Error(message.message);
+      if (this.#isClosing) this.closeError ??= error;
+      this.#fail(error);
+    } else if (message.type === 'closed') this.#closed.resolve();
     else {
       this.receive(message);
       if (message.type === 'opened') this.#opened.resolve();

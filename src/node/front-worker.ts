@@ -6,10 +6,10 @@ import { FrontMemory } from '../server/fronts/front-memory.ts';
 import { startApi } from '../server/server.ts';
 import { ChainReads } from '../storage/chain-reads.ts';
 import { hostClock } from '../util/clock.ts';
-import { reserveDescriptors } from '../util/descriptors.ts';
+import { endReserve, reserveDescriptors } from '../util/descriptors.ts';
 import { processLog } from '../util/process-log.ts';
 import { shortenTimeSlice } from '../util/time-slice.ts';
-import { announceStart } from '../util/worker.ts';
+import { announceStart, releaseStartedThreads } from '../util/worker.ts';
 import { apiOptionsOf, readSourcesOf } from './api-options.ts';
 import { NodeLink } from './client.ts';
 import { paramsOfConfig } from './config-params.ts';
@@ -53,7 +53,11 @@ self.onmessage = async ({ data }: MessageEvent<ToFront>) => {
     sharing: { memory, first, further: null },
     // The node thread stops at the same time, and its errors are those of a stop.
     onStopping: () => node.stopCalls(),
-    onStopped: () => reads.close(),
+    onStopped: () => {
+      reads.close();
+      endReserve();
+      releaseStartedThreads();
+    },
   });
   api.openStores();
   api.attach({ node, reads, from });

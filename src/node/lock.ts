@@ -77,8 +77,12 @@ export function lockDirectory(dir: string, options: LockOptions = {}): () => voi
   ftruncateSync(fd, 0);
   writeSync(fd, `${process.pid}\n`);
   return () => {
-    // An empty file says that its process has ended as it should.
-    ftruncateSync(fd, 0);
+    try {
+      // An empty file says that its process has ended as it should.
+      ftruncateSync(fd, 0);
+    } catch {
+      // The file system is read-only now. The next start reports an end that was not clean.
+    }
     closeSync(fd);
   };
 }

@@ -34,10 +34,16 @@ export type ToNode =
 export type FromNode =
   | { readonly type: 'opened'; readonly status: NodeStatus }
   /**
-   * A part failed permanently. `operator` is true if the message alone is meant for the operator, and `isOfSettings` if a
-   * setting caused it.
+   * A part failed permanently. `operator` is true if the message alone is meant for the operator; the members of an
+   * OperatorError follow.
    */
-  | { readonly type: 'failed'; readonly message: string; readonly operator: boolean; readonly isOfSettings: boolean }
+  | {
+      readonly type: 'failed';
+      readonly message: string;
+      readonly operator: boolean;
+      readonly isOfSettings: boolean;
+      readonly startsAgain: boolean;
+    }
   | { readonly type: 'closed' }
   | (NodePush & { readonly push: number })
   | {

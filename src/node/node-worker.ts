@@ -3,14 +3,14 @@ import { UpdateProgress } from '../mempool/update-progress.ts';
 import type { NodeCallName } from '../port/node-calls.ts';
 import { transferredBuffers } from '../util/ascii-text.ts';
 import { systemClock } from '../util/clock.ts';
-import { refillReserve, reserveDescriptors } from '../util/descriptors.ts';
+import { endReserve, refillReserve, reserveDescriptors } from '../util/descriptors.ts';
 import type { CategoryLevels } from '../util/log-levels.ts';
 import { lowerCompilerThreads } from '../util/nice.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { Outbox } from '../util/outbox.ts';
 import { processLog } from '../util/process-log.ts';
 import { beginServing, isServing, yieldToReplies } from '../util/serving.ts';
-import { announceStart } from '../util/worker.ts';
+import { announceStart, releaseStartedThreads } from '../util/worker.ts';
 import { Backlog } from './backlog.ts';
 import { GarbageCollector } from './garbage.ts';
 import { openProgressLog } from './import-log.ts';
@@ -82,8 +82,8 @@ function yieldInSync(opened: Node): void {
 function fail(error: unknown): void {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
   const operator = name === 'OperatorError';
-  const isOfSettings = error instanceof OperatorError && error.isOfSettings;
-  send({ type: 'failed', message: operator ? message : (stack ?? message), operator, isOfSettings });
+  const { isOfSettings, startsAgain } = error instanceof OperatorError ? error : new OperatorError(message);
+  send({ type: 'failed', message: operator ? message : (stack ?? message), operator, isOfSettings, startsAgain });
 }
 
 /** Runs the work that follows the opening: imports block files, loads the saved mempool, starts the sandbox. */
@@ -128,6 +128,7 @@ async function receive(data: ToNode, index: number): Promise<void> {
           room: () => backlog.whenRoom(),
           progress,
           columns,
+          onFailure: fail,
           isStopping: () => Atomics.load(stopping, 0) !== 0,
         });
         node = opened;
@@ -150,6 +151,8 @@ async function receive(data: ToNode, index: number): Promise<void> {
           push({ type: 'status', status: opened.status(), counters: opened.counters() });
           yieldInSync(opened);
           refillReserve();
+          const ending = opened.storageStop.ending();
+          if (ending) fail(ending);
         }, STATUS_INTERVAL_MS);
         abort.signal.addEventListener('abort', () => clearInterval(timer), { once: true });
         background = work(opened, { files: config.import.files, log }).catch((error) => {
@@ -195,6 +198,8 @@ async function receive(data: ToNode, index: number): Promise<void> {
       } catch (error) {
         fail(error);
       }
+      endReserve();
+      releaseStartedThreads();
       send({ type: 'closed' });
       return;
   }

@@ -51,6 +51,7 @@ import { relayOptionsOf } from './relay-settings.ts';
 import { reportSignatureLibrary } from './signature-report.ts';
 import { StateSampler } from './state-sampler.ts';
 import { storageProblem } from './storage-problem.ts';
+import { StorageStop } from './storage-stop.ts';
 import { syncState } from './sync-state.ts';
 import { TipLog } from './tip-log.ts';
 import { verificationProgress } from './verification-progress.ts';
@@ -70,6 +71,8 @@ export interface NodeDeps {
   readonly reindex?: StoredGenesis;
   /** Whether the program is to stop, which interrupts the conversion of an earlier chain database. */
   readonly isStopping?: () => boolean;
+  /** Called with the error after which the node must end at once. */
+  readonly onFailure?: (error: Error) => void;
 }
 
 /** The threads of a node that is being opened, which end before an error is reported. */
@@ -98,6 +101,9 @@ export class Node {
   readonly #database: Database;
   readonly #eventMark: EventMark;
   #given = NONE_GIVEN;
+  /** The reason why the numbers of events cannot be noted; null while they can. */
+  #unmarked: Error | null = null;
+  readonly #onFailure: ((error: Error) => void) | null;
   /** Null where the configuration disables the peer network. */
   readonly #network: PeerNetwork | null;
   readonly #sandbox: ScenarioChain | null;
@@ -111,6 +117,7 @@ export class Node {
   readonly #updates: Observers<[update: NodeUpdate]>;
   readonly #peerChanges: Observers<[change: PeerChange]>;
   #workerFailure: Error | null = null;
+  readonly storageStop: StorageStop;
   /** The background builds of indexes. */
   readonly indexBuilds: IndexBuilds;
 
@@ -130,11 +137,13 @@ export class Node {
 
   private constructor(
     config: Config,
-    { log, clock = systemClock, room, progress, columns, reindex, isStopping }: NodeDeps,
+    { log, clock = systemClock, room, progress, columns, reindex, ...deps }: NodeDeps,
     opening: Opening,
   ) {
     this.#merges = opening.merges;
     this.#builds = opening.builds;
+    const { isStopping, onFailure = null } = deps;
+    this.#onFailure = onFailure;
     this.#config = config;
     this.#log = log;
     this.#clock = clock;
@@ -144,6 +153,7 @@ export class Node {
       p2p: log.category('p2p'),
       wallet: log.category('wallet'),
     };
+    this.storageStop = new StorageStop(config.chainDir, logs.chain);
     this.#updates = new Observers('updates', log);
     this.#peerChanges = new Observers('peers', log);
     this.params = paramsOfConfig(config);
@@ -184,6 +194,7 @@ export class Node {
           log: logs.chain,
           mergeRuns: (job) => this.#merges.runJob(job),
           buildRuns: (job) => this.#builds.runJob(job),
+          onStopped: (error) => this.storageStop.onStopped(error),
           isStopping,
         },
       );
@@ -476,13 +487,21 @@ export class Node {
   }
 
   #markGiven(unsavedFrom = 0): void {
+    if (this.#unmarked !== null) throw this.#unmarked;
     try {
       this.#eventMark.record({ ...this.#given, unsavedFrom: unsavedFrom || this.mempool.unsavedFrom });
     } catch (error) {
-      // The update is not delivered. The node ends, since its next start would not know of the lost events.
-      queueMicrotask(() => {
-        throw error;
-      });
+      // Neither this update nor a later one is delivered. The node ends, since its next start would not know of the lost
+      // events.
+      this.#unmarked = error instanceof Error ? error : new Error(String(error));
+      const { cause } = this.#unmarked;
+      const known = cause instanceof Error ? storageProblem(cause, this.#config.chainDir) : this.#unmarked;
+      const problem = known === cause ? this.#unmarked : known;
+      if (this.#onFailure) this.#onFailure(problem);
+      else
+        queueMicrotask(() => {
+          throw problem;
+        });
       throw error;
     }
   }

@@ -20,6 +20,7 @@ import { hostClock, unixSeconds } from '../util/clock.ts';
 import { reserveDescriptors } from '../util/descriptors.ts';
 import type { Log } from '../util/log.ts';
 import type { CategoryLevels } from '../util/log-levels.ts';
+import { OperatorError } from '../util/operator-error.ts';
 import { keepMemoryPrivate } from '../util/private-memory.ts';
 import { openLogFile, processLog } from '../util/process-log.ts';
 import { serviceNotifier } from '../util/systemd.ts';
@@ -44,24 +45,14 @@ import { Watchdog } from './watchdog.ts';
 
 /** Enough for a thread, a wallet's files, and the cookie. */
 const FRONT_RESERVE = 24;
+/** Runs within one process; a disk that is full again and again ends it. */
+const MAX_RUNS = 100;
 
 /**
  * The running program: the listener first, so that liveness is answered whatever follows, then the node on its thread.
  * Resolves after a clean stop, when the signal aborts. Throws OperatorError where it cannot start or go on.
  */
-export async function runNode(
-  given: Config,
-  {
-    signal,
-    display = null,
-    readSettings,
-  }: {
-    readonly signal: AbortSignal;
-    readonly display?: SyncDisplay | null;
-    /** Reads the present settings, which SIGHUP applies. Throws ConfigError. */
-    readonly readSettings: () => Config;
-  },
-): Promise<void> {
+export async function runNode(given: Config, options: RunOptions): Promise<void> {
   // Files of the node hold keys, wallets and audit entries, so only this user may read them.
   process.umask(0o077);
   const wanted = withLogFile(given);
@@ -69,6 +60,42 @@ export async function runNode(
   protectMemory(log);
   // A native library whose file has changed ends the start before any database opens.
   readAddons();
+  let isReloaded = false;
+  // Between two runs the signal must not end the process.
+  const hungUp = () => (isReloaded = true);
+  process.on('SIGHUP', hungUp);
+  try {
+    for (let runs = 1; ; runs++)
+      try {
+        return await runOnce(wanted, { ...options, log, startsAgain: runs > 1, isReloaded });
+      } catch (error) {
+        // A service manager limits further starts.
+        if (!(error instanceof OperatorError) || !error.startsAgain || runs === MAX_RUNS) throw error;
+        if (options.signal.aborted) return;
+        log.info('the node starts again within its process', { reason: error.message });
+      }
+  } finally {
+    process.off('SIGHUP', hungUp);
+  }
+}
+
+interface RunOptions {
+  readonly signal: AbortSignal;
+  readonly display?: SyncDisplay | null;
+  /** Reads the present settings, which SIGHUP applies. Throws ConfigError. */
+  readonly readSettings: () => Config;
+}
+
+interface OneRun extends RunOptions {
+  readonly log: Log;
+  /** Whether another run in this process came before. */
+  readonly startsAgain: boolean;
+  /** Whether the settings of the start were reloaded in an earlier run. */
+  readonly isReloaded: boolean;
+}
+
+async function runOnce(wanted: Config, run: OneRun): Promise<void> {
+  const { signal, display = null, readSettings, log, startsAgain, isReloaded } = run;
   const { config, budget } = withinDescriptors(wanted, log);
   // The main thread must not wait long for a free descriptor, since it answers requests.
   reserveDescriptors(FRONT_RESERVE, 0);
@@ -91,7 +118,10 @@ export async function runNode(
   const reload = new SettingsReload({ config: wanted, tls, read: readSettings, log, announce, apply });
   const hungUp = () => state.reload(() => reload.run());
   process.on('SIGHUP', hungUp);
-  const watchdog = new Watchdog({ threads: () => threads.views(), service, clock: hostClock, log });
+  const watchdog = new Watchdog(
+    { threads: () => threads.views(), service, clock: hostClock, log },
+    { isArmed: startsAgain },
+  );
   const isNew = !existsSync(config.networkDir);
   const release = lockDirectory(config.networkDir, {
     onUnclean: (pid) =>
@@ -109,22 +139,18 @@ export async function runNode(
       throw error;
     }
     opened = parts.node;
-    try {
-      const either = AbortSignal.any([signal, asked.signal]);
-      const onServing = () => serving.resolve(parts.api);
-      await runListening(config, parts, {
-        signal: either,
-        staticKey,
-        log,
-        state,
-        watchdog,
-        display,
-        fronts,
-        onServing,
-      });
-    } finally {
-      await parts.api.stop('the node stops');
-    }
+    const { api } = parts;
+    const either = AbortSignal.any([signal, asked.signal]);
+    const onServing = () => {
+      serving.resolve(api);
+      if (isReloaded) void hungUp();
+    };
+    const surroundings = { signal: either, staticKey, log, state, watchdog, display, fronts, onServing };
+    await runThenStop(
+      () => runListening(config, parts, surroundings),
+      () => api.stop('the node stops'),
+      log,
+    );
   } finally {
     serving.resolve(null);
     release();
@@ -234,7 +260,7 @@ async function runListening(
   let notify: NotifyCommands | null = null;
   const interrupt = () => node.interruptOpening();
   signal.addEventListener('abort', interrupt, { once: true });
-  try {
+  const run = async () => {
     await pause();
     if (signal.aborted) return;
     node.open();
@@ -272,11 +298,12 @@ async function runListening(
     notify?.start();
     reports = report(config, node, { reads, log, display, state, notify });
     await Promise.race([aborted(signal), node.failed(), ...(fronts ? [fronts.failed()] : [])]);
-  } finally {
+  };
+  const stop = async (error: unknown) => {
     signal.removeEventListener('abort', interrupt);
     if (reports) clearInterval(reports);
     display?.show(null);
-    state.stopping();
+    state.stopping({ startsAgain: error instanceof OperatorError && error.startsAgain });
     watchdog.stopping();
     await notify?.stop();
     // Both stop at once: a request may wait for a block whose verification only ends when the node closes.
@@ -285,7 +312,32 @@ async function runListening(
       await fronts?.end();
       reads?.close();
     });
+    // Parts that did not close may hold locks, so that only another process can open it.
+    if (node.closeError !== null && error instanceof OperatorError && error.startsAgain)
+      throw new Error('the node is not closed', { cause: node.closeError });
+  };
+  await runThenStop(run, stop, log);
+}
+
+/**
+ * Calls `run`, then `stop` with the error of `run`, or null. An error of `run` is thrown before one of `stop`, which it
+ * usually causes; the program does not start again after a stop that has failed.
+ */
+async function runThenStop(run: () => Promise<void>, stop: (error: unknown) => Promise<void>, log: Log): Promise<void> {
+  let first: unknown = null;
+  try {
+    await run();
+  } catch (error) {
+    first = error;
   }
+  try {
+    await stop(first);
+  } catch (error) {
+    if (first === null) throw error;
+    log.error('the stop has failed as well', { error });
+    if (first instanceof OperatorError && first.startsAgain) throw new OperatorError(first.message);
+  }
+  if (first !== null) throw first;
 }
 
 /** Reports the progress of the sync to the log, the display and the service manager, and the lack of peers. */

@@ -44,9 +44,11 @@ export class ServiceState {
     }
   }
 
-  stopping(): void {
+  /** `startsAgain`: the program starts again within its process, which is a reload for the manager. */
+  stopping({ startsAgain = false } = {}): void {
     this.#phase = 'stopping';
-    this.#service.stopping();
+    if (startsAgain) this.#service.reloading();
+    else this.#service.stopping();
     this.#show('writing caches and closing the databases');
   }
 

@@ -33,12 +33,17 @@ const EXPLANATIONS: readonly (readonly [pattern: RegExp, text: string])[] = [
 export function storageProblem(error: unknown, dir: string, whenDamaged = 'restore a copy of it'): Error {
   if (!(error instanceof Error) || error.name === 'OperatorError') return error as Error;
   if (isDamage(error)) return new OperatorError(`cannot use ${dir}: the data is damaged: ${whenDamaged}`);
-  const reported = diskProblem(error);
-  const disk = reported === IO_ERRORS && isFull(dir) ? NO_SPACE : reported;
+  const disk = isFullDisk(error, dir) ? NO_SPACE : diskProblem(error);
   if (disk !== null) return new OperatorError(`cannot use ${dir}: ${disk}${REMEDIES[disk] ?? ''}`);
   const { code = '' } = error as NodeJS.ErrnoException;
   const known = EXPLANATIONS.find(([pattern]) => pattern.test(`${code} ${error.message}`));
   return known ? new OperatorError(`cannot use ${dir}: ${known[1]}`) : error;
+}
+
+/** Whether an error of storage comes from a full disk. */
+export function isFullDisk(error: Error, dir: string): boolean {
+  const reported = diskProblem(error);
+  return reported === NO_SPACE || (reported === IO_ERRORS && isFull(dir));
 }
 
 function isFull(dir: string): boolean {

@@ -38,13 +38,16 @@ interface Watched {
 export class Watchdog {
   readonly #deps: WatchdogDeps;
   readonly #limitMs: number;
+  readonly #isArmed: boolean;
   readonly #watched = new Map<number, Watched>();
   #checkedAt: number;
   #pingedAt: number;
   #phase: 'starting' | 'running' | 'stopping' = 'starting';
 
-  constructor(deps: WatchdogDeps) {
+  /** `isArmed`: the manager expects pings already, since the program starts again within its process. */
+  constructor(deps: WatchdogDeps, { isArmed = false } = {}) {
     this.#deps = deps;
+    this.#isArmed = isArmed;
     this.#limitMs = deps.service.watchdogIntervalMs ?? DEFAULT_LIMIT_MS;
     this.#checkedAt = deps.clock.monotonicMs();
     this.#pingedAt = this.#checkedAt;
@@ -78,7 +81,10 @@ export class Watchdog {
       const stalled = [...this.#watched.values()].filter(({ at }) => at < this.#pingedAt);
       for (const thread of this.#watched.values()) this.#nameStalled(thread, now);
       if (stalled.length === 0 && now - this.#pingedAt >= this.#limitMs * PING_SHARE) this.#ping(now);
-    } else if (moved) service.extendTimeout(EXTENSION_MS);
+    } else if (moved) {
+      service.extendTimeout(EXTENSION_MS);
+      if (this.#isArmed && this.#phase === 'starting') this.#ping(now);
+    }
   }
 
   /** Returns, for each thread, the seconds since its last progress and its longest timer delay. */

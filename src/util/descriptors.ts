@@ -61,6 +61,12 @@ export function refillReserve(): boolean {
   return isReserveWhole();
 }
 
+/** Closes the reserve of a thread that ends: the process keeps its descriptors otherwise. */
+export function endReserve(): void {
+  wanted = 0;
+  releaseReserve();
+}
+
 /** Whether the reserve of this thread is full. */
 export function isReserveWhole(): boolean {
   return spare.length >= wanted;

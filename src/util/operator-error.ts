@@ -7,8 +7,12 @@ export class OperatorError extends Error {
    */
   readonly isOfSettings: boolean;
 
-  constructor(message: string, { isOfSettings = false } = {}) {
+  /** Whether the cause is gone, so that the program starts again within its process. */
+  readonly startsAgain: boolean;
+
+  constructor(message: string, { isOfSettings = false, startsAgain = false } = {}) {
     super(message);
     this.isOfSettings = isOfSettings;
+    this.startsAgain = startsAgain;
   }
 }

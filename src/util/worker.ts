@@ -23,6 +23,18 @@ export class NoRoomForThread extends Error {
 /** The threads of this process; the main thread is not among them. */
 export const threads = new ThreadTable(startData()?.threads);
 
+/** The slots of the threads that this thread has started. */
+const claimed = new Set<number>();
+
+/**
+ * Removes the threads that this thread has started from the watchdog's table. A thread calls it before it ends, since it
+ * receives no event of theirs afterwards, and a slot that stays would count as a thread that hangs.
+ */
+export function releaseStartedThreads(): void {
+  for (const slot of claimed) threads.release(slot);
+  claimed.clear();
+}
+
 /** One item: 1 once clients are served. All threads of the process share it; see `serving.ts`. */
 export const serving = startData()?.serving ?? new Int32Array(new SharedArrayBuffer(4));
 
@@ -34,9 +46,10 @@ export function startWorker(url: URL, kind: ThreadKind | null): Worker {
   if (!hasDescriptors(DESCRIPTORS)) throw new NoRoomForThread('not enough descriptors for another thread');
   const started = new Int32Array(new SharedArrayBuffer(4));
   const slot = kind === null ? -1 : threads.claim(kind);
+  if (slot >= 0) claimed.add(slot);
   const workerData: StartData = { started, threads: threads.shared, serving, slot };
   const worker = new Worker(url.href, { workerData } as WorkerOptions);
-  worker.addEventListener('close', () => threads.release(slot), { once: true });
+  worker.addEventListener('close', () => claimed.delete(slot) && threads.release(slot), { once: true });
   // When descriptors are scarce, this thread waits for the new one: its event loop would use them for the next
   // connections.
   if (!isReserveWhole()) Atomics.wait(started, 0, 0, START_MS);

@@ -77,6 +77,14 @@ describe('ServiceState', () => {
   });
 
   // READY=1 at the end of a reload would report a node as started that has not opened its databases.
+  test('reports a start within the process as a reload, since the manager would end a service that stops', () => {
+    const { state, received } = observed();
+    state.ready();
+    received.length = 0;
+    state.stopping({ startsAgain: true });
+    expect(received).toEqual(['RELOADING', 'writing caches and closing the databases']);
+  });
+
   test('reports no reload of a node that starts', async () => {
     const { state, received } = observed();
     const reload = Promise.withResolvers<void>();

@@ -19,7 +19,7 @@ class Fixture {
   readonly watchdog: Watchdog;
   readonly #log: ReturnType<typeof createLog>;
 
-  constructor() {
+  constructor(options?: { isArmed: boolean }) {
     this.#log = createLog({
       level: 'info',
       format: 'json',
@@ -29,20 +29,23 @@ class Fixture {
       },
     });
     const note = (what: string) => () => void this.sent.push(`${what} ${this.clock.monotonicMs() / 1000}`);
-    this.watchdog = new Watchdog({
-      threads: () => this.table.views(),
-      clock: this.clock,
-      log: this.#log,
-      service: {
-        watchdogIntervalMs: LIMIT_MS,
-        ready() {},
-        reloading() {},
-        status() {},
-        stopping() {},
-        watchdog: note('ping'),
-        extendTimeout: note('extend'),
+    this.watchdog = new Watchdog(
+      {
+        threads: () => this.table.views(),
+        clock: this.clock,
+        log: this.#log,
+        service: {
+          watchdogIntervalMs: LIMIT_MS,
+          ready() {},
+          reloading() {},
+          status() {},
+          stopping() {},
+          watchdog: note('ping'),
+          extendTimeout: note('extend'),
+        },
       },
-    });
+      options,
+    );
   }
 
   /** Advances the clock; these threads make progress meanwhile. */
@@ -136,6 +139,15 @@ describe('the watchdog', () => {
     it.newMessages();
     it.pass(20, node);
     expect(new Set(it.newMessages().map((each) => each.split(' ')[0]))).toEqual(new Set(['extend']));
+  });
+
+  test('sends pings within the start of a program that starts again, while it makes progress', () => {
+    const it = new Fixture({ isArmed: true });
+    const node = it.table.claim('node');
+    it.pass(20, node);
+    expect(it.newMessages().filter((each) => each.startsWith('ping')).length).toBeGreaterThanOrEqual(3);
+    it.pass(20);
+    expect(it.newMessages()).toEqual([]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { backups } from './backups.ts';
 import { deliveries } from './deliveries.ts';
 import { fairReads } from './fair-reads.ts';
+import { faults } from './faults.ts';
 import { importKills } from './import-kills.ts';
 import { nodeKills } from './node-kills.ts';
 import { packages } from './packages.ts';
@@ -13,6 +14,7 @@ export const PROOFS: Proofs = {
   backups,
   deliveries,
   'fair-reads': fairReads,
+  faults,
   'import-kills': importKills,
   'node-kills': nodeKills,
   packages,
