@@ -70,10 +70,7 @@ describeWithVectors('methods of JSON-RPC', () => {
     });
     expect(await api.rpc<number>('estimatefee')).toBe(0.000001);
     for (const method of ['getnewaddress', 'getbalance'])
-      expect(await errorOf(method, [])).toEqual([
-        -18,
-        'No wallet is loaded. Load a wallet using loadwallet or create a new one with createwallet. (Note: A default wallet is no longer automatically created)',
-      ]);
+      expect(await errorOf(method, [])).toEqual([-32601, 'Method not found: wallets are disabled (wallet.enabled)']);
   });
 
   test('a call to a wallet that does not exist is refused', async () => {
