@@ -180,7 +180,7 @@ describe('HTTP as Bitcoin Core speaks it', () => {
       ['fundrawtransaction', ['0200000000010100000000000000016a00000000', { changePosition: 1 }], 1],
       ['decodepsbt', [psbt], 3],
       ['decoderawtransaction', [raw], 2],
-      ['getrawtransaction', [txid, 2], 4],
+      ['getrawtransaction', [txid, 2], 2],
       ['getrawmempool', [true], 4],
       ['getmempoolentry', [txid], 4],
       ['testmempoolaccept', [[raw]], 0],

@@ -133,14 +133,19 @@ describe('hostile clients', () => {
       for (let i = 0; i < 10; i++) client.send('{"type":');
     };
     expect(await codeOf(nonsense)).toBe(4400);
-    // 100,000 watched items, as many to a message as fit.
+    const watchMany = (client: RawWebSocket, messages: number) => {
+      for (let i = 0; i < messages; i++) {
+        const txids = Array.from({ length: 900 }, (_, n) => (i * 900 + n).toString(16).padStart(64, '0'));
+        client.send({ type: 'watch', id: i, data: { txids } });
+      }
+    };
+    // 6,300 watched items, as many to a message as fit: more than a connection may watch.
     const watcher = await opened();
-    for (let i = 0; i < 90; i++) {
-      const txids = Array.from({ length: 900 }, (_, n) => (i * 900 + n).toString(16).padStart(64, '0'));
-      watcher.send({ type: 'watch', id: i, data: { txids } });
-    }
+    watchMany(watcher, 7);
     await watcher.until('a refusal', () => watcher.texts.some((text) => text.includes('limit_exceeded')));
     watcher.destroy();
+    // 81,000 of them at once: more bytes than may wait for an answer.
+    expect(await codeOf((client) => watchMany(client, 90))).toBe(4029);
 
     const nested = `${'['.repeat(500_000)}${']'.repeat(500_000)}`;
     for (const [path, body, status, code] of [

@@ -37,6 +37,8 @@ const CHANGED: readonly (readonly [commits: RegExp, request: RegExp, member: Reg
   [/9679492|aac1387|417c60a|a47c66d/, /^GET \/api\/events/, /^items\.\d+\.data\.usage$/],
   // The version of the peer-to-peer protocol was 70016; it is 70017 now.
   [/9679492|aac1387|417c60a|a47c66d/, /^GET \/api\/info$/, /^protocolVersion$/],
+  // As in Bitcoin Core, the fee and the spent outputs of a transaction in the mempool are left out.
+  [/9679492|aac1387|417c60a|a47c66d/, /^getrawtransaction .*,2\]$/, /^(fee|vin\.\d+\.prevout\..*)$/],
 ];
 
 /** Members that earlier versions did not have. */
