@@ -84,6 +84,8 @@ describe('the programs of examples/', () => {
     const url = `http://127.0.0.1:${port}/`;
     const isRefused = async () => (await fetch(url, { method: 'POST', body: '{}' })).status === 401;
     await poll('the receiver', isRefused);
+    // A deposit that another test has left in the mempool would be confirmed by the blocks below.
+    await rpc('generatetoaddress', [1, await rpc<string>('getnewaddress', [])]);
     const to = await rpc<string>('getnewaddress', []);
     await post(node.api, '/api/watches', { kind: 'address', value: to });
     const hook = { url, types: ['addressTransaction'] };
