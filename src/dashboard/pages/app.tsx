@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { ApiFailure, getSession, logOut, onSessionEnd, type Session } from './api.ts';
 import { Layout } from './layout.tsx';
 import { Live, type LiveMessage, type LiveState } from './live.ts';
+import { paced } from './pace.ts';
 import type { ComingBlock } from './replies.ts';
 import { routeOf, usePath } from './router.ts';
 import { mayHaveSession, rememberSession } from './session-hint.ts';
@@ -18,6 +19,8 @@ import { TxPage } from './views/tx.tsx';
 import { UnknownPage } from './views/unknown.tsx';
 
 const RETRY_MS = 2000;
+/** A node in its first synchronization announces hundreds of blocks a second. */
+const RELOAD_MS = 1000;
 
 /** The dashboard: the login form, or the page of the address within a session. */
 export function Dashboard() {
@@ -60,17 +63,20 @@ function Inside({ session, onLogout }: { session: Session; onLogout: () => void 
   const [now, setNow] = useState(() => Math.floor(Date.now() / 1000));
   const path = usePath();
   useEffect(() => {
+    const chain = paced(() => setChainVersion((count) => count + 1), RELOAD_MS);
+    const mempool = paced(() => setMempoolVersion((count) => count + 1), RELOAD_MS);
     const onMessage = ({ type, data }: LiveMessage) => {
       if (type === 'mempoolBlocks') setProjected(data.blocks as readonly ComingBlock[]);
-      if (type === 'mempoolBlocks' || type === 'feeUpdate' || type === 'reload')
-        setMempoolVersion((count) => count + 1);
+      if (type === 'mempoolBlocks' || type === 'feeUpdate' || type === 'reload') mempool.call();
       if (type === 'newBlock' || type === 'blockDisconnected' || type === 'syncStatus' || type === 'reload')
-        setChainVersion((count) => count + 1);
+        chain.call();
     };
     const following = new Live(onMessage, setLive);
     const clock = setInterval(() => setNow(Math.floor(Date.now() / 1000)), 1000);
     return () => {
       following.stop();
+      chain.stop();
+      mempool.stop();
       clearInterval(clock);
     };
   }, []);

@@ -22,7 +22,7 @@ export function OverviewPage() {
           <div class="cards">
             <TipCard node={node} />
             <SyncCard node={node} />
-            <ChainCard />
+            <ChainCard node={node} />
             <ReadinessCard />
           </div>
         )}
@@ -108,30 +108,23 @@ function TimeLeft({ node }: { node: NodeInfo }) {
   return <>about {formatSpan((uptime * (1 - done)) / done)}</>;
 }
 
-function ChainCard() {
+function ChainCard({ node: { difficulty, pruned } }: { node: NodeInfo }) {
   const { chainVersion } = useShared();
-  const info = useLoad<NodeInfo>('/api/info', chainVersion);
   const hashrate = useLoad<ChartReply>('/api/chart/hashrate?range=7d&points=1', chainVersion);
   const supply = useLoad<ChartReply>('/api/chart/supply?range=24h&points=1', chainVersion);
   const rate = hashrate.value?.points.at(-1)?.[1];
   const issued = supply.value?.points.at(-1)?.[1];
   return (
     <Card title="Chain">
-      <Show of={info}>
-        {({ difficulty, pruned }) => (
-          <>
-            <p class="figure">{formatLarge(difficulty)}</p>
-            <Facts
-              rows={[
-                ['Measure', 'difficulty'],
-                ['Hashrate', rate === undefined ? 'unknown' : `${formatLarge(rate)}H/s, mean of 7 days`],
-                ['Supply', issued === undefined ? 'unknown' : <AmountText key="supply" of={issued} />],
-                ['Blocks', pruned ? 'pruned' : 'all stored'],
-              ]}
-            />
-          </>
-        )}
-      </Show>
+      <p class="figure">{formatLarge(difficulty)}</p>
+      <Facts
+        rows={[
+          ['Measure', 'difficulty'],
+          ['Hashrate', rate === undefined ? 'unknown' : `${formatLarge(rate)}H/s, mean of 7 days`],
+          ['Supply', issued === undefined ? 'unknown' : <AmountText key="supply" of={issued} />],
+          ['Blocks', pruned ? 'pruned' : 'all stored'],
+        ]}
+      />
     </Card>
   );
 }
