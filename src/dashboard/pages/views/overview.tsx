@@ -1,3 +1,4 @@
+import { useRef } from 'preact/hooks';
 import { formatCount, formatCounted, formatFeeRate, formatLarge, formatSpan } from '../display-format.ts';
 import { Age, AmountText, Card, Facts, HashLink, Show, Table, Title } from '../parts.tsx';
 import type { BlockReply, ChartReply, Fees, NodeInfo, Page, Readyz } from '../replies.ts';
@@ -7,6 +8,7 @@ import { BlockRow } from './block-row.tsx';
 import { ProjectedBlocks } from './projected-blocks.tsx';
 
 const READY_EVERY_SECONDS = 10;
+const MEASURED_SECONDS = 15;
 
 /** The state of the node and of the chain, and the newest blocks. */
 export function OverviewPage() {
@@ -101,11 +103,14 @@ function SyncCard({ node }: { node: NodeInfo }) {
   );
 }
 
-/** The time left at the mean speed since the start of the node, which is about the whole of a first synchronization. */
-function TimeLeft({ node }: { node: NodeInfo }) {
-  const { verificationProgress: done, uptime } = node;
-  if (done <= 0.0001 || uptime < 60) return <>unknown yet</>;
-  return <>about {formatSpan((uptime * (1 - done)) / done)}</>;
+/** The time left at the speed since this page was opened: a node may have been started anew amid its synchronization. */
+function TimeLeft({ node: { verificationProgress: done } }: { node: NodeInfo }) {
+  const { now } = useShared();
+  const first = useRef({ done, at: now });
+  const seconds = now - first.current.at;
+  const gained = done - first.current.done;
+  if (seconds < MEASURED_SECONDS || gained <= 0) return <>is being measured</>;
+  return <>about {formatSpan((seconds * (1 - done)) / gained)}</>;
 }
 
 function ChainCard({ node: { difficulty, pruned } }: { node: NodeInfo }) {
