@@ -7,13 +7,13 @@ import { type EventPosition, type ITSELF, WHOLE } from './event-cursor.ts';
 import { type CursorFault, EventHistory, type Gap, type ResumePoint } from './event-history.ts';
 import { KeptEntries } from './kept-entries.ts';
 import {
-  entryOf,
   isMempoolEvent,
   type KeptEntry,
   keptChange,
   keptRow,
   type LogEntry,
   type NumberedChange,
+  storedEntry,
 } from './log-entry.ts';
 import type { SeenChange } from './mempool-feed.ts';
 
@@ -331,7 +331,7 @@ export class EventLog {
     const old = rows.filter((row) => row.seq <= this.#evictedTo);
     const more = old.length === wanted;
     return {
-      entries: old.filter(({ type }) => !types || types.has(type)).map((row) => entryOf(this.#keptRow(row))),
+      entries: old.filter(({ type }) => !types || types.has(type)).map((row) => storedEntry(row, this.#history!.cursorOf(row.seq, row.seq))),
       scanned: more ? old.at(-1)!.seq : this.#evictedTo,
     };
   }

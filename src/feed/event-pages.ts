@@ -159,7 +159,9 @@ async function readEntry(
         bytes += step.text.length;
         if (texts.length >= left.items || bytes >= left.bytes) return { texts, bytes, within: step.within! };
       }
-      await pause();
+      // Without a promise where the slice has not ended, since a page has many steps.
+      const pausing = pause();
+      if (pausing) await pausing;
     }
   } catch (error) {
     if (error instanceof ApiError && error.failure === 'block_pruned') {

@@ -33,11 +33,15 @@ export const UNCONFIRMED =
   '{"confirmed":false,"blockHash":null,"blockHeight":null,"blockIndex":null,"blockTime":null,"confirmations":0}';
 
 const HEAD = 1000;
-const HASH = /"hash":"([0-9a-f]{64})"/;
-const TIME = /"time":(\d+)/;
+const HASH = '"hash":"';
+const HASH_DIGITS = 64;
+const TIME = '"time":';
 
-/** Hash, height and time of an event, without parsing the lists it may carry. */
+/** Returns the hash and the time of an event without parsing the lists it may carry: empty and 0 where it has none. */
 export function headOf(text: string): { hash: string; time: number } {
   const head = text.slice(0, HEAD);
-  return { hash: HASH.exec(head)?.[1] ?? '', time: Number(TIME.exec(head)?.[1] ?? 0) };
+  const hashAt = head.indexOf(HASH);
+  const timeAt = head.indexOf(TIME);
+  const hash = hashAt < 0 ? '' : head.slice(hashAt + HASH.length, hashAt + HASH.length + HASH_DIGITS);
+  return { hash, time: timeAt < 0 ? 0 : Number.parseInt(head.slice(timeAt + TIME.length), 10) };
 }

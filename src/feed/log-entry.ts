@@ -102,6 +102,12 @@ export function entryOf({ seq, type, data, raw, spent, feeRate, reason }: KeptEn
   return { seq, type, text: `{"type":"${type}","data":${data}}`, tx, feeRate, reason };
 }
 
+/** Returns the entry of an event of the chain that is no longer in memory. Its text is joined with those of its page. */
+export function storedEntry({ seq, type, data }: EventRecord, cursor: string): LogEntry {
+  const text = `{"type":"${type}","data":{"cursor":"${cursor}",${data.slice(1)}}`;
+  return { seq, type, text, tx: null, feeRate: 0, reason: null };
+}
+
 /** About how many bytes of memory it takes. */
 export function entryBytes({ data, raw, spent }: KeptEntry): number {
   return data.length + ENTRY_BYTES + (raw && spent ? raw.length + spent.length + TX_BYTES : 0);

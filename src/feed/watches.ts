@@ -150,7 +150,7 @@ export interface Watched {
   get(key: string): WatchItem | undefined;
   has(key: string): boolean;
   /** Ascending. */
-  thresholds(): number[];
+  thresholds(): readonly number[];
 }
 
 /** The items of a caller who watches none. */
@@ -167,6 +167,8 @@ export class WatchSet implements Watched {
   readonly #registry: WatchRegistry;
   readonly #items = new Map<string, WatchItem>();
   readonly #thresholds = new Map<number, number>();
+  /** The thresholds in ascending order; null after one was added or removed. */
+  #ascending: readonly number[] | null = null;
   #version = 0;
 
   constructor(registry: WatchRegistry) {
@@ -189,8 +191,8 @@ export class WatchSet implements Watched {
     return this.#items.has(key);
   }
 
-  thresholds(): number[] {
-    return [...this.#thresholds.keys()].sort(ascending);
+  thresholds(): readonly number[] {
+    return (this.#ascending ??= [...this.#thresholds.keys()].sort(ascending));
   }
 
   /** Adds an item. One that is already watched gets the new thresholds. */
@@ -198,6 +200,7 @@ export class WatchSet implements Watched {
     this.remove(item.key);
     this.#items.set(item.key, item);
     for (const n of item.thresholds) this.#thresholds.set(n, (this.#thresholds.get(n) ?? 0) + 1);
+    this.#ascending = null;
     this.#registry.add(item);
     this.#version = this.#registry.version;
   }
@@ -211,6 +214,7 @@ export class WatchSet implements Watched {
       if (uses > 0) this.#thresholds.set(n, uses);
       else this.#thresholds.delete(n);
     }
+    this.#ascending = null;
     this.#registry.remove(item);
   }
 
@@ -253,7 +257,7 @@ export class WatchUnion implements Watched {
     return this.own.has(key) || this.stored.has(key);
   }
 
-  thresholds(): number[] {
+  thresholds(): readonly number[] {
     return merged(this.own.thresholds(), this.stored.thresholds());
   }
 }
