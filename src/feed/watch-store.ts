@@ -116,17 +116,28 @@ export class WatchStore {
     this.#byId = this.#db.prepare<WatchRow, [string, string]>('SELECT * FROM watches WHERE owner = ? AND id = ?');
   }
 
-  /** Adds or changes all watches or none. Returns the stored watches in the same order. */
+  /**
+   * Adds or changes all watches or none. Returns the stored watches in the same order. Nothing is written if all are stored
+   * as they are: many clients register everything again at each start, and a commit waits for the disk.
+   */
   upsert(owner: string, changes: readonly WatchChange[]): WatchRecord[] {
     return this.#db.transaction(() =>
-      changes.map(({ id, kind, value, target, confirmations, label, createdAt, given }) =>
-        recordOf(
+      changes.map((change) => {
+        const { id, kind, value, target, label, createdAt, given } = change;
+        const stored = this.#byTarget.get(owner, target);
+        const confirmations = JSON.stringify(change.confirmations);
+        const isSame =
+          stored &&
+          (!given.confirmations || stored.confirmations === confirmations) &&
+          (!given.label || stored.label === label);
+        if (isSame) return recordOf(stored);
+        return recordOf(
           this.#upsert.get(
-            ...[id, owner, kind, value, target, JSON.stringify(confirmations), label, createdAt],
+            ...[id, owner, kind, value, target, confirmations, label, createdAt],
             ...[given.confirmations ? 1 : 0, given.label ? 1 : 0],
           )!,
-        ),
-      ),
+        );
+      }),
     )();
   }
 

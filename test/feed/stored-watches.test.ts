@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -75,4 +76,28 @@ test('the stored watches count if it is unknown whether a change was committed',
   await expect(watches.removeAll('alice')).rejects.toThrow('internal error');
   expect([set.size, watches.total, registry.size]).toEqual([0, 3, 3]);
   await watches.close();
+});
+
+test('watches that are stored as they are cause no commit', () => {
+  const path = join(dir, 'unchanged.db');
+  const store = new WatchStore(path);
+  const observer = new Database(path, { readonly: true });
+  const version = () => observer.query<{ data_version: number }, []>('PRAGMA data_version').get()!.data_version;
+  const change = (n: number, given: { confirmations?: number[]; label?: string | null }) => ({
+    ...{ id: `id${n}`, kind: 'tx', value: `value${n}`, target: `target${n}`, createdAt: n },
+    ...{ confirmations: given.confirmations ?? [1, 6], label: given.label ?? null },
+    given: { confirmations: given.confirmations !== undefined, label: given.label !== undefined },
+  });
+  const [first] = store.upsert('alice', [change(1, { confirmations: [3], label: 'a' })]);
+  const stored = version();
+  const same = [change(1, {}), change(1, { confirmations: [3] }), change(1, { label: 'a' })];
+  expect(store.upsert('alice', same)).toEqual([first!, first!, first!]);
+  expect(version()).toBe(stored);
+  const [changed] = store.upsert('alice', [change(1, { label: null })]);
+  expect([changed!.label, changed!.confirmations, changed!.id]).toEqual([null, [3], 'id1']);
+  const [otherOwner] = store.upsert('bob', [{ ...change(1, {}), id: 'of bob' }]);
+  expect(otherOwner!.confirmations).toEqual([1, 6]);
+  expect(version()).not.toBe(stored);
+  observer.close();
+  store.close();
 });
