@@ -144,8 +144,9 @@ describe('hostile clients', () => {
     watchMany(watcher, 7);
     await watcher.until('a refusal', () => watcher.texts.some((text) => text.includes('limit_exceeded')));
     watcher.destroy();
-    // 81,000 of them at once: more bytes than may wait for an answer.
-    expect(await codeOf((client) => watchMany(client, 90))).toBe(4029);
+    // 81,000 of them at once are more bytes than may wait for an answer. A node that reads them as fast as they arrive closes
+    // the connection for its refused messages instead.
+    expect([4029, 4400]).toContain((await codeOf((client) => watchMany(client, 90)))!);
 
     const nested = `${'['.repeat(500_000)}${']'.repeat(500_000)}`;
     for (const [path, body, status, code] of [
