@@ -1,30 +1,18 @@
-import { NETWORK_NAMES, paramsFor } from '../params/networks.ts';
+import { NETWORK_NAMES } from '../params/networks.ts';
 import { LOG_CATEGORIES, LOG_LEVELS, parseCategoryLevel } from '../util/log-levels.ts';
-import {
-  coinsCacheFor,
-  MANUAL_PRUNE,
-  MIN_PRUNE_TARGET,
-  permissionElement,
-  pruneTarget,
-  testActivationElement,
-} from './elements.ts';
+import { coinsCacheFor, MANUAL_PRUNE, MIN_PRUNE_TARGET, pruneTarget, testActivationElement } from './elements.ts';
 import { NOTIFY_SETTINGS } from './notify-settings.ts';
+import { P2P_SETTINGS } from './p2p-settings.ts';
 import { SERVER_SETTINGS } from './server-settings.ts';
 import {
-  addresses,
   boolean,
-  choiceElement,
-  choicesText,
   integer,
-  lines,
   list,
   number,
   oneOf,
-  optionalAddress,
   optionalInteger,
   optionalPath,
   optionalString,
-  parseHostPort,
   path,
   pathElement,
   type Setting,
@@ -33,12 +21,6 @@ import {
   url,
 } from './setting.ts';
 import { WALLET_SETTINGS } from './wallet-settings.ts';
-
-/** Networks on which the node may look for peers. */
-const PEER_NETWORKS = ['ipv4', 'ipv6', 'onion'] as const;
-
-/** Core's characters of a comment. */
-const UA_COMMENT = /^[A-Za-z0-9 .,;\-_?@]+$/;
 
 /** Limit of `workers.front`; a node has other threads as well. */
 const MAX_FRONTS = 16;
@@ -74,88 +56,7 @@ export const SETTINGS = {
     help: 'block interval of developer mode; 0 mines no blocks, not even the first ones',
   }),
 
-  'p2p.enabled': boolean({ fallback: true, help: 'take part in the peer network' }),
-  'p2p.listen': addresses({
-    fallback: ({ network, dev }) => (dev ? [] : [{ host: '::', port: paramsFor(network).ports.p2p }]),
-    defaultText: '[::]:8333 (testnet4 48333, signet 38333, regtest 18444); none with dev.enabled',
-    help: 'addresses that listen for peers; [::] also accepts IPv4',
-  }),
-  'p2p.listenOnion': addresses({
-    fallback: [],
-    help: 'addresses that listen for peers of an onion service of this node, which Tor forwards to them',
-  }),
-  'p2p.autoConnect': boolean({
-    fallback: true,
-    help: 'look for peers; false connects only to those of p2p.connect and to added nodes',
-  }),
-  'p2p.connect': list(
-    'a list of host or host:port',
-    (text, { network }) => parseHostPort(text, paramsFor(network).ports.p2p),
-    { fallback: [], help: 'connect only to these peers' },
-  ),
-  'p2p.maxConnections': integer({
-    fallback: 125,
-    max: 10_000,
-    help: 'peers in total, in addition to those of p2p.connect',
-  }),
-  'p2p.inboundRelayPercent': integer({
-    fallback: 50,
-    max: 100,
-    unit: '%',
-    help: 'share of the inbound connections that may relay transactions',
-  }),
-  'p2p.peerTimeout': integer({
-    fallback: 60,
-    min: 1,
-    max: 1_000_000_000,
-    unit: 's',
-    help: 'time in which a new peer must send its first message and complete the handshake',
-  }),
-  'p2p.v2': boolean({ fallback: true, help: 'encrypted connections (BIP-324) with peers that support them' }),
-  'p2p.proxy': optionalAddress({ fallback: null, help: 'SOCKS5 proxy for all connections; it also resolves names' }),
-  'p2p.onionProxy': optionalAddress({
-    fallback: null,
-    defaultText: 'p2p.proxy',
-    help: 'SOCKS5 proxy for onion services, such as Tor on 127.0.0.1:9050',
-  }),
-  'p2p.onlyNetworks': list(`a list of ${choicesText(PEER_NETWORKS)}`, choiceElement(PEER_NETWORKS), {
-    fallback: [],
-    defaultText: 'all that are reachable',
-    help: 'networks on which the node looks for peers',
-  }),
-  'p2p.dnsSeeds': boolean({ fallback: true, help: 'query DNS seeds when too few addresses are known' }),
-  'p2p.fixedSeeds': boolean({ fallback: true, help: 'use the built-in addresses when no others are known' }),
-  'p2p.permissions': list('a list of permissions@address or permissions@subnet', permissionElement, {
-    fallback: [],
-    help: "permissions of peers by address, as in Bitcoin Core's whitelist",
-  }),
-  'p2p.userAgentComments': lines(
-    'letters, digits and any of " .,;-_?@", 200 characters in total',
-    (comments) =>
-      comments.every((text) => UA_COMMENT.test(text)) && comments.join('; ').length <= 200 ? comments : null,
-    { fallback: [], help: 'comments in the name that peers see (BIP-14)' },
-  ),
-  'p2p.bloomFilters': boolean({
-    fallback: false,
-    help: 'serve bloom filters to all peers (BIP-111), not only to those with that permission',
-  }),
-  'p2p.filters': boolean({ fallback: false, help: 'serve block filters to peers (BIP-157); needs index.filter' }),
-  'p2p.maxUpload': integer({
-    fallback: 0,
-    max: 1_000_000_000,
-    unit: 'MiB',
-    help: 'bytes sent to peers per day; 0 = no limit',
-  }),
-  'p2p.externalAddress': list(
-    'a list of address or address:port',
-    (text, { network }) => parseHostPort(text, paramsFor(network).ports.p2p),
-    { fallback: [], help: 'public addresses that this node announces to peers' },
-  ),
-  'p2p.discover': boolean({
-    fallback: true,
-    help: 'discover the public address; not with p2p.proxy or p2p.externalAddress',
-  }),
-  'p2p.banTime': integer({ fallback: 86_400, min: 1, max: 1_000_000_000, unit: 's', help: 'duration of a ban' }),
+  ...P2P_SETTINGS,
 
   'chain.maxTipAge': integer({
     fallback: ({ network }) => (network === 'regtest' ? 0 : 10_800),
