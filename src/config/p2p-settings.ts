@@ -22,6 +22,10 @@ const UA_COMMENT = /^[A-Za-z0-9 .,;\-_?@]+$/;
 /** The settings of connections to peers. */
 export const P2P_SETTINGS = {
   'p2p.enabled': boolean({ fallback: true, help: 'take part in the peer network' }),
+  'p2p.networkActive': boolean({
+    fallback: true,
+    help: 'begin with connections to peers allowed; setnetworkactive allows and forbids them later',
+  }),
   'p2p.listen': addresses({
     fallback: ({ network, dev }) => (dev ? [] : [{ host: '::', port: paramsFor(network).ports.p2p }]),
     defaultText: '[::]:8333 (testnet4 48333, signet 38333, regtest 18444); none with dev.enabled',

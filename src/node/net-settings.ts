@@ -12,6 +12,7 @@ export function netOptionsOf({ p2p }: Config, params: NetworkParams): NetOptions
   const { listen, listenOnion, proxy, onionProxy, externalAddress, maxConnections, onlyNetworks } = p2p;
   return {
     params,
+    networkActive: p2p.networkActive,
     listen: [...listen, ...listenOnion.map((address) => ({ ...address, isOnion: true }))],
     autoConnect: p2p.autoConnect,
     maxConnections,

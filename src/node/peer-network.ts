@@ -230,12 +230,13 @@ export class PeerNetwork {
   }
 
   #logStart(): void {
-    const { listen, connect, autoConnect, v2, proxy, onlyNetworks } = this.#options;
+    const { listen, connect, autoConnect, v2, proxy, onlyNetworks, networkActive } = this.#options;
     this.#deps.log.info(
       listen.length === 0 ? 'connecting to peers, not accepting connections' : 'connecting to peers',
       {
         to: connect.length > 0 ? connect.join(' ') : autoConnect ? 'any' : 'none',
         v2,
+        networkActive: networkActive ? undefined : false,
         proxy: proxy === null ? undefined : `${proxy.host}:${proxy.port}`,
         onlyNetworks: onlyNetworks.length > 0 ? onlyNetworks.join(' ') : undefined,
       },

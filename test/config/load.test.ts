@@ -49,6 +49,7 @@ describe('defaults', () => {
     expect(config.http.listen).toEqual({ host: '127.0.0.1', port: 8332 });
     expect(config.p2p).toEqual({
       enabled: true,
+      networkActive: true,
       listen: [{ host: '::', port: 8333 }],
       listenOnion: [],
       autoConnect: true,

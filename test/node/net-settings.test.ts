@@ -12,6 +12,7 @@ test('by default the node accepts connections, uses all networks and discovers i
   const { params, ...rest } = options();
   expect(params.name).toBe('main');
   expect(rest).toEqual({
+    networkActive: true,
     listen: [{ host: '::', port: 8333 }],
     autoConnect: true,
     maxConnections: 125,

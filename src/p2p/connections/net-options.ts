@@ -48,6 +48,8 @@ export interface ListenTarget extends DialTarget {
 /** Configuration of the connections. */
 export interface NetOptions extends RouteOptions {
   readonly params: Pick<NetworkParams, 'name' | 'magic' | 'dnsSeeds' | 'ports'>;
+  /** Whether network activity is enabled at the start. */
+  readonly networkActive: boolean;
   /** Without any, inbound connections are disabled. */
   readonly listen: readonly ListenTarget[];
   /** Maximum number of automatic connections in both directions. Manual ones are additional, as in Core. */

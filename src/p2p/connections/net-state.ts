@@ -33,12 +33,13 @@ export class NetState {
   readonly added: AddedNodes;
   readonly local: LocalAddresses;
   /** Whether network activity is enabled. */
-  active = true;
+  active: boolean;
 
   constructor(options: NetOptions, deps: NetDependencies) {
     const { timing = systemTiming, random = systemRandomBelow, log } = deps;
     const { params, listen, discover } = options;
     this.options = options;
+    this.active = options.networkActive;
     this.deps = {
       ...deps,
       timing,

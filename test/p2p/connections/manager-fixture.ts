@@ -17,6 +17,7 @@ import { emptyDatabase, listener, ManualTime, memoryLog, RecordingLogic, v2 } fr
 
 export const OPTIONS: NetOptions = {
   params: regtest,
+  networkActive: true,
   listen: [],
   autoConnect: true,
   maxConnections: 125,
