@@ -1,5 +1,6 @@
 import { paramsFor } from '../params/networks.ts';
 import { parseIp, parseIpSubnet, parsePrefix } from '../util/ip-address.ts';
+import { parseHostPort } from './setting.ts';
 
 const MIB = 1024 * 1024;
 
@@ -14,6 +15,11 @@ export function originElement(text: string): string | null {
 /** Parses an address, or an address with the length of its subnet prefix. */
 export function subnetElement(text: string): string | null {
   return parseIpSubnet(text) === null || text.includes('%') ? null : text;
+}
+
+/** Reads the name of a host, which may end in a dot: then no search domain of the system is added to it. */
+export function hostElement(text: string): string | null {
+  return text.includes(':') || text.includes('[') || parseHostPort(text, 1) === null ? null : text;
 }
 
 const PERMISSION_WORDS = /^(?:bloomfilter|bloom|noban|forcerelay|relay|mempool|download|addr|all|in|out)$/;

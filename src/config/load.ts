@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, homedir, totalmem } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { NetworkName } from '../params/network-params.ts';
+import { usesDnsSeeds } from './p2p-settings.ts';
 import { hostPortText, type ReadContext, type Setting, type Surroundings } from './setting.ts';
 import { type Config, KEYS, type Key, SETTINGS } from './settings.ts';
 import { type Env, type Given, readEnvironment, readFlags, readToml } from './sources.ts';
@@ -179,6 +180,8 @@ function contradictions(config: Config): string[] {
   const bound = [...config.p2p.listen, ...config.p2p.listenOnion].filter(({ port }) => port !== 0).map(hostPortText);
   const twice = bound.find((text, at) => bound.indexOf(text) !== at);
   if (twice !== undefined) lines.push(`p2p.listen and p2p.listenOnion: ${twice} is listed twice`);
+  if (config.p2p.forceDnsSeeds && !usesDnsSeeds(config.p2p))
+    lines.push('p2p.forceDnsSeeds: needs p2p.dnsSeeds, which is false with p2p.connect and without p2p.autoConnect');
   if (config.p2p.filters && !config.index.filter) lines.push('p2p.filters: needs index.filter');
   return lines;
 }

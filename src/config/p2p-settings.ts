@@ -1,5 +1,5 @@
 import { paramsFor } from '../params/networks.ts';
-import { permissionElement } from './elements.ts';
+import { hostElement, permissionElement } from './elements.ts';
 import {
   addresses,
   boolean,
@@ -9,6 +9,7 @@ import {
   lines,
   list,
   optionalAddress,
+  optionalBoolean,
   parseHostPort,
   type Setting,
 } from './setting.ts';
@@ -16,8 +17,24 @@ import {
 /** Networks on which the node may look for peers. */
 const PEER_NETWORKS = ['ipv4', 'ipv6', 'onion'] as const;
 
+/** Limit of lists of seeds. */
+const MAX_SEED_NODES = 64;
+
 /** Core's characters of a comment. */
 const UA_COMMENT = /^[A-Za-z0-9 .,;\-_?@]+$/;
+
+/** Returns whether DNS seeds are queried: as `p2p.dnsSeeds` says, else where the node looks for peers by itself. */
+export function usesDnsSeeds({
+  dnsSeeds,
+  connect,
+  autoConnect,
+}: {
+  readonly dnsSeeds: boolean | null;
+  readonly connect: readonly unknown[];
+  readonly autoConnect: boolean;
+}): boolean {
+  return dnsSeeds ?? (autoConnect && connect.length === 0);
+}
 
 /** The settings of connections to peers. */
 export const P2P_SETTINGS = {
@@ -74,7 +91,29 @@ export const P2P_SETTINGS = {
     defaultText: 'all that are reachable',
     help: 'networks on which the node looks for peers',
   }),
-  'p2p.dnsSeeds': boolean({ fallback: true, help: 'query DNS seeds when too few addresses are known' }),
+  'p2p.seedNodes': list(
+    `a list of up to ${MAX_SEED_NODES} host or host:port`,
+    (text, { network }) => (parseHostPort(text, paramsFor(network).ports.p2p) === null ? null : text),
+    {
+      fallback: [],
+      max: MAX_SEED_NODES,
+      help: 'nodes that are only requested for addresses of peers, one after another while there are too few peers; they come before the DNS seeds',
+    },
+  ),
+  'p2p.dnsSeeds': optionalBoolean({
+    defaultText: 'true; false with p2p.connect, or without p2p.autoConnect',
+    help: 'query DNS seeds when too few addresses are known',
+  }),
+  'p2p.dnsSeedHosts': list(`a list of up to ${MAX_SEED_NODES} host names`, hostElement, {
+    fallback: [],
+    max: MAX_SEED_NODES,
+    defaultText: 'those that this version knows for the network',
+    help: 'names of the DNS seeds, such as those of a signet of your own',
+  }),
+  'p2p.forceDnsSeeds': boolean({
+    fallback: false,
+    help: 'query DNS seeds at every start, also when many addresses are known',
+  }),
   'p2p.fixedSeeds': boolean({ fallback: true, help: 'use the built-in addresses when no others are known' }),
   'p2p.permissions': list('a list of permissions@address or permissions@subnet', permissionElement, {
     fallback: [],

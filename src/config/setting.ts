@@ -202,10 +202,14 @@ export function optionalPath(options: Omit<Options<string | null>, 'fallback'>) 
 type ReadElement<T> = (text: string, context: ReadContext) => T | null;
 
 /** A list of values: separated by commas in text, an array of strings in the file. A flag may be repeated. */
-export function list<T>(allowed: string, readElement: ReadElement<T>, options: Options<readonly T[]>) {
+export function list<T>(
+  allowed: string,
+  readElement: ReadElement<T>,
+  { max = Number.POSITIVE_INFINITY, ...options }: Options<readonly T[]> & { readonly max?: number },
+) {
   return setting<readonly T[]>('list', allowed, options, (value, context) => {
     const parts = context.fromText ? [value as string | readonly string[]].flat().flatMap(splitList) : value;
-    if (!Array.isArray(parts)) return null;
+    if (!Array.isArray(parts) || parts.length > max) return null;
     const elements = parts.map((part) => (typeof part === 'string' ? readElement(part, context) : null));
     return elements.includes(null) ? null : ok(elements as T[]);
   });
@@ -239,7 +243,8 @@ export function choicesText(choices: readonly string[]): string {
   return choices.length < 2 ? choices.join('') : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
 }
 
-const HOST = /^(?:\[([0-9a-fA-F:.]+(?:%[\w.-]+)?)\]|([A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?))(?::([0-9]{1,5}))?$/;
+const HOST =
+  /^(?:\[([0-9a-fA-F:.]+(?:%[\w.-]+)?)\]|([A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?\.?))(?::([0-9]{1,5}))?$/;
 
 /** Parses `host:port`; null when the text is malformed, or has no port and no default applies. */
 export function parseHostPort(value: unknown, defaultPort?: number): Address | null {

@@ -1,3 +1,4 @@
+import { usesDnsSeeds } from '../config/p2p-settings.ts';
 import { hostPortText } from '../config/setting.ts';
 import type { Config } from '../config/settings.ts';
 import { parseService } from '../p2p/address/address-text.ts';
@@ -11,7 +12,7 @@ import { OperatorError } from '../util/operator-error.ts';
 export function netOptionsOf({ p2p }: Config, params: NetworkParams): NetOptions {
   const { listen, listenOnion, proxy, onionProxy, externalAddress, maxConnections, onlyNetworks } = p2p;
   return {
-    params,
+    params: p2p.dnsSeedHosts.length > 0 ? { ...params, dnsSeeds: p2p.dnsSeedHosts } : params,
     networkActive: p2p.networkActive,
     listen: [...listen, ...listenOnion.map((address) => ({ ...address, isOnion: true }))],
     autoConnect: p2p.autoConnect,
@@ -24,7 +25,9 @@ export function netOptionsOf({ p2p }: Config, params: NetworkParams): NetOptions
     peerTimeout: p2p.peerTimeout,
     v2: p2p.v2,
     permissions: permissionRules(p2p.permissions),
-    dnsSeeds: p2p.dnsSeeds,
+    seedNodes: p2p.seedNodes,
+    dnsSeeds: usesDnsSeeds(p2p),
+    forceDnsSeeds: p2p.forceDnsSeeds,
     fixedSeeds: p2p.fixedSeeds,
     maxUpload: p2p.maxUpload,
     externalAddresses: externalAddress.map((address) => externalService(hostPortText(address), params)),

@@ -61,7 +61,10 @@ describe('defaults', () => {
       proxy: null,
       onionProxy: null,
       onlyNetworks: [],
-      dnsSeeds: true,
+      seedNodes: [],
+      dnsSeeds: null,
+      dnsSeedHosts: [],
+      forceDnsSeeds: false,
       fixedSeeds: true,
       permissions: [],
       userAgentComments: [],
@@ -498,6 +501,10 @@ describe('an error names the setting, its source and the allowed values in one l
       'p2p.onlyNetworks: onion can only be reached through p2p.onionProxy or p2p.proxy',
     ],
     [['--p2p.filters'], 'p2p.filters: needs index.filter'],
+    [
+      ['--p2p.forceDnsSeeds', '--p2p.connect=a'],
+      'p2p.forceDnsSeeds: needs p2p.dnsSeeds, which is false with p2p.connect and without p2p.autoConnect',
+    ],
     [
       ['--p2p.listen=[::1]:1,127.0.0.1:1', '--p2p.listenOnion=127.0.0.1:1'],
       'p2p.listen and p2p.listenOnion: 127.0.0.1:1 is listed twice',

@@ -24,13 +24,26 @@ test('by default the node accepts connections, uses all networks and discovers i
     peerTimeout: 60,
     v2: true,
     permissions: [],
+    seedNodes: [],
     dnsSeeds: true,
+    forceDnsSeeds: false,
     fixedSeeds: true,
     maxUpload: 0,
     externalAddresses: [],
     discover: true,
     banTime: 86_400,
   });
+});
+
+test('DNS seeds are used where the node looks for peers by itself, or where the setting says so', () => {
+  expect(options('--p2p.connect=1.2.3.4').dnsSeeds).toBe(false);
+  expect(options('--p2p.autoConnect=false').dnsSeeds).toBe(false);
+  expect(options('--p2p.dnsSeeds=false').dnsSeeds).toBe(false);
+  expect(options('--p2p.connect=1.2.3.4', '--p2p.dnsSeeds=true').dnsSeeds).toBe(true);
+  expect(options('--p2p.dnsSeedHosts=one.example.,two.example').params.dnsSeeds).toEqual([
+    'one.example.',
+    'two.example',
+  ]);
 });
 
 test('a proxy, a configured address or no listener disables the discovery of the address', () => {

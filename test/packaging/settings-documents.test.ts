@@ -32,11 +32,11 @@ test('every key of the example configuration is valid without its comment sign, 
   const all = exampleConfiguration().replaceAll(/^# (?=[a-zA-Z0-9.]+ = )/gm, '');
   const given = Object.keys(flat(Bun.TOML.parse(all)));
   expect(given.toSorted()).toEqual(KEYS.filter((key) => key !== 'config').toSorted());
-  const { config: _, rpcwhitelistdefault, ...file } = load(all);
-  const { config: __, rpcwhitelistdefault: unset, ...none } = loadConfig([], HOST).config;
-  expect(file).toEqual(none);
-  // The one setting whose default is no value.
-  expect([rpcwhitelistdefault, unset]).toEqual([false, null]);
+  const { config: _, ...file } = load(all);
+  const { config: __, ...none } = loadConfig([], HOST).config;
+  // The two settings whose default is no value.
+  expect([none.rpcwhitelistdefault, none.p2p.dnsSeeds]).toEqual([null, null]);
+  expect(file).toEqual({ ...none, rpcwhitelistdefault: false, p2p: { ...none.p2p, dnsSeeds: false } });
 });
 
 test('docs/configure.md names every setting once', () => {

@@ -131,6 +131,9 @@ export class Dialer {
 
   async #dialTarget(request: DialRequest, target: NetService | null, signal: AbortSignal): Promise<ByteStream | null> {
     const { addresses, log } = this.#parts;
+    const { type, v2 } = request;
+    const to = target === null ? String(request.to) : printService(target);
+    log.debug('connection tried', { type, transport: v2 ? 'v2' : 'v1', to });
     try {
       const stream = await this.#dial(request, target, signal);
       if (target !== null) addresses.attempt(target, request.countFailure);
@@ -138,7 +141,7 @@ export class Dialer {
     } catch (error) {
       if (!(error instanceof DialError)) throw error;
       if (target !== null && !error.proxyFailed) addresses.attempt(target, request.countFailure);
-      log.debug('connection failed', { type: request.type, error: error.message });
+      log.debug('connection failed', { type, error: error.message });
       return null;
     }
   }

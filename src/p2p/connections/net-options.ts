@@ -60,7 +60,11 @@ export interface NetOptions extends RouteOptions {
   readonly connect: readonly string[];
   readonly v2: boolean;
   readonly permissions: readonly PermissionRule[];
+  /** Nodes that are requested for addresses while there are too few peers: `host` or `host:port`. */
+  readonly seedNodes: readonly string[];
   readonly dnsSeeds: boolean;
+  /** Whether all DNS seeds are queried at the start, whatever is known. */
+  readonly forceDnsSeeds: boolean;
   readonly fixedSeeds: boolean;
   /** Upload target in MiB per day; 0 for no limit. */
   readonly maxUpload: number;

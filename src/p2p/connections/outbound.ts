@@ -12,6 +12,7 @@ import type { AddedNodes } from './manual-connections.ts';
 import type { Slots } from './net-options.ts';
 import type { RoutableNetwork, Routes } from './network-routes.ts';
 import { chooseAddress } from './outbound-address.ts';
+import { ENOUGH_PEERS } from './seeds.ts';
 import type { Timing } from './timing.ts';
 
 const ROUND_MS = 500;
@@ -26,6 +27,8 @@ const FIXED_SEEDS_AFTER_MS = MINUTE_MS;
 /** Maximum number of queued addr-fetch names. */
 const MAX_ADDR_FETCHES = 64;
 const FULL_RELAY = 8;
+/** Time for known addresses before the next seed node is connected to, milliseconds. */
+const NEXT_SEED_NODE_MS = 10_000;
 
 /** Connection types that use slots of automatic connections. */
 const AUTOMATIC = ['outbound-full-relay', 'block-relay-only', 'feeler', 'addr-fetch'] as const;
@@ -48,6 +51,8 @@ export interface OutboundParts {
   readonly anchors: readonly PeerAddress[];
   /** Returns the fixed seeds, or none. */
   readonly fixedSeeds: () => readonly PeerAddress[];
+  /** Nodes that are requested for addresses while there are too few peers. */
+  readonly seedNodes: readonly string[];
   /** Whether DNS seeds are queried, which come before the fixed seeds. */
   readonly usesDnsSeeds: boolean;
 }
@@ -73,11 +78,17 @@ export class Outbound {
   #nextBlockRelayMs: number;
   #nextNetworkMs: number;
   #fixedSeedsDone = false;
+  /** Seed nodes that are not connected to yet, in random order. */
+  readonly #seedNodes: string[];
+  #nextSeedNodeMs: number;
 
   constructor(parts: OutboundParts) {
     this.#parts = parts;
     this.#anchors = [...parts.anchors];
     this.#startMs = this.#now();
+    this.#seedNodes = shuffled(parts.seedNodes, parts.random);
+    // Without known addresses the first one is connected to at once.
+    this.#nextSeedNodeMs = parts.addresses.size() === 0 ? Number.NEGATIVE_INFINITY : this.#startMs + NEXT_SEED_NODE_MS;
     this.#nextFeelerMs = this.#after(FEELER_INTERVAL_MS);
     this.#nextBlockRelayMs = this.#after(EXTRA_BLOCK_RELAY_INTERVAL_MS);
     this.#nextNetworkMs = this.#after(EXTRA_NETWORK_INTERVAL_MS);
@@ -91,6 +102,7 @@ export class Outbound {
   /** Runs until the signal aborts; rejects with its reason. */
   async run(signal: AbortSignal): Promise<never> {
     for (;;) {
+      this.#queueSeedNode();
       await this.#fetchOne(signal);
       await this.#parts.timing.sleep(ROUND_MS, signal);
       if (this.hasFreeSlot) await this.#round(signal);
@@ -109,6 +121,17 @@ export class Outbound {
   /** Returns a random time after now; the intervals are exponentially distributed and unpredictable. */
   #after(meanMs: number): number {
     return this.#now() + poissonDelay(meanMs, this.#parts.random);
+  }
+
+  /** Queues the next seed node where known addresses do not lead to enough peers in time. */
+  #queueSeedNode(): void {
+    const { addresses, table, log } = this.#parts;
+    if (this.#seedNodes.length === 0 || this.#now() <= this.#nextSeedNodeMs) return;
+    if (table.count('outbound-full-relay') >= ENOUGH_PEERS) return;
+    this.#nextSeedNodeMs = this.#now() + NEXT_SEED_NODE_MS;
+    const node = this.#seedNodes.pop()!;
+    this.addrFetch(node);
+    log.info('seed node queued', { node, known: addresses.size(), seconds: NEXT_SEED_NODE_MS / 1000 });
   }
 
   async #fetchOne(signal: AbortSignal): Promise<void> {
@@ -136,12 +159,12 @@ export class Outbound {
   }
 
   #addFixedSeeds(): void {
-    const { routes, addresses, added, fixedSeeds, usesDnsSeeds, log } = this.#parts;
+    const { routes, addresses, added, fixedSeeds, seedNodes, usesDnsSeeds, log } = this.#parts;
     if (this.#fixedSeedsDone) return;
     const empty = routes.networks.filter((network) => addresses.size(undefined, network) === 0);
     if (empty.length === 0) return;
     const isTime = this.#now() > this.#startMs + FIXED_SEEDS_AFTER_MS;
-    if (!isTime && (usesDnsSeeds || added.size > 0)) return;
+    if (!isTime && (usesDnsSeeds || added.size > 0 || seedNodes.length > 0)) return;
     this.#fixedSeedsDone = true;
     const seeds = fixedSeeds().filter(({ address }) => (empty as readonly string[]).includes(address.network));
     if (seeds.length === 0) return;

@@ -100,6 +100,7 @@ export class RunningNet {
       anchors: loadAnchors(peerStore),
       fixedSeeds: () => (options.fixedSeeds ? fixedSeeds(options.params.name, timing.clock, random) : []),
       usesDnsSeeds: this.#usesDnsSeeds,
+      seedNodes: options.seedNodes,
     });
   }
 
@@ -113,6 +114,8 @@ export class RunningNet {
   #startLoops(): void {
     const { options, deps } = this.#state;
     const { outbound } = this;
+    if (this.#usesDnsSeeds) this.#loop('DNS seeds', (signal) => this.#querySeeds(outbound, signal));
+    else deps.log.info('DNS seeds are not used');
     const manual = { ...this.#state, timing: deps.timing, dialer: this.dialer, v2: options.v2 };
     this.#loop('sweep', (signal) => this.#every(SWEEP_MS, () => this.#sweep(), signal));
     this.#loop('save', (signal) => this.#every(SAVE_MS, () => this.#save(), signal));
@@ -122,10 +125,10 @@ export class RunningNet {
       return;
     }
     this.#loop('outbound', (signal) => outbound.run(signal));
-    if (this.#usesDnsSeeds) this.#loop('DNS seeds', (signal) => this.#querySeeds(outbound, signal));
   }
 
-  #querySeeds(outbound: Outbound, signal: AbortSignal): Promise<void> {
+  /** Without automatic connections, the addresses that DNS seeds return are only for peers that request some. */
+  #querySeeds(outbound: Outbound | null, signal: AbortSignal): Promise<void> {
     const { options, deps, addresses, table, routes } = this.#state;
     const seeding = {
       ...deps,
@@ -135,7 +138,9 @@ export class RunningNet {
       throughProxy: routes.nameProxy !== null,
       peers: () => table.countIf(({ type, standing }) => type === 'outbound-full-relay' && standing.established),
       active: () => this.#state.active,
-      addrFetch: (host: string) => outbound.addrFetch(host),
+      hasSeedNodes: outbound !== null && options.seedNodes.length > 0,
+      isForced: options.forceDnsSeeds,
+      addrFetch: (host: string) => outbound?.addrFetch(host),
     };
     return queryDnsSeeds(seeding, signal);
   }

@@ -16,12 +16,15 @@ import testnet4 from './seeds/testnet4.txt' with { type: 'text' };
 import type { Timing } from './timing.ts';
 
 /** Number of connected peers at which no seeds are queried. */
-const ENOUGH_PEERS = 2;
+export const ENOUGH_PEERS = 2;
 const SEEDS_AT_ONCE = 3;
 /** Time for connecting to known addresses before seeds are queried, milliseconds: normally, and if many are known. */
 const WAIT_MS = 11_000;
 const LONG_WAIT_MS = 5 * 60_000;
 const MANY_ADDRESSES = 1000;
+/** Time for seed nodes before DNS seeds are queried, milliseconds, and between two counts of the peers. */
+const SEED_NODES_MS = 30_000;
+const COUNT_MS = 500;
 /** Limits the share of one seed in the address manager. */
 const MAX_ADDRESSES_PER_SEED = 32;
 const DAY = 86_400;
@@ -34,6 +37,10 @@ export interface DnsSeedOptions {
   readonly timing: Timing;
   readonly random: RandomBelow;
   readonly log: Log;
+  /** Whether nodes are configured that are requested for addresses first. */
+  readonly hasSeedNodes: boolean;
+  /** Whether all seeds are queried at once, whatever is known. */
+  readonly isForced: boolean;
   /** Whether names are resolved by a proxy; then seeds are connected to as addr-fetch peers. */
   readonly throughProxy: boolean;
   /** Returns the number of established full-relay peers. */
@@ -45,26 +52,45 @@ export interface DnsSeedOptions {
 
 /** Queries DNS seeds if addresses are needed (Core's ThreadDNSAddressSeed). Rejects with the signal's reason. */
 export async function queryDnsSeeds(options: DnsSeedOptions, signal: AbortSignal): Promise<void> {
-  const { addresses, timing, log } = options;
+  const { addresses, timing, log, isForced } = options;
+  const peersFound = options.hasSeedNodes && (await hasPeersBySeedNodes(options, signal));
   const seeds = shuffled(options.seeds, options.random);
   // All seeds are queried at once if no address is known.
-  let rightNow = addresses.size() === 0 ? seeds.length : 0;
+  let rightNow = isForced || addresses.size() === 0 ? seeds.length : 0;
   let found = 0;
+  if (peersFound && rightNow === 0) return log.info('DNS seeds not queried: there are enough peers');
   for (const seed of seeds) {
     if (rightNow === 0) {
       rightNow = SEEDS_AT_ONCE;
-      if (addresses.size() > 0 && (await hasEnoughPeers(options, signal))) return;
+      if (addresses.size() > 0 && (await hasEnoughPeers(options, signal)))
+        return log.info('DNS seeds are no longer queried: there are enough peers', { found });
     }
     while (!options.active()) await timing.sleep(1000, signal);
+    log.info('DNS seed queried', { seed });
     found += await querySeed(seed, options, signal);
     rightNow--;
   }
   if (seeds.length > 0) log.info('asked DNS seeds for peers', { seeds: seeds.length, found });
 }
 
+/** Waits for connections to addresses from the seed nodes; returns whether there are enough peers. */
+async function hasPeersBySeedNodes({ timing, peers, log }: DnsSeedOptions, signal: AbortSignal): Promise<boolean> {
+  log.info('DNS seeds wait for the seed nodes', { seconds: SEED_NODES_MS / 1000 });
+  const until = timing.clock.monotonicMs() + SEED_NODES_MS;
+  do {
+    await timing.sleep(COUNT_MS, signal);
+    if (peers() >= ENOUGH_PEERS) return true;
+  } while (timing.clock.monotonicMs() <= until);
+  return false;
+}
+
 /** Waits for connections to known addresses; returns whether there are enough peers. */
-async function hasEnoughPeers({ addresses, timing, peers }: DnsSeedOptions, signal: AbortSignal): Promise<boolean> {
+async function hasEnoughPeers(
+  { addresses, timing, peers, log }: DnsSeedOptions,
+  signal: AbortSignal,
+): Promise<boolean> {
   const wait = addresses.size() >= MANY_ADDRESSES ? LONG_WAIT_MS : WAIT_MS;
+  log.info('DNS seeds wait for connections to known addresses', { seconds: wait / 1000 });
   for (let waited = 0; waited < wait; waited += WAIT_MS) {
     await timing.sleep(Math.min(WAIT_MS, wait - waited), signal);
     if (peers() >= ENOUGH_PEERS) return true;

@@ -6,6 +6,26 @@ const net = (text: CoreForm['text']): CoreForm => ({ category: 'net', text });
 /** Core's words for the events of peers and connections. */
 export const NET_LINES: CoreForms = {
   'connection added': net(({ peer }) => `Added connection peer=${peer}`),
+  'connection tried': net(({ transport, type, to }) => `trying ${transport} connection (${type}) to ${to}`),
+  'DNS seeds are not used': plain(() => 'DNS seeding disabled'),
+  'DNS seeds wait for the seed nodes': plain(
+    ({ seconds }) =>
+      `-seednode enabled. Trying the provided seeds for ${seconds} seconds before defaulting to the dnsseeds.`,
+  ),
+  'DNS seeds wait for connections to known addresses': plain(
+    ({ seconds }) => `Waiting ${seconds} seconds before querying DNS seeds.`,
+  ),
+  'DNS seed queried': plain(({ seed }) => `Loading addresses from DNS seed ${seed}`),
+  'DNS seeds not queried: there are enough peers': plain(() => 'Skipping DNS seeds. Enough peers have been found'),
+  'DNS seeds are no longer queried: there are enough peers': plain(
+    ({ found }) => `P2P peers available. ${found === 0 ? 'Skipped' : 'Finished'} DNS seeding.`,
+  ),
+  'asked DNS seeds for peers': plain(({ found }) => `${found} addresses found from DNS seeds`),
+  'seed node queued': plain(({ node, known, seconds }) =>
+    known === 0
+      ? `Empty addrman, adding seednode (${node}) to addrfetch`
+      : `Couldn't connect to peers from addrman after ${seconds} seconds. Adding seednode (${node}) to addrfetch`,
+  ),
   'connection accepted': net(({ from }) => `connection from ${from} accepted`),
   'inbound connection refused': net(refusal),
   'connection closed': net(closed),

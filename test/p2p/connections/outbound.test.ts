@@ -253,21 +253,98 @@ describe('seeds', () => {
     expect(here.logic.links.map(({ type, name }) => [type, name])).toEqual([['addr-fetch', 'seed.one']]);
   });
 
-  test('no seed is queried if disabled or with the connect setting', async () => {
+  test('no seed is queried if disabled or without a network of theirs', async () => {
     const lookup = async () => Promise.reject(new Error('must not be asked'));
     for (const options of [{ dnsSeeds: false }, { onlyNetworks: ['onion' as const] }]) {
       const here = world({ options: { ...V1.options, params, ...options }, deps: { lookup } });
       here.start();
       await here.time.pass(5000);
     }
+  });
+
+  test('with the connect setting, seeds that are wanted provide addresses but no connection', async () => {
     const asked: string[] = [];
-    const here = world({
-      options: { ...V1.options, params, connect: ['1.2.3.4'] },
-      deps: { lookup: async (name) => [String(asked.push(name))] },
-    });
+    const lookup = async (name: string) => {
+      asked.push(name);
+      return name === 'x9.seed.one' ? ['9.9.9.9'] : [];
+    };
+    const options = { ...V1.options, params: { ...params, dnsSeeds: ['seed.one', 'seed.two'] }, connect: ['1.2.3.4'] };
+    const here = world({ options, deps: { lookup } });
     here.start();
     await here.time.pass(5000);
-    expect(asked).toEqual([]);
+    expect(asked.sort()).toEqual(['x9.seed.one', 'x9.seed.two']);
+    expect(here.manager.addresses.size()).toBe(1);
+    expect(new Set(here.internet.dialled)).toEqual(new Set(['1.2.3.4:18444']));
+  });
+
+  test('forced seeds are all queried at once, though addresses are known', async () => {
+    const asked: string[] = [];
+    const lookup = async (name: string) => {
+      asked.push(name);
+      return ['9.9.9.9'];
+    };
+    const here = world({ options: { ...V1.options, params, forceDnsSeeds: true }, deps: { lookup } });
+    know(here, groups(10));
+    here.start();
+    await until(() => asked.length === 5);
+  });
+
+  describe('seed nodes', () => {
+    const seedNodes = ['8.8.8.8', '9.9.9.9:18445'];
+    const fetches = ({ logic }: World) =>
+      logic.links.filter(({ type }) => type === 'addr-fetch').map(({ name }) => name);
+    const open = () => {
+      const here = world({ options: { ...V1.options, params, dnsSeeds: false, fixedSeeds: false, seedNodes } });
+      for (const name of ['8.8.8.8:18444', '9.9.9.9:18445']) here.internet.node(name);
+      return here;
+    };
+
+    test('the first one is connected to at once where no address is known, and the next one after ten seconds', async () => {
+      const here = open();
+      here.start();
+      await here.time.pass(1000);
+      await until(() => fetches(here).length === 1);
+      await here.time.pass(9000);
+      expect(fetches(here)).toHaveLength(1);
+      await here.time.passUntil(() => fetches(here).length === 2);
+      expect(fetches(here).sort()).toEqual([...seedNodes]);
+      // Each of them only once.
+      await here.time.pass(60_000);
+      expect(fetches(here)).toHaveLength(2);
+    });
+
+    test('known addresses have ten seconds before the first one', async () => {
+      const here = open();
+      // An address at which no node is.
+      here.manager.addresses.add([peerAddress('7.7.7.7')], service('7.7.7.7').address);
+      here.start();
+      await here.time.pass(9900);
+      expect(here.internet.dialled).not.toContain('8.8.8.8:18444');
+      expect(fetches(here)).toEqual([]);
+      await here.time.passUntil(() => fetches(here).length === 1);
+    });
+
+    test('none is connected to while there are enough peers', async () => {
+      const here = open();
+      know(here, groups(10));
+      here.start();
+      await here.time.passUntil(() => here.logic.links.length >= 2, 250);
+      await here.time.pass(60_000);
+      expect(fetches(here)).toEqual([]);
+    });
+
+    test('the DNS seeds wait 30 seconds for them', async () => {
+      const asked: string[] = [];
+      const lookup = async (name: string) => {
+        asked.push(name);
+        return [];
+      };
+      const here = world({ options: { ...V1.options, params, seedNodes }, deps: { lookup } });
+      here.start();
+      await here.time.pass(29_900);
+      expect(asked).toEqual([]);
+      await here.time.passUntil(() => asked.filter((name) => name.startsWith('x9.')).length === 5);
+    });
   });
 
   test('the fixed seeds are added after a minute without other addresses', async () => {
