@@ -145,5 +145,11 @@ export const P2P_SETTINGS = {
     fallback: true,
     help: 'discover the public address; not with p2p.proxy or p2p.externalAddress',
   }),
+  'p2p.captureMessages': integer({
+    fallback: 0,
+    max: 1_000_000,
+    unit: 'MiB',
+    help: 'for debugging, writes all messages of peers to message_capture/ in the folder of the network until its files have this size; 0 = none',
+  }),
   'p2p.banTime': integer({ fallback: 86_400, min: 1, max: 1_000_000_000, unit: 's', help: 'duration of a ban' }),
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;

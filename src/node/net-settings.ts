@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { usesDnsSeeds } from '../config/p2p-settings.ts';
 import { hostPortText } from '../config/setting.ts';
 import type { Config } from '../config/settings.ts';
@@ -8,8 +9,10 @@ import { type PermissionRule, parsePermissionRule } from '../p2p/connections/per
 import type { NetworkParams } from '../params/network-params.ts';
 import { OperatorError } from '../util/operator-error.ts';
 
+const MEBIBYTE = 1024 * 1024;
+
 /** Returns the options of connections to peers. Throws OperatorError. */
-export function netOptionsOf({ p2p }: Config, params: NetworkParams): NetOptions {
+export function netOptionsOf({ p2p, networkDir }: Config, params: NetworkParams): NetOptions {
   const { listen, listenOnion, proxy, onionProxy, externalAddress, maxConnections, onlyNetworks } = p2p;
   return {
     params: p2p.dnsSeedHosts.length > 0 ? { ...params, dnsSeeds: p2p.dnsSeedHosts } : params,
@@ -33,6 +36,10 @@ export function netOptionsOf({ p2p }: Config, params: NetworkParams): NetOptions
     externalAddresses: externalAddress.map((address) => externalService(hostPortText(address), params)),
     // As in Core: behind a proxy, or where the address is configured, the node does not discover its own address.
     discover: p2p.discover && listen.length > 0 && proxy === null && externalAddress.length === 0,
+    capture:
+      p2p.captureMessages === 0
+        ? null
+        : { dir: join(networkDir, 'message_capture'), limit: p2p.captureMessages * MEBIBYTE },
     banTime: p2p.banTime,
   };
 }

@@ -73,6 +73,7 @@ describe('defaults', () => {
       maxUpload: 0,
       externalAddress: [],
       discover: true,
+      captureMessages: 0,
       banTime: 86_400,
     });
     expect(config.ops.listen).toBeNull();

@@ -31,6 +31,7 @@ test('by default the node accepts connections, uses all networks and discovers i
     maxUpload: 0,
     externalAddresses: [],
     discover: true,
+    capture: null,
     banTime: 86_400,
   });
 });

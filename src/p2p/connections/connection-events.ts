@@ -3,6 +3,7 @@ import type { LogFields } from '../../util/log-levels.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
 import type { Connection, ConnectionEvents, Direction } from './connection.ts';
 import type { ConnectionTable } from './connection-table.ts';
+import type { MessageCapture } from './message-capture.ts';
 import { MessageScheduler } from './message-scheduler.ts';
 import type { NetTotals } from './net-totals.ts';
 import type { PeerLogic } from './peer-link.ts';
@@ -13,6 +14,8 @@ export interface EventParts {
   readonly totals: NetTotals;
   readonly addresses: AddrManager;
   readonly log: Log;
+  /** Writes all messages to files; null for none. */
+  readonly capture: MessageCapture | null;
   /** Retries with v1 after a v2 connection failed. */
   readonly retryV1: (connection: Connection) => void;
 }
@@ -27,7 +30,7 @@ export class LogicEvents implements ConnectionEvents {
   constructor(logic: PeerLogic, parts: EventParts) {
     this.#parts = parts;
     this.#logic = logic;
-    this.#scheduler = new MessageScheduler(logic, parts.log);
+    this.#scheduler = new MessageScheduler(captured(logic, parts.capture), parts.log);
     this.#memory = new PeerMemory(parts.table, parts.log);
   }
 
@@ -49,9 +52,10 @@ export class LogicEvents implements ConnectionEvents {
     this.#parts.totals.message(direction, type);
   }
 
-  sent({ id }: Connection, type: string, bytes: number): void {
-    const { log } = this.#parts;
-    if (log.enabled('debug')) log.debug('message sent', { peer: id, type, bytes });
+  sent(connection: Connection, type: string, payload: Uint8Array): void {
+    const { log, capture } = this.#parts;
+    if (log.enabled('debug')) log.debug('message sent', { peer: connection.id, type, bytes: payload.length });
+    capture?.record(connection, 'sent', type, payload);
   }
 
   failed({ id, protocol }: Connection, reason: string, facts?: LogFields): void {
@@ -100,4 +104,15 @@ export class LogicEvents implements ConnectionEvents {
       connection.disconnect('internal error');
     }
   }
+}
+
+/** Returns the logic, with each message recorded before it is processed. */
+function captured(logic: PeerLogic, capture: MessageCapture | null): Pick<PeerLogic, 'message'> {
+  if (capture === null) return logic;
+  return {
+    message(link, message) {
+      capture.record(link, 'received', message.type, message.payload);
+      return logic.message(link, message);
+    },
+  };
 }

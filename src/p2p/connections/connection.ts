@@ -39,8 +39,7 @@ export interface ConnectionEvents {
   transferred(sent: number, received: number): void;
   /** A message was queued or received; one that could not be decoded has an empty type. */
   message(direction: Direction, type: string): void;
-  /** A message is sent whose payload has some bytes. */
-  sent(connection: Connection, type: string, bytes: number): void;
+  sent(connection: Connection, type: string, payload: Uint8Array): void;
   /** The transport could not interpret a message, or any further bytes. */
   failed(connection: Connection, reason: string, facts?: LogFields): void;
   /** The memory used for the peer changed by `bytes`. May disconnect this or another peer. */
@@ -210,7 +209,7 @@ export class Connection implements PeerLink {
   sendPayload(type: string, payload: Uint8Array): void {
     if (!this.#opened || this.#closed) return;
     this.#events.message('sent', type);
-    this.#events.sent(this, type, payload.length);
+    this.#events.sent(this, type, payload);
     this.#enqueue(this.#transport.encode(type, payload), type);
   }
 

@@ -5,6 +5,7 @@ import type { Log } from '../../util/log.ts';
 import type { RandomBelow } from '../../util/random.ts';
 import type { NetService } from '../address/net-address.ts';
 import type { Dial, DialTarget, Lookup } from './dial.ts';
+import type { CaptureOptions } from './message-capture.ts';
 import type { RouteOptions } from './network-routes.ts';
 import type { PermissionRule } from './permissions.ts';
 import type { Timing } from './timing.ts';
@@ -75,6 +76,8 @@ export interface NetOptions extends RouteOptions {
   readonly inboundRelayPercent: number;
   /** Time limit for the first bytes and the handshakes, seconds. Core's -peertimeout. */
   readonly peerTimeout: number;
+  /** Where messages of peers are captured; null for nowhere. */
+  readonly capture: CaptureOptions | null;
   /** Default duration of a ban, seconds. */
   readonly banTime: number;
 }

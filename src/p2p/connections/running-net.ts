@@ -3,6 +3,7 @@ import { type Connection, inactivityOf } from './connection.ts';
 import { LogicEvents } from './connection-events.ts';
 import { Dialer } from './dialer.ts';
 import { keepAdded, keepConnected } from './manual-connections.ts';
+import { MessageCapture } from './message-capture.ts';
 import type { NetState } from './net-state.ts';
 import { Outbound } from './outbound.ts';
 import type { PeerLogic } from './peer-link.ts';
@@ -32,7 +33,14 @@ export class RunningNet {
     const { options, deps } = state;
     const { connect, listen, v2 } = options;
     this.#state = state;
-    this.#events = new LogicEvents(logic, { ...state, log: deps.log, retryV1: (link) => this.#retryV1(link) });
+    const { clock } = deps.timing;
+    const capture = options.capture === null ? null : new MessageCapture(options.capture, { clock, log: deps.log });
+    this.#events = new LogicEvents(logic, {
+      ...state,
+      log: deps.log,
+      capture,
+      retryV1: (link) => this.#retryV1(link),
+    });
     const shared = {
       magic: state.magic,
       table: state.table,

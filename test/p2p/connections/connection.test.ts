@@ -36,6 +36,7 @@ function node(
     totals,
     log,
     addresses: addresses().manager,
+    capture: null,
     retryV1: (connection) => void retried.push(connection),
   });
   const accept = (stream: ByteStream) => {
