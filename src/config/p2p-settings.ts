@@ -10,6 +10,7 @@ import {
   list,
   optionalAddress,
   optionalBoolean,
+  optionalPath,
   parseHostPort,
   type Setting,
 } from './setting.ts';
@@ -150,6 +151,14 @@ export const P2P_SETTINGS = {
     max: 1_000_000,
     unit: 'MiB',
     help: 'for debugging, writes all messages of peers to message_capture/ in the folder of the network until its files have this size; 0 = none',
+  }),
+  'p2p.asmap': optionalPath({
+    help: "map of autonomous systems in Bitcoin Core's format, over which connections are spread in place of /16 prefixes",
+  }),
+  'p2p.checkAddresses': integer({
+    fallback: 0,
+    max: 1_000_000,
+    help: 'check the tables of addresses in one of this many operations, for tests; 0 = never',
   }),
   'p2p.banTime': integer({ fallback: 86_400, min: 1, max: 1_000_000_000, unit: 's', help: 'duration of a ban' }),
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;

@@ -331,7 +331,9 @@ export class EventLog {
     const old = rows.filter((row) => row.seq <= this.#evictedTo);
     const more = old.length === wanted;
     return {
-      entries: old.filter(({ type }) => !types || types.has(type)).map((row) => storedEntry(row, this.#history!.cursorOf(row.seq, row.seq))),
+      entries: old
+        .filter(({ type }) => !types || types.has(type))
+        .map((row) => storedEntry(row, this.#history!.cursorOf(row.seq, row.seq))),
       scanned: more ? old.at(-1)!.seq : this.#evictedTo,
     };
   }

@@ -1,4 +1,5 @@
 import { printService } from '../p2p/address/address-text.ts';
+import type { NetGroups } from '../p2p/address/net-groups.ts';
 import type { Peer } from '../p2p/peer/peer.ts';
 import { SERVICES } from '../p2p/services.ts';
 import type { PeerView } from '../port/peer-view.ts';
@@ -37,7 +38,7 @@ function toMicroseconds(ms: number): number {
 }
 
 /** Returns the public view of a peer; unknown values are zero. */
-export function peerView(peer: Peer, nowMs: number): PeerView {
+export function peerView(peer: Peer, nowMs: number, groups: NetGroups): PeerView {
   const { link, negotiated, ping, sync, tx, addr } = peer;
   const { version } = negotiated;
   const waited = ping.nonce === 0n ? null : nowMs - ping.sentAt;
@@ -85,6 +86,7 @@ export function peerView(peer: Peer, nowMs: number): PeerView {
       addrRelay: addr !== null,
       addrProcessed: addr?.processed ?? 0,
       addrRateLimited: addr?.rateLimited ?? 0,
+      mappedAs: groups.mappedAs(link.service.address),
     },
   };
 }

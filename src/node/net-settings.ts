@@ -3,6 +3,7 @@ import { usesDnsSeeds } from '../config/p2p-settings.ts';
 import { hostPortText } from '../config/setting.ts';
 import type { Config } from '../config/settings.ts';
 import { parseService } from '../p2p/address/address-text.ts';
+import type { Asmap } from '../p2p/address/asmap.ts';
 import type { NetService } from '../p2p/address/net-address.ts';
 import type { NetOptions } from '../p2p/connections/net-options.ts';
 import { type PermissionRule, parsePermissionRule } from '../p2p/connections/permissions.ts';
@@ -12,7 +13,7 @@ import { OperatorError } from '../util/operator-error.ts';
 const MEBIBYTE = 1024 * 1024;
 
 /** Returns the options of connections to peers. Throws OperatorError. */
-export function netOptionsOf({ p2p, networkDir }: Config, params: NetworkParams): NetOptions {
+export function netOptionsOf({ p2p, networkDir }: Config, params: NetworkParams, asmap: Asmap | null): NetOptions {
   const { listen, listenOnion, proxy, onionProxy, externalAddress, maxConnections, onlyNetworks } = p2p;
   return {
     params: p2p.dnsSeedHosts.length > 0 ? { ...params, dnsSeeds: p2p.dnsSeedHosts } : params,
@@ -41,6 +42,8 @@ export function netOptionsOf({ p2p, networkDir }: Config, params: NetworkParams)
         ? null
         : { dir: join(networkDir, 'message_capture'), limit: p2p.captureMessages * MEBIBYTE },
     banTime: p2p.banTime,
+    asmap,
+    checkAddresses: p2p.checkAddresses,
   };
 }
 

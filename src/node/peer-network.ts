@@ -18,6 +18,7 @@ import { PeerStore } from '../storage/peer-store.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { systemRandomBelow } from '../util/random.ts';
+import { loadAsmap } from './asmap-file.ts';
 import { peerView } from './build-peer-view.ts';
 import { ClockWatch } from './clock-watch.ts';
 import { netOptionsOf } from './net-settings.ts';
@@ -55,7 +56,7 @@ export class PeerNetwork {
     const { database, log, chain } = deps;
     this.#deps = deps;
     this.#clockWatch = new ClockWatch(log);
-    const options = netOptionsOf(config, chain.params);
+    const options = netOptionsOf(config, chain.params, loadAsmap(config.p2p.asmap, log));
     this.#options = options;
     this.blocksOnly = config.relay.blocksOnly;
     this.#userAgent = userAgentOf(config.p2p.userAgentComments);
@@ -189,7 +190,9 @@ export class PeerNetwork {
     for (const link of this.connections.table.all())
       if (!peers.has(link.id)) peers.set(link.id, new Peer(link, link.startedMs));
     const nowMs = this.#deps.clock.monotonicMs();
-    return [...peers.values()].sort((a, b) => a.id - b.id).map((peer) => peerView(peer, nowMs));
+    return [...peers.values()]
+      .sort((a, b) => a.id - b.id)
+      .map((peer) => peerView(peer, nowMs, this.connections.groups));
   }
 
   #connections(): Connections {
@@ -226,7 +229,12 @@ export class PeerNetwork {
 
   #notify(kind: PeerChange['kind'], peer: Peer, reason: string | null): void {
     const { clock, onPeerChange } = this.#deps;
-    onPeerChange({ kind, time: unixSeconds(clock), peer: peerView(peer, clock.monotonicMs()), reason });
+    onPeerChange({
+      kind,
+      time: unixSeconds(clock),
+      peer: peerView(peer, clock.monotonicMs(), this.connections.groups),
+      reason,
+    });
   }
 
   #logStart(): void {

@@ -191,6 +191,9 @@ export interface AddressEntryView {
   /** The peer that announced it. */
   readonly source: string;
   readonly sourceNetwork: string;
+  /** Numbers of the autonomous systems of both; 0 where they are unknown. */
+  readonly mappedAs: number;
+  readonly sourceMappedAs: number;
 }
 
 /** A transaction whose parents are missing, and the peers that announced it. */

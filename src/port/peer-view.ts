@@ -58,4 +58,6 @@ interface PeerDetails {
   readonly addrRelay: boolean;
   readonly addrProcessed: number;
   readonly addrRateLimited: number;
+  /** Number of the autonomous system of its address; 0 where it is unknown. */
+  readonly mappedAs: number;
 }

@@ -74,6 +74,8 @@ describe('defaults', () => {
       externalAddress: [],
       discover: true,
       captureMessages: 0,
+      asmap: null,
+      checkAddresses: 0,
       banTime: 86_400,
     });
     expect(config.ops.listen).toBeNull();

@@ -6,7 +6,8 @@ import type { PermissionRule } from '../../src/p2p/connections/permissions.ts';
 import { printSubnet } from '../../src/p2p/connections/subnet.ts';
 import { mainnet } from '../../src/params/mainnet.ts';
 
-const options = (...flags: string[]) => netOptionsOf(loadConfig(flags, { ...thisHost(), env: {} }).config, mainnet);
+const options = (...flags: string[]) =>
+  netOptionsOf(loadConfig(flags, { ...thisHost(), env: {} }).config, mainnet, null);
 
 test('by default the node accepts connections, uses all networks and discovers its address', () => {
   const { params, ...rest } = options();
@@ -33,6 +34,8 @@ test('by default the node accepts connections, uses all networks and discovers i
     discover: true,
     capture: null,
     banTime: 86_400,
+    asmap: null,
+    checkAddresses: 0,
   });
 });
 

@@ -84,7 +84,6 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   'getnetworkinfo.softwareversion: ours alone': '`version` is the level of Core that is mirrored',
   'getnetworkinfo.tx_send_rate: not here': 'relay has no such limit',
   'getnetworkinfo.inv_buckets: not here': 'relay has no such limit',
-  'getpeerinfo[].mapped_as: not here': 'no map of networks',
   'getwalletinfo.warnings: ours alone': 'what an operator should know of the wallet',
 };
 

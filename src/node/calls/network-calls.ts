@@ -203,7 +203,7 @@ function networkView(network: PeerNetwork): NetworkView {
   };
 }
 
-function addressEntries({ addresses }: ConnectionManager, table: 'new' | 'tried'): AddressEntryView[] {
+function addressEntries({ addresses, groups }: ConnectionManager, table: 'new' | 'tried'): AddressEntryView[] {
   return Array.from(addresses.places(table), ({ bucket, position, entry }) => ({
     place: `${bucket}/${position}`,
     address: printAddress(entry.address),
@@ -211,8 +211,10 @@ function addressEntries({ addresses }: ConnectionManager, table: 'new' | 'tried'
     network: networkClassOf(entry.address),
     services: entry.services,
     time: entry.time,
+    mappedAs: groups.mappedAs(entry.address),
     source: printAddress(entry.source),
     sourceNetwork: networkClassOf(entry.source),
+    sourceMappedAs: groups.mappedAs(entry.source),
   }));
 }
 

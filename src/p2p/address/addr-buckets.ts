@@ -2,7 +2,7 @@ import { hash256 } from '../../crypto/hash-functions.ts';
 import { writeCompactSize } from '../../primitives/compact-size.ts';
 import { ByteWriter } from '../../util/bytes.ts';
 import { addressBytes, type NetAddress, type NetService } from './net-address.ts';
-import { netGroup } from './net-group.ts';
+import type { NetGroups } from './net-groups.ts';
 
 export const NEW_BUCKETS = 1024;
 export const TRIED_BUCKETS = 256;
@@ -44,15 +44,16 @@ function serviceBytes({ address, port }: NetService): Uint8Array {
 }
 
 /** Returns the bucket in the tried table. The addresses of one group share 8 buckets. */
-export function triedBucket(key: Uint8Array, service: NetService): number {
+export function triedBucket(key: Uint8Array, service: NetService, groups: NetGroups): number {
   const choice = cheapHash(key, { bytes: serviceBytes(service) }) % TRIED_BUCKETS_PER_GROUP;
-  return Number(cheapHash(key, { bytes: netGroup(service.address) }, { u64: choice }) % BigInt(TRIED_BUCKETS));
+  return Number(cheapHash(key, { bytes: groups.groupOf(service.address) }, { u64: choice }) % BigInt(TRIED_BUCKETS));
 }
 
 /** Returns the bucket in the new table. The addresses received from one source group share 64 buckets. */
-export function newBucket(key: Uint8Array, { address }: NetService, source: NetAddress): number {
-  const sourceGroup = netGroup(source);
-  const choice = cheapHash(key, { bytes: netGroup(address) }, { bytes: sourceGroup }) % NEW_BUCKETS_PER_SOURCE_GROUP;
+export function newBucket(key: Uint8Array, { address }: NetService, source: NetAddress, groups: NetGroups): number {
+  const sourceGroup = groups.groupOf(source);
+  const choice =
+    cheapHash(key, { bytes: groups.groupOf(address) }, { bytes: sourceGroup }) % NEW_BUCKETS_PER_SOURCE_GROUP;
   return Number(cheapHash(key, { bytes: sourceGroup }, { u64: choice }) % BigInt(NEW_BUCKETS));
 }
 

@@ -1,8 +1,9 @@
-import { ByteReader, ByteWriter, DecodeError } from '../../util/bytes.ts';
+import { ByteReader, ByteWriter, DecodeError, equalBytes } from '../../util/bytes.ts';
 import { readV2Address, readV2NetAddress, writeV2Address, writeV2NetAddress } from '../messages/addresses.ts';
 import { BUCKET_SIZE, NEW_BUCKETS, TRIED_BUCKETS } from './addr-buckets.ts';
 import type { AddrEntry } from './addr-entry.ts';
 import { AddrTables } from './addr-tables.ts';
+import type { NetGroups } from './net-groups.ts';
 import { isValid } from './ranges.ts';
 
 const FORMAT = 4;
@@ -18,7 +19,7 @@ const ADDRESS_V2 = 1 << 29;
 const MAX_PLACES = 8;
 const HASH_SIZE = 32;
 
-/** Returns the contents of Core's peers.dat (format 4, without asmap), without its magic and checksum. */
+/** Returns the contents of Core's peers.dat (format 4), without its magic and checksum. */
 export function encodeAddrTables(tables: AddrTables): Uint8Array {
   const w = new ByteWriter(1 << 16);
   w.u8(FORMAT);
@@ -43,7 +44,7 @@ export function encodeAddrTables(tables: AddrTables): Uint8Array {
     w.u32(ids.length);
     for (const id of ids) w.u32(indexes.get(id)!);
   }
-  w.bytes(new Uint8Array(HASH_SIZE));
+  w.bytes(tables.groups.version);
   return w.finish();
 }
 
@@ -51,13 +52,13 @@ export function encodeAddrTables(tables: AddrTables): Uint8Array {
  * Decodes tables written by `encodeAddrTables` or Core. Throws DecodeError if the bytes are corrupt or of a newer
  * format.
  */
-export function decodeAddrTables(bytes: Uint8Array): AddrTables {
+export function decodeAddrTables(bytes: Uint8Array, groups: NetGroups): AddrTables {
   const r = new ByteReader(bytes);
   const format = r.u8();
   const compatible = r.u8() - COMPATIBILITY_BASE;
   if (compatible < 0) throw new DecodeError('corrupt address file');
   if (compatible > FORMAT || format < OLDEST_FORMAT) throw new DecodeError(`unsupported address file format ${format}`);
-  const tables = new AddrTables(r.bytes(HASH_SIZE).slice());
+  const tables = new AddrTables(r.bytes(HASH_SIZE).slice(), groups);
   const newCount = readCount(r, NEW_BUCKETS * BUCKET_SIZE);
   const triedCount = readCount(r, TRIED_BUCKETS * BUCKET_SIZE);
   const buckets = r.i32() ^ BUCKETS_MARK;
@@ -119,8 +120,8 @@ function restoreCounters(tables: AddrTables, id: number, { lastSuccess, attempts
 }
 
 /**
- * Restores the positions of new entries. They keep their buckets if the bucket count and asmap are unchanged; otherwise
- * their source determines the bucket.
+ * Restores the positions of new entries. They keep their buckets if the bucket count and the map of autonomous systems
+ * are unchanged; otherwise their source determines the bucket.
  */
 function restorePlaces(tables: AddrTables, r: ByteReader, ids: readonly number[], buckets: number): void {
   const places: [bucket: number, id: number][] = [];
@@ -131,7 +132,7 @@ function restorePlaces(tables: AddrTables, r: ByteReader, ids: readonly number[]
       if (id !== undefined) places.push([bucket, id]);
     }
   }
-  const sameBuckets = buckets === NEW_BUCKETS && r.bytes(HASH_SIZE).every((byte) => byte === 0);
+  const sameBuckets = buckets === NEW_BUCKETS && equalBytes(r.bytes(HASH_SIZE), tables.groups.version);
   for (const [bucket, id] of places) {
     const entry = tables.mustEntry(id);
     if (!isValid(entry.address) || entry.refCount >= MAX_PLACES) continue;

@@ -5,6 +5,7 @@ import { type AddrEntry, isTerrible, peerAddressOf, selectionChance } from './ad
 import { AddrTables, type Slot } from './addr-tables.ts';
 import { equalAddresses, type NetAddress, type NetService, type PeerAddress } from './net-address.ts';
 import { type NetworkClass, networkClassOf, networkOf } from './net-group.ts';
+import { PREFIX_GROUPS } from './net-groups.ts';
 import { isRoutable, isValid } from './ranges.ts';
 
 const MINUTE = 60;
@@ -40,6 +41,7 @@ export class AddrManager {
   readonly #tables: AddrTables;
   readonly #clock: Clock;
   readonly #random: RandomBelow;
+  readonly #check: () => void;
   /**
    * Unix seconds of the last successful connection. It starts at 1, later than "never", so that the first failures
    * count.
@@ -48,15 +50,17 @@ export class AddrManager {
   /** New entries that wait until the tried entry at their position has been tested. */
   readonly #collisions = new Set<number>();
 
-  constructor(tables: AddrTables, clock: Clock, random: RandomBelow) {
+  /** `check` is called before each operation. */
+  constructor(tables: AddrTables, clock: Clock, random: RandomBelow, check: (tables: AddrTables) => void = () => {}) {
     this.#tables = tables;
     this.#clock = clock;
     this.#random = random;
+    this.#check = () => check(tables);
   }
 
   /** Returns an empty address manager. `key` is a secret of 32 bytes. */
-  static create(clock: Clock, random: RandomBelow, key = crypto.getRandomValues(new Uint8Array(32))): AddrManager {
-    return new AddrManager(new AddrTables(key), clock, random);
+  static create(clock: Clock, random: RandomBelow, key = newTableKey()): AddrManager {
+    return new AddrManager(new AddrTables(key, PREFIX_GROUPS), clock, random);
   }
 
   /** The tables, for saving and inspection. */
@@ -73,6 +77,7 @@ export class AddrManager {
    * was stored or moved.
    */
   add(peers: readonly PeerAddress[], source: NetAddress, penalty = 0): boolean {
+    this.#check();
     let added = false;
     for (const peer of peers) if (this.#addOne(peer, source, penalty)) added = true;
     return added;
@@ -83,6 +88,7 @@ export class AddrManager {
    * occupied, the occupant must be tested first (`selectTriedCollision`, `resolveCollisions`).
    */
   good(service: NetService, time = this.#now()): boolean {
+    this.#check();
     return this.#good(service, time, true);
   }
 
@@ -91,6 +97,7 @@ export class AddrManager {
    * own network may be down.
    */
   attempt(service: NetService, countFailure: boolean, time = this.#now()): void {
+    this.#check();
     const entry = this.#find(service);
     if (entry === null) return;
     entry.lastTry = time;
@@ -105,11 +112,13 @@ export class AddrManager {
    * little about our connections.
    */
   connected(service: NetService, time = this.#now()): void {
+    this.#check();
     const entry = this.#find(service);
     if (entry !== null && time - entry.time > CONNECTED_INTERVAL) entry.time = time;
   }
 
   setServices(service: NetService, services: bigint): void {
+    this.#check();
     const entry = this.#find(service);
     if (entry !== null) entry.services = services;
   }
@@ -119,6 +128,7 @@ export class AddrManager {
    * `networks` restricts the choice.
    */
   select({ newOnly = false, networks = [] as readonly NetworkClass[] } = {}): Selected | null {
+    this.#check();
     const count = (table: AddrTable) =>
       networks.length === 0 ? this.size(table) : networks.reduce((sum, network) => sum + this.size(table, network), 0);
     const newCount = count('new');
@@ -138,6 +148,7 @@ export class AddrManager {
    * no limit. Terrible entries are skipped unless `filtered` is false.
    */
   getAddresses(max: number, percent: number, network?: NetworkClass, filtered = true): PeerAddress[] {
+    this.#check();
     const all = this.size();
     const share = percent === 0 ? all : Math.floor((Math.min(percent, 100) * all) / 100);
     const wanted = max === 0 ? share : Math.min(share, max);
@@ -155,6 +166,7 @@ export class AddrManager {
 
   /** Returns a tried address to be tested because a new one collides with it, or null if there is none. */
   selectTriedCollision(): Selected | null {
+    this.#check();
     if (this.#collisions.size === 0) return null;
     const id = [...this.#collisions][this.#random(this.#collisions.size)]!;
     const entry = this.#tables.entry(id);
@@ -168,6 +180,7 @@ export class AddrManager {
 
   /** Resolves the collisions in the tried table whose outcome is known (Core's ResolveCollisions). */
   resolveCollisions(): void {
+    this.#check();
     for (const id of [...this.#collisions]) if (this.#resolve(id)) this.#collisions.delete(id);
   }
 
@@ -282,6 +295,11 @@ export class AddrManager {
     this.#good(entry, now, false);
     return true;
   }
+}
+
+/** Returns a new secret key of the tables. */
+export function newTableKey(): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(32));
 }
 
 function selected(entry: AddrEntry): Selected {

@@ -12,6 +12,7 @@ import { type AddrEntry, newEntry } from './addr-entry.ts';
 import { BucketSet } from './bucket-set.ts';
 import { type NetAddress, type NetService, type PeerAddress, serviceKey } from './net-address.ts';
 import { type NetworkClass, networkOf } from './net-group.ts';
+import type { NetGroups } from './net-groups.ts';
 
 const EMPTY = -1;
 
@@ -25,6 +26,7 @@ export type Slot = number;
  */
 export class AddrTables {
   readonly key: Uint8Array;
+  readonly groups: NetGroups;
   /** Ids are never reused. */
   #nextId = 0;
   readonly #entries = new Map<number, AddrEntry>();
@@ -39,8 +41,9 @@ export class AddrTables {
   readonly #filledOf = new Map<NetworkClass, ReturnType<typeof filledBuckets>>();
   readonly #networkCounts = new Map<NetworkClass, { new: number; tried: number }>();
 
-  constructor(key: Uint8Array) {
+  constructor(key: Uint8Array, groups: NetGroups) {
     this.key = key;
+    this.groups = groups;
   }
 
   size(table?: AddrTable, network?: NetworkClass): number {
@@ -81,7 +84,7 @@ export class AddrTables {
   }
 
   newSlot(entry: AddrEntry, source: NetAddress = entry.source): Slot {
-    return this.newSlotIn(newBucket(this.key, entry, source), entry);
+    return this.newSlotIn(newBucket(this.key, entry, source, this.groups), entry);
   }
 
   newSlotIn(bucket: number, entry: AddrEntry): Slot {
@@ -89,7 +92,7 @@ export class AddrTables {
   }
 
   triedSlot(entry: AddrEntry): Slot {
-    const bucket = triedBucket(this.key, entry);
+    const bucket = triedBucket(this.key, entry, this.groups);
     return bucket * BUCKET_SIZE + bucketPosition(this.key, 'tried', bucket, entry);
   }
 
@@ -138,7 +141,7 @@ export class AddrTables {
    */
   makeTried(id: number): void {
     const entry = this.mustEntry(id);
-    const start = newBucket(this.key, entry, entry.source);
+    const start = newBucket(this.key, entry, entry.source, this.groups);
     for (let i = 0; i < NEW_BUCKETS && entry.refCount > 0; i++) {
       const slot = this.newSlotIn((start + i) % NEW_BUCKETS, entry);
       if (this.#new[slot] !== id) continue;

@@ -58,6 +58,11 @@ export function internalAddress(name: string): NetAddress {
   return { network: 'internal', bytes: sha256(new TextEncoder().encode(name)).slice(0, SIZES.internal) };
 }
 
+/** Returns the IPv4-mapped IPv6 address of 4 bytes. */
+export function ipv4InIpv6(bytes: Uint8Array): Uint8Array {
+  return concatBytes(IPV4_PREFIX, bytes);
+}
+
 /** Decodes the 16-byte format used before BIP-155, in which other networks are embedded in IPv6. */
 export function addressFromV1(bytes: Uint8Array): NetAddress {
   assert(bytes.length === IPV6_SIZE, 'an old address has 16 bytes');
@@ -73,7 +78,7 @@ export function addressToV1({ network, bytes }: NetAddress): Uint8Array {
     case 'ipv6':
       return bytes;
     case 'ipv4':
-      return concatBytes(IPV4_PREFIX, bytes);
+      return ipv4InIpv6(bytes);
     case 'internal':
       return concatBytes(INTERNAL_PREFIX, bytes);
     default:

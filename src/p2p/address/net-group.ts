@@ -5,7 +5,7 @@ import { isHeNet, isLocal, isRoutable, isTeredo, isTunnel, linkedIpv4 } from './
 export type NetworkClass = AddressNetwork | 'unroutable';
 
 /** Core's numbers of the networks, which are hashed. */
-const CLASS_NUMBER: Record<NetworkClass, number> = {
+export const NETWORK_NUMBERS: Record<NetworkClass, number> = {
   unroutable: 0,
   ipv4: 1,
   ipv6: 2,
@@ -27,12 +27,12 @@ export function networkClassOf(address: NetAddress): NetworkClass {
 }
 
 /**
- * Core's GetGroup, without asmap. Addresses of one group are likely to have one owner, so connections are spread over
+ * Core's GetGroup without a map of autonomous systems. Addresses of one group are likely to have one owner, so connections are spread over
  * groups: /16 of IPv4, /32 of IPv6 (/36 for he.net), the first 4 bits of other networks.
  */
 export function netGroup(address: NetAddress): Uint8Array {
   const kind = networkClassOf(address);
-  const group = [CLASS_NUMBER[kind]];
+  const group = [NETWORK_NUMBERS[kind]];
   const linked = linkedIpv4(address);
   if (linked !== null) return Uint8Array.of(...group, linked[0]!, linked[1]!);
   const bytes = addressBytes(address);

@@ -4,7 +4,7 @@ import type { Log } from '../../util/log.ts';
 import { OperatorError } from '../../util/operator-error.ts';
 import { printService } from '../address/address-text.ts';
 import type { NetAddress } from '../address/net-address.ts';
-import { netGroup } from '../address/net-group.ts';
+import type { NetGroups } from '../address/net-groups.ts';
 import { isLocal } from '../address/ranges.ts';
 import { V1Transport } from '../transport/v1-transport.ts';
 import { V2Transport } from '../transport/v2-transport.ts';
@@ -24,6 +24,7 @@ export interface AcceptorParts {
   readonly relayPercent: number;
   readonly permissions: readonly PermissionRule[];
   readonly table: ConnectionTable;
+  readonly groups: NetGroups;
   readonly isBanned: (address: NetAddress) => boolean;
   readonly isDiscouraged: (address: NetAddress) => boolean;
   readonly active: () => boolean;
@@ -179,7 +180,7 @@ export class Acceptor {
       openedAt: startedMs,
       isLocal: isLocal(address),
       noban: permissions.has('noban'),
-      keyedGroup: sipHash(this.#groupKey, netGroup(address)),
+      keyedGroup: sipHash(this.#groupKey, this.#parts.groups.groupOf(address)),
     };
   }
 }

@@ -1,6 +1,7 @@
 import { assert } from '../../util/assert.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
 import type { NetAddress } from '../address/net-address.ts';
+import type { NetGroups } from '../address/net-groups.ts';
 import { AddrResponseCache } from './addr-response-cache.ts';
 import type { BanList, Discouragement } from './ban-list.ts';
 import { type ConnectionTable, OwnNonces } from './connection-table.ts';
@@ -23,6 +24,8 @@ export class ConnectionManager {
   readonly addrResponses: AddrResponseCache;
   readonly bans: BanList;
   readonly discouragement: Discouragement;
+  /** Groups of addresses, and their autonomous systems. */
+  readonly groups: NetGroups;
   readonly local: LocalAddresses;
   readonly nonces: OwnNonces;
   readonly routes: Routes;
@@ -40,6 +43,7 @@ export class ConnectionManager {
     this.added = state.added;
     this.bans = state.bans;
     this.discouragement = state.discouragement;
+    this.groups = state.groups;
     this.local = state.local;
     this.routes = state.routes;
     this.slots = state.slots;

@@ -3,6 +3,7 @@ import type { BanStore } from '../../storage/ban-store.ts';
 import type { PeerStore } from '../../storage/peer-store.ts';
 import type { Log } from '../../util/log.ts';
 import type { RandomBelow } from '../../util/random.ts';
+import type { Asmap } from '../address/asmap.ts';
 import type { NetService } from '../address/net-address.ts';
 import type { Dial, DialTarget, Lookup } from './dial.ts';
 import type { CaptureOptions } from './message-capture.ts';
@@ -80,6 +81,10 @@ export interface NetOptions extends RouteOptions {
   readonly capture: CaptureOptions | null;
   /** Default duration of a ban, seconds. */
   readonly banTime: number;
+  /** Map of autonomous systems, by which addresses are grouped; null to group them by prefix. */
+  readonly asmap: Asmap | null;
+  /** The tables of addresses are checked in one of this many operations; 0 for never. */
+  readonly checkAddresses: number;
 }
 
 /** External dependencies of the connections, replaceable in tests. */

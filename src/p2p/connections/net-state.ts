@@ -4,6 +4,7 @@ import { systemRandomBelow } from '../../util/random.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
 import { parseNetAddress } from '../address/address-text.ts';
 import type { NetAddress } from '../address/net-address.ts';
+import { NetGroups } from '../address/net-groups.ts';
 import { isBindAny } from '../address/ranges.ts';
 import { hasServices, SEED_SERVICES } from '../services.ts';
 import { BanList, Discouragement } from './ban-list.ts';
@@ -26,6 +27,8 @@ export class NetState {
   readonly table = new ConnectionTable();
   readonly discouragement = new Discouragement();
   readonly addresses: AddrManager;
+  /** Groups of addresses, over which connections are spread. */
+  readonly groups: NetGroups;
   readonly bans: BanList;
   readonly totals: NetTotals;
   readonly routes: Routes;
@@ -50,9 +53,12 @@ export class NetState {
       isDesirable: deps.isDesirable ?? isFullNode,
     };
     this.magic = new Uint8Array(Uint32Array.of(params.magic).buffer);
-    this.addresses = loadAddresses(deps.peerStore, timing.clock, random, log);
-    this.bans = new BanList(deps.banStore, timing.clock, options.banTime);
-    this.totals = new NetTotals(timing.clock, options.maxUpload);
+    this.groups = new NetGroups(options.asmap);
+    const { clock } = timing;
+    const { groups } = this;
+    this.addresses = loadAddresses(deps.peerStore, { clock, random, log, groups, checkOneIn: options.checkAddresses });
+    this.bans = new BanList(deps.banStore, clock, options.banTime);
+    this.totals = new NetTotals(clock, options.maxUpload);
     this.routes = new Routes(options);
     this.slots = connectionSlots(options.maxConnections);
     this.added = new AddedNodes(params.ports.p2p, options.v2);

@@ -3,7 +3,7 @@ import type { Log } from '../../util/log.ts';
 import { poissonDelay, type RandomBelow, shuffled } from '../../util/random.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
 import { internalAddress, type NetService, type PeerAddress } from '../address/net-address.ts';
-import { netGroup } from '../address/net-group.ts';
+import type { NetGroups } from '../address/net-groups.ts';
 import { hasServices, SERVICES } from '../services.ts';
 import type { ConnectionTable } from './connection-table.ts';
 import type { Dialer, OutboundType } from './dialer.ts';
@@ -40,6 +40,7 @@ export interface OutboundParts {
   readonly dialer: Dialer;
   readonly slots: Slots;
   readonly addresses: AddrManager;
+  readonly groups: NetGroups;
   readonly added: AddedNodes;
   readonly local: LocalAddresses;
   readonly routes: Routes;
@@ -147,7 +148,7 @@ export class Outbound {
     if (plan === null) return;
     addresses.resolveCollisions();
     const { groups, privateCount } = this.#longLivedGroups();
-    const isGroupConnected = (service: NetService) => groups.has(groupKey(service));
+    const isGroupConnected = (service: NetService) => groups.has(this.#groupKey(service));
     const peer = plan.anchor ? this.#nextAnchor(isGroupConnected) : await this.#choose(plan, isGroupConnected);
     signal.throwIfAborted();
     if (peer === null) return;
@@ -246,12 +247,12 @@ export class Outbound {
       if (!LONG_LIVED.includes(type)) continue;
       // Groups of other networks do not identify the operator of a node.
       if (['onion', 'i2p', 'cjdns'].includes(service.address.network)) privateCount++;
-      else groups.add(groupKey(service));
+      else groups.add(this.#groupKey(service));
     }
     return { groups, privateCount };
   }
-}
 
-function groupKey({ address }: NetService): string {
-  return bytesToHex(netGroup(address));
+  #groupKey({ address }: NetService): string {
+    return bytesToHex(this.#parts.groups.groupOf(address));
+  }
 }

@@ -12,6 +12,8 @@ import { fixedSeeds, queryDnsSeeds } from './seeds.ts';
 
 const SWEEP_MS = 1000;
 const SAVE_MS = 15 * 60_000;
+/** Interval of the log line about the map of autonomous systems, milliseconds. */
+const ASMAP_REPORT_MS = 24 * 3600_000;
 /** Pause after an internal error in a loop, milliseconds. */
 const AFTER_FAILURE_MS = 1000;
 
@@ -44,6 +46,7 @@ export class RunningNet {
     const shared = {
       magic: state.magic,
       table: state.table,
+      groups: state.groups,
       permissions: options.permissions,
       active: () => state.active,
       events: this.#events,
@@ -127,6 +130,12 @@ export class RunningNet {
     const manual = { ...this.#state, timing: deps.timing, dialer: this.dialer, v2: options.v2 };
     this.#loop('sweep', (signal) => this.#every(SWEEP_MS, () => this.#sweep(), signal));
     this.#loop('save', (signal) => this.#every(SAVE_MS, () => this.#save(), signal));
+    if (this.#state.groups.usesAsmap) {
+      this.#reportAsmap();
+      this.#loop('map of autonomous systems', (signal) =>
+        this.#every(ASMAP_REPORT_MS, () => this.#reportAsmap(), signal),
+      );
+    }
     this.#loop('added nodes', (signal) => keepAdded(manual, signal));
     if (outbound === null) {
       if (options.connect.length > 0) this.#loop('connect', (signal) => keepConnected(options.connect, manual, signal));
@@ -190,6 +199,16 @@ export class RunningNet {
     const { deps, addresses, bans } = this.#state;
     saveAddresses(deps.peerStore, addresses, deps.timing.clock);
     bans.sweep();
+  }
+
+  /** Logs how the known addresses spread over autonomous systems: an outdated map leaves many of them unmapped. */
+  #reportAsmap(): void {
+    const { addresses, groups, deps } = this.#state;
+    const known = (['ipv4', 'ipv6'] as const).flatMap((network) => addresses.getAddresses(0, 0, network, false));
+    const numbers = known.map(({ address }) => groups.mappedAs(address));
+    const unmapped = numbers.filter((asn) => asn === 0).length;
+    const systems = new Set(numbers).size - (unmapped > 0 ? 1 : 0);
+    deps.log.info('addresses mapped to autonomous systems', { addresses: known.length, systems, unmapped });
   }
 
   #retryV1(connection: Connection): void {

@@ -1,6 +1,7 @@
 import { type CoreForm, type CoreForms, type EventFacts, plainForm as plain } from './core-form.ts';
 import { disconnectWords } from './disconnect-words.ts';
 
+const addrman = (text: CoreForm['text']): CoreForm => ({ category: 'addrman', text });
 const net = (text: CoreForm['text']): CoreForm => ({ category: 'net', text });
 
 /** Core's words for the events of peers and connections. */
@@ -104,6 +105,21 @@ export const NET_LINES: CoreForms = {
     text: ({ count }) => `Erased ${count} orphan transaction(s) included or conflicted by block`,
   },
   'listening for peers': plain(({ host, port }) => `Bound to ${hostAndPort(host, port)}`),
+  'map of autonomous systems read': plain(
+    ({ path, bytes }) => `Opened asmap file "${path}" (${bytes} bytes) from disk`,
+  ),
+  'addresses are grouped by autonomous system': plain(
+    ({ version }) => `Using asmap version ${version} for IP bucketing`,
+  ),
+  'addresses are grouped by prefix': plain(() => 'Using /16 prefix for IP bucketing'),
+  'addresses mapped to autonomous systems': plain(
+    ({ addresses, systems, unmapped }) =>
+      `ASMap Health Check: ${addresses} clearnet peers are mapped to ${systems} ASNs with ${unmapped} peers being unmapped`,
+  ),
+  'check of the addresses of peers started': addrman(
+    (facts) => `CheckAddrman: new ${facts.new}, tried ${facts.tried}, total ${facts.total} started`,
+  ),
+  'check of the addresses of peers completed': addrman(() => 'CheckAddrman: completed'),
   'addresses of peers loaded': plain(({ count }) => `Loaded ${count} addresses from peers.dat`),
 };
 

@@ -1,6 +1,8 @@
 import { decodeAddrTables, encodeAddrTables } from '../../../src/p2p/address/addr-file.ts';
 import { AddrTables } from '../../../src/p2p/address/addr-tables.ts';
 import { parseService, printService } from '../../../src/p2p/address/address-text.ts';
+import { Asmap, asmapProblem } from '../../../src/p2p/address/asmap.ts';
+import { PREFIX_GROUPS } from '../../../src/p2p/address/net-groups.ts';
 import { MessageError } from '../../../src/p2p/messages/codec.ts';
 import { decodeMessage, encodeMessage, MESSAGES, type MessageType } from '../../../src/p2p/messages/messages.ts';
 import type { Transport, TransportEvent } from '../../../src/p2p/transport/transport.ts';
@@ -12,6 +14,10 @@ import { bytesOfText, decoded, type FuzzTarget, hold, textOf } from '../target.t
 
 const TYPES = Object.keys(MESSAGES) as MessageType[];
 const MAGIC = hexToBytes('fabfb5da');
+/** The map of autonomous systems of Core's tests. */
+const ASMAP = hexToBytes(
+  'fb03ec0fb03fc0fe00fb03ec0fb03fc0fe00fb03ec0fb0fffffeffedb0ffd486e628290000400000400040990100800180040000050006001cf039',
+);
 const NOTHING = new Uint8Array(0);
 
 /** Returns a payload behind the number of its type. */
@@ -101,11 +107,23 @@ const address: FuzzTarget = {
 const addrFile: FuzzTarget = {
   name: 'p2p-addr-file',
   help: 'saved address tables',
-  corpus: () => [encodeAddrTables(new AddrTables(new Uint8Array(32).fill(1)))],
+  corpus: () => [encodeAddrTables(new AddrTables(new Uint8Array(32).fill(1), PREFIX_GROUPS))],
   run(input) {
-    const tables = decoded(() => decodeAddrTables(input));
+    const tables = decoded(() => decodeAddrTables(input, PREFIX_GROUPS));
     if (tables !== null) hold(tables.problem() === null, 'sound');
   },
 };
 
-export const P2P_TARGETS: readonly FuzzTarget[] = [message, stream, address, addrFile];
+const asmap: FuzzTarget = {
+  name: 'p2p-asmap',
+  help: 'maps of autonomous systems',
+  // Behind the address that is looked up.
+  corpus: () => [new Uint8Array(16 + 3), concatBytes(new Uint8Array(16), ASMAP)],
+  run(input) {
+    const [bytes, ip] = [input.subarray(16), input.subarray(0, 16)];
+    if (ip.length < 16 || asmapProblem(bytes) !== null) return;
+    hold(new Asmap(bytes).lookUp(ip) >= 0, 'every address leads to a number');
+  },
+};
+
+export const P2P_TARGETS: readonly FuzzTarget[] = [message, stream, address, addrFile, asmap];

@@ -4,6 +4,7 @@ import { decodeAddrTables, encodeAddrTables } from '../../../src/p2p/address/add
 import { AddrManager } from '../../../src/p2p/address/addr-manager.ts';
 import { printService } from '../../../src/p2p/address/address-text.ts';
 import { internalAddress } from '../../../src/p2p/address/net-address.ts';
+import { PREFIX_GROUPS } from '../../../src/p2p/address/net-groups.ts';
 import { bytesToHex, concatBytes, hexToBytes } from '../../../src/util/bytes.ts';
 import { at, fixture, ip, NOW, ONION, peer } from './addr-fixture.ts';
 
@@ -37,7 +38,7 @@ describe('address file', () => {
   test('every entry is restored at its position', () => {
     const { manager, clock, below } = filled();
     const bytes = encodeAddrTables(manager.tables);
-    const restored = new AddrManager(decodeAddrTables(bytes), clock, below);
+    const restored = new AddrManager(decodeAddrTables(bytes, PREFIX_GROUPS), clock, below);
     expect(state(restored)).toEqual(state(manager));
     expect([restored.size('new'), restored.size('tried')]).toEqual([manager.size('new'), manager.size('tried')]);
     expect(bytesToHex(encodeAddrTables(restored.tables))).toBe(bytesToHex(bytes));
@@ -56,7 +57,7 @@ describe('address file', () => {
     const { manager } = filled();
     const bytes = encodeAddrTables(manager.tables).slice();
     bytes[bytes.length - 1] = 1;
-    const tables = decodeAddrTables(bytes);
+    const tables = decodeAddrTables(bytes, PREFIX_GROUPS);
     expect(tables.problem()).toBeNull();
     expect(tables.size('tried')).toBe(manager.size('tried'));
     expect(tables.size('new')).toBeGreaterThan(manager.size('new') * 0.9);
@@ -64,17 +65,17 @@ describe('address file', () => {
 
   test('a damaged file is rejected, or what is decoded of it is consistent', () => {
     const whole = encodeAddrTables(filled().manager.tables);
-    expect(() => decodeAddrTables(whole.subarray(0, whole.length - 40))).toThrow('unexpected end');
-    expect(() => decodeAddrTables(Uint8Array.of(5, 37))).toThrow('unsupported');
-    expect(() => decodeAddrTables(Uint8Array.of(2, 34))).toThrow('unsupported');
-    expect(() => decodeAddrTables(Uint8Array.of(4, 31))).toThrow('corrupt');
+    expect(() => decodeAddrTables(whole.subarray(0, whole.length - 40), PREFIX_GROUPS)).toThrow('unexpected end');
+    expect(() => decodeAddrTables(Uint8Array.of(5, 37), PREFIX_GROUPS)).toThrow('unsupported');
+    expect(() => decodeAddrTables(Uint8Array.of(2, 34), PREFIX_GROUPS)).toThrow('unsupported');
+    expect(() => decodeAddrTables(Uint8Array.of(4, 31), PREFIX_GROUPS)).toThrow('corrupt');
     fc.assert(
       fc.property(fc.nat(), fc.integer({ min: 1, max: 255 }), (at, flip) => {
         const bytes = whole.slice();
         // Most of the file consists of empty buckets; the entries come first.
         bytes[at % Math.min(bytes.length, 30_000)]! ^= flip;
         try {
-          expect(decodeAddrTables(bytes).problem()).toBeNull();
+          expect(decodeAddrTables(bytes, PREFIX_GROUPS).problem()).toBeNull();
         } catch (error) {
           expect((error as Error).name).toBe('DecodeError');
         }

@@ -8,6 +8,7 @@ import { AddrManager } from '../../../src/p2p/address/addr-manager.ts';
 import { printService } from '../../../src/p2p/address/address-text.ts';
 import { internalAddress, type NetAddress, type NetService } from '../../../src/p2p/address/net-address.ts';
 import type { NetworkClass } from '../../../src/p2p/address/net-group.ts';
+import { PREFIX_GROUPS } from '../../../src/p2p/address/net-groups.ts';
 import { systemRandomBelow } from '../../../src/util/random.ts';
 
 import { at, DAY, fixture, HOUR, ip, MINUTE, NOW, ONION, peer, SOURCE } from './addr-fixture.ts';
@@ -20,23 +21,23 @@ describe('buckets match those of Core', () => {
     new Set(Array.from({ length: times }, (_, i) => of(i))).size;
 
   test("triedBucket matches Core's tried buckets", () => {
-    expect(triedBucket(key1, at('250.1.1.1'))).toBe(40);
-    expect(triedBucket(key2, at('250.1.1.1'))).not.toBe(40);
-    expect(triedBucket(key1, at('250.1.1.1', 9999))).not.toBe(40);
-    expect(counted((i) => triedBucket(key1, at(`250.1.1.${i}`, 0)))).toBe(8);
-    expect(counted((i) => triedBucket(key1, at(`250.${i}.1.1`, 0)))).toBe(160);
+    expect(triedBucket(key1, at('250.1.1.1'), PREFIX_GROUPS)).toBe(40);
+    expect(triedBucket(key2, at('250.1.1.1'), PREFIX_GROUPS)).not.toBe(40);
+    expect(triedBucket(key1, at('250.1.1.1', 9999), PREFIX_GROUPS)).not.toBe(40);
+    expect(counted((i) => triedBucket(key1, at(`250.1.1.${i}`, 0), PREFIX_GROUPS))).toBe(8);
+    expect(counted((i) => triedBucket(key1, at(`250.${i}.1.1`, 0), PREFIX_GROUPS))).toBe(160);
   });
 
   test("newBucket matches Core's new buckets", () => {
-    const own = (text: string, port = 8333) => newBucket(key1, at(text, port), ip(text));
+    const own = (text: string, port = 8333) => newBucket(key1, at(text, port), ip(text), PREFIX_GROUPS);
     expect(own('250.1.2.1')).toBe(786);
     expect(own('250.1.2.1', 9999)).toBe(786);
-    expect(newBucket(key2, at('250.1.2.1'), ip('250.1.2.1'))).not.toBe(786);
+    expect(newBucket(key2, at('250.1.2.1'), ip('250.1.2.1'), PREFIX_GROUPS)).not.toBe(786);
     expect(counted((i) => own(`250.1.1.${i}`))).toBe(1);
     const announced = (i: number) =>
-      newBucket(key1, at(`${250 + Math.floor(i / 255)}.${i % 256}.1.1`), ip('251.4.1.1'));
+      newBucket(key1, at(`${250 + Math.floor(i / 255)}.${i % 256}.1.1`), ip('251.4.1.1'), PREFIX_GROUPS);
     expect(counted(announced, 1020)).toBeLessThanOrEqual(64);
-    expect(counted((i) => newBucket(key1, at('250.1.1.1'), ip(`250.${i}.1.1`)))).toBeGreaterThan(64);
+    expect(counted((i) => newBucket(key1, at('250.1.1.1'), ip(`250.${i}.1.1`), PREFIX_GROUPS))).toBeGreaterThan(64);
   });
 
   test('the position in a bucket depends on table, bucket, address and port', () => {
@@ -349,7 +350,7 @@ test('the tables stay consistent through random operations', () => {
         else manager.getAddresses(1000, 23);
       }
       sound(manager);
-      sound(new AddrManager(decodeAddrTables(encodeAddrTables(manager.tables)), clock, () => 0));
+      sound(new AddrManager(decodeAddrTables(encodeAddrTables(manager.tables), PREFIX_GROUPS), clock, () => 0));
     }),
     { numRuns: 40 },
   );

@@ -35,6 +35,8 @@ export const OPTIONS: NetOptions = {
   discover: true,
   capture: null,
   banTime: 86_400,
+  asmap: null,
+  checkAddresses: 0,
   proxy: null,
   onionProxy: null,
   onlyNetworks: [],

@@ -47,11 +47,13 @@ const PEER: PeerView = {
     addrRelay: true,
     addrProcessed: 4,
     addrRateLimited: 1,
+    mappedAs: 0,
   },
 };
 
 describeWithVectors('a node with peers', () => {
-  const peers = [PEER, { ...PEER, id: 4, inbound: true, pingMs: null }];
+  const mapped = { ...PEER.details, mappedAs: 64_496 };
+  const peers = [PEER, { ...PEER, id: 4, inbound: true, pingMs: null, details: mapped }];
   const node = idleNode({ peers: { inbound: 1, outbound: 1 } }, peers);
   const api = startTestApi(mixedChainDir(), { node });
   afterAll(() => api.close());
@@ -84,6 +86,8 @@ describeWithVectors('a node with peers', () => {
       bip152_hb_to: true,
       bytesrecv_per_msg: { '*other*': 24 },
     });
+    expect(infos[0]).not.toHaveProperty('mapped_as');
+    expect(infos[1]).toHaveProperty('mapped_as', 64_496);
     expect(infos[1]).not.toHaveProperty('pingtime');
     const { methods } = readVectorJson<{
       methods: { name: string; result: { schema: { items: { properties: object; required: string[] } } } }[];

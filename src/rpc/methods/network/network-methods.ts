@@ -31,6 +31,7 @@ function peerView({ details, ...peer }: PeerView) {
     ...(details.addressBind !== null && { addrbind: details.addressBind }),
     ...(details.addressLocal !== null && { addrlocal: details.addressLocal }),
     network: peer.network,
+    ...(details.mappedAs !== 0 && { mapped_as: details.mappedAs }),
     services: peer.services,
     servicesnames: peer.servicesNames,
     relaytxes: peer.relayTxs,

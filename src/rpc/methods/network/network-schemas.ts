@@ -8,6 +8,7 @@ export const PEER = obj({
   addrbind: maybe(str('local address and port of the connection')),
   addrlocal: maybe(str('address and port of this node, as the peer reports them')),
   network: str('network of the peer (ipv4, ipv6, onion, i2p, cjdns, not_publicly_routable)'),
+  mapped_as: maybe(int('number of its autonomous system, from the map of p2p.asmap; left out if it is unknown')),
   services: hexStr('bits of its services'),
   servicesnames: arr(str(), 'names of its services'),
   relaytxes: bool('whether the peer accepts announcements of transactions'),

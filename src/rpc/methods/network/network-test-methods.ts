@@ -66,12 +66,14 @@ const addpeeraddress = nodeMethod({
 
 const ENTRY = obj({
   address: str('address of the node'),
+  mapped_as: maybe(int('number of its autonomous system; left out if it is unknown')),
   port: int('port of the node'),
   network: str('ipv4, ipv6, onion, i2p or cjdns'),
   services: int('bits of its services'),
   time: unixTime('time at which the node was last seen'),
   source: str('address of the node that announced it'),
   source_network: str('network of that node'),
+  source_mapped_as: maybe(int('number of its autonomous system; left out if it is unknown')),
 });
 
 const getrawaddrman = nodeMethod({
@@ -89,12 +91,21 @@ const getrawaddrman = nodeMethod({
 });
 
 function tableView(entries: readonly AddressEntryView[]) {
-  return Object.fromEntries(
-    entries.map(({ place, address, port, network, services, time, source, sourceNetwork }) => [
-      place,
-      { address, port, services: Number(services), time, network, source, source_network: sourceNetwork },
-    ]),
-  );
+  return Object.fromEntries(entries.map((entry) => [entry.place, entryView(entry)]));
+}
+
+function entryView(entry: AddressEntryView) {
+  return {
+    address: entry.address,
+    ...(entry.mappedAs !== 0 && { mapped_as: entry.mappedAs }),
+    port: entry.port,
+    services: Number(entry.services),
+    time: entry.time,
+    network: entry.network,
+    source: entry.source,
+    source_network: entry.sourceNetwork,
+    ...(entry.sourceMappedAs !== 0 && { source_mapped_as: entry.sourceMappedAs }),
+  };
 }
 
 const sendmsgtopeer = nodeMethod({
