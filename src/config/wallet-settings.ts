@@ -32,7 +32,7 @@ export const WALLET_SETTINGS = {
   }),
   'wallet.fallbackFee': optionalNumber({
     unit: 'sat/vB',
-    help: 'fee rate of sends without fee data; by default none on main, and the minimum relay fee rate elsewhere',
+    help: 'fee rate of sends without fee data, 0 to refuse them; by default 0 on main, and the minimum relay fee rate elsewhere',
   }),
   'wallet.minFeeRate': number({
     fallback: 1,

@@ -41,6 +41,7 @@ import { utxoSetCalls } from './calls/utxo-set-calls.ts';
 import { walletCalls } from './calls/wallet-calls.ts';
 import { paramsOfConfig } from './config-params.ts';
 import { GarbageCollector } from './garbage.ts';
+import { warnOfHighFees } from './high-fees.ts';
 import { importFiles } from './import-files.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
 import { IndexBuilds } from './index-builds.ts';
@@ -341,6 +342,7 @@ export class Node {
       throw storageProblem(error, config.networkDir);
     }
     const wallets = this.#wallets?.manager;
+    if (wallets && wallets.states.length > 0) warnOfHighFees(config, logs.wallet);
     if (wallets) this.chain.pruner?.addLock('wallets', () => wallets.lowestNeeded);
     this.chain.startPruning();
   }

@@ -118,3 +118,15 @@ describe('a wallet that keeps unconfirmed change, and transactions that the memp
     expect((await api.rpc<WalletTx>('gettransaction', [third])).txid).toBe(third);
   });
 });
+
+describe('a wallet without a fallback fee', () => {
+  test('payments without an estimate are refused on test networks as well', async () => {
+    const api = await startFunded(['--wallet.fallbackFee=0'], 1);
+    const refused = (code: number) => `"code":${code},"message":"Fee estimation failed. Fallbackfee is disabled.`;
+    await expect(api.rpc('sendtoaddress', [MINING_ADDRESS, 1])).rejects.toThrow(refused(-6));
+    await expect(api.rpc('sendmany', ['', { [MINING_ADDRESS]: 1 }])).rejects.toThrow(refused(-6));
+    const raw = await api.rpc<string>('createrawtransaction', [[], [{ [MINING_ADDRESS]: 1 }]]);
+    await expect(api.rpc('fundrawtransaction', [raw])).rejects.toThrow(refused(-4));
+    await api.rpc('sendtoaddress', { address: MINING_ADDRESS, amount: 1, fee_rate: 2 });
+  });
+});

@@ -16,7 +16,7 @@ export type ApiOverrides = {
 type ReadOverrides = Partial<Omit<ReadSettings, 'listing'>> & { readonly listing?: Partial<ListingSettings> };
 
 /** Returns the settings of a network with their defaults, whatever the environment of the tests. */
-function defaultConfig(network: string): Config {
+export function defaultConfig(network: string): Config {
   return loadConfig([`--network=${network}`], { ...thisHost(), env: {} }).config;
 }
 

@@ -43,6 +43,11 @@ test("events of the network, peers and wallets have Core's words", () => {
   expect(one('fees with and without groups of coins', { plain: 2820, grouped: 4160, usesGroups: true })).toBe(
     'Fee non-grouped = 2820, grouped = 4160, using grouped',
   );
+  expect(
+    lines((log) => log.warn('a fee setting is very high', { setting: 'wallet.fallbackFee', value: 1001 })),
+  ).toEqual([
+    '[warning] -fallbackfee is set very high! This is the transaction fee you may pay when fee estimates are not available.',
+  ]);
 });
 
 describe('the form of a line', () => {

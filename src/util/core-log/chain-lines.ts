@@ -4,6 +4,19 @@ const validation = (text: CoreForm['text']): CoreForm => ({ category: 'validatio
 
 const mempool = (text: CoreForm['text']): CoreForm => ({ category: 'mempool', text });
 
+/** Core's warnings of fees, by the setting. */
+const HIGH_FEES: Readonly<Record<string, string>> = {
+  'wallet.minFeeRate': '-mintxfee is set very high! This is the minimum transaction fee you pay on every transaction.',
+  'wallet.avoidPartialSpendsMaxFee':
+    '-maxapsfee is set very high! This is the maximum transaction fee you pay (in addition to the normal fee) to prioritize partial spend avoidance over regular coin selection.',
+  'wallet.fallbackFee':
+    '-fallbackfee is set very high! This is the transaction fee you may pay when fee estimates are not available.',
+  'wallet.discardFeeRate':
+    '-discardfee is set very high! This is the transaction fee you may discard if change is smaller than dust at this level',
+  'wallet.maxFee': '-maxtxfee is set very high! Fees this large could be paid on a single transaction.',
+  'relay.minFeeRate': '-minrelaytxfee is set very high! The wallet will avoid paying less than the minimum relay fee.',
+};
+
 /** Core's words for the events of the chain, the mempool, wallets and the node. */
 export const CHAIN_LINES: CoreForms = {
   'new tip': plain(
@@ -40,6 +53,7 @@ export const CHAIN_LINES: CoreForms = {
     ({ plain: fee, grouped, usesGroups }) =>
       `Fee non-grouped = ${fee}, grouped = ${grouped}, using ${usesGroups ? 'grouped' : 'non-grouped'}`,
   ),
+  'a fee setting is very high': plain(({ setting }) => HIGH_FEES[String(setting)] ?? null),
   'pruning is limited by a lock': {
     category: 'prune',
     text: ({ lock, height }) => `${lock} limited pruning to height ${height}`,
