@@ -36,6 +36,8 @@ export interface BestChainDeps {
   readonly timings: StageTimings;
   readonly verifier: ScriptVerifier;
   readonly params: ConsensusParams;
+  /** Height at which no further block is connected; infinite for none. */
+  readonly lastHeight: number;
   readonly log: Log;
 }
 
@@ -61,9 +63,10 @@ export class BestChain {
    * Activates the best chain block by block. `block` is the body of `arrived`, so that it need not be read from disk.
    */
   async activateBestChain(arrived: ChainEntry | null = null, block: ParsedBlock | null = null): Promise<void> {
-    const { active, tree, store, committer, invalid, sync, timings, verifier } = this.#deps;
+    const { active, tree, store, committer, invalid, sync, timings, verifier, lastHeight } = this.#deps;
     for (;;) {
       await this.#leaveFailedBranch();
+      if (active.tip.height >= lastHeight) break;
       const best = tree.bestCandidate(active.tip);
       if (best === active.tip) break;
       const fork = forkPoint(active.tip, best);
@@ -74,7 +77,7 @@ export class BestChain {
         noteProgress();
         active.disconnectTip();
       }
-      while (active.tip !== best) {
+      while (active.tip !== best && active.tip.height < lastHeight) {
         noteProgress();
         const entry = best.ancestor(active.tip.height + 1)!;
         const body = entry === arrived && block ? block : store.readBlock(entry);
@@ -99,7 +102,7 @@ export class BestChain {
     }
     tree.pruneCandidates(active.tip);
     sync.update(active.tip);
-    if (!sync.active) await this.verifyAndCommit();
+    if (!sync.active || active.tip.height >= lastHeight) await this.verifyAndCommit();
   }
 
   /** Returns whether the scripts of a block are verified, and logs where that or its reason changes. */

@@ -32,6 +32,8 @@ export interface ChainOptions {
   readonly prune?: PruneOptions | undefined;
   /** Age of the tip, seconds, below which the initial sync is over; Core's by default. */
   readonly maxTipAge?: number | undefined;
+  /** Height at which no further block is connected; none by default. */
+  readonly lastHeight?: number | undefined;
   /** Size limit of block and undo files, bytes; Core's by default. */
   readonly fileLimit?: number | undefined;
   /** Opens the storage of an unfinished reindex; its blocks come with `acceptStoredBlock`. */

@@ -113,7 +113,8 @@ export function openChainParts(options: ChainOptions, deps: ChainDeps): ChainPar
     pruner?.addLock('loaded set', () => loaded.background?.tip.height ?? null);
     pruner?.removeUnreferenced();
     const invalid = new InvalidBlocks(tree, committer, log);
-    const validating = { ...parts, committer, invalid };
+    const lastHeight = options.lastHeight ?? Number.POSITIVE_INFINITY;
+    const validating = { ...parts, committer, invalid, lastHeight };
     const best = new BestChain(validating);
     const intake = new BlockIntake({ ...validating, best });
     const loaded = new LoadedUtxoSet({ ...validating, best, network, coinsCacheBytes });

@@ -85,6 +85,11 @@ export const SETTINGS = {
     defaultText: 'the work that this version knows',
     help: 'least work of a chain that the node downloads and regards as synced',
   }),
+  'chain.stopAtHeight': integer({
+    fallback: 0,
+    max: 0x7fff_ffff,
+    help: 'the node stops when its chain has reached this height, and connects no block above it; 0 = never',
+  }),
   'chain.assumeUtxo': string({
     fallback: '',
     pattern: /^(?:|\d{1,9}:[0-9a-fA-F]{64}:\d{1,9}:[0-9a-fA-F]{64})$/,

@@ -188,7 +188,7 @@ export class NodeLink implements NodePort {
 }
 
 /** The messages that concern one front. */
-type LinkMessage = Exclude<FromNode, { type: 'failed' | 'closed' }>;
+type LinkMessage = Exclude<FromNode, { type: 'failed' | 'closed' | 'stopHeight' }>;
 
 /** The parts that the node thread needs to open. */
 interface Opening {
@@ -205,6 +205,7 @@ export class NodeClient extends NodeLink {
   readonly #opening: Opening;
   readonly #opened = Promise.withResolvers<void>();
   readonly #closed = Promise.withResolvers<void>();
+  readonly #stopHeight = Promise.withResolvers<void>();
   readonly #failed = Promise.withResolvers<never>();
   readonly #stopping = new Int32Array(new SharedArrayBuffer(4));
   #isClosing = false;
@@ -247,6 +248,11 @@ export class NodeClient extends NodeLink {
     Atomics.store(this.#stopping, 0, 1);
   }
 
+  /** Resolves when the chain has the height at which the program is to stop. */
+  stopHeightReached(): Promise<void> {
+    return this.#stopHeight.promise;
+  }
+
   /** Rejects when a part of the node fails permanently; never resolves. */
   failed(): Promise<never> {
     return this.#failed.promise;
@@ -267,6 +273,7 @@ export class NodeClient extends NodeLink {
       if (this.#isClosing) this.closeError ??= error;
       this.#fail(error);
     } else if (message.type === 'closed') this.#closed.resolve();
+    else if (message.type === 'stopHeight') this.#stopHeight.resolve();
     else {
       this.receive(message);
       if (message.type === 'opened') this.#opened.resolve();

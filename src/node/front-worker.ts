@@ -34,7 +34,7 @@ self.onmessage = async ({ data }: MessageEvent<ToFront>) => {
   const fence = new PortFence(fronts, index, data.fence);
   const node = new NodeLink({ postMessage: (messages) => nodePort.postMessage(messages) }, fence);
   node.receive({ type: 'opened', status });
-  nodePort.on('message', (messages: readonly Exclude<FromNode, { type: 'failed' | 'closed' }>[]) => {
+  nodePort.on('message', (messages: readonly Exclude<FromNode, { type: 'failed' | 'closed' | 'stopHeight' }>[]) => {
     for (const message of messages) node.receive(message);
   });
   // The node thread answers behind all pushes that wait in the port.

@@ -45,6 +45,8 @@ export type FromNode =
       readonly startsAgain: boolean;
     }
   | { readonly type: 'closed' }
+  /** The chain has the height at which the node is to stop. */
+  | { readonly type: 'stopHeight' }
   | (NodePush & { readonly push: number })
   | {
       readonly type: 'reply';

@@ -59,6 +59,7 @@ const fronts: Front[] = [frontOf((messages, transfer) => self.postMessage(messag
 let backlog = new Backlog(BACKLOG_BYTES);
 const progress = new UpdateProgress();
 let node: Node | null = null;
+let nodeLog: ReturnType<typeof processLog> | null = null;
 /** Number of the last push. */
 let pushes = 0;
 let background: Promise<unknown> = Promise.resolve();
@@ -123,6 +124,7 @@ async function receive(data: ToNode, index: number): Promise<void> {
           port.on('message', (messages: readonly ToNode[]) => receiveAll(messages, next - 1));
         }
         const log = processLog(config.log);
+        nodeLog = log;
         const opened = await Node.open(config, {
           log,
           room: () => backlog.whenRoom(),
@@ -144,6 +146,7 @@ async function receive(data: ToNode, index: number): Promise<void> {
           push({ type: 'update', update: { changes, commit, shared }, status: commit && opened.status() });
           progress.recordSent();
         });
+        opened.watchStopHeight(() => send({ type: 'stopHeight' }));
         opened.onPeerChange((change) => push({ type: 'peer', change }));
         // During initial block download the node collects garbage after commits.
         GarbageCollector.startPeriodicChecks(systemClock, () => !opened.chain.initialSync);
@@ -200,6 +203,8 @@ async function receive(data: ToNode, index: number): Promise<void> {
       }
       endReserve();
       releaseStartedThreads();
+      // The thread is terminated without an exit, at which buffered lines would be written.
+      nodeLog?.flush();
       send({ type: 'closed' });
       return;
   }

@@ -58,6 +58,7 @@ import { TipLog } from './tip-log.ts';
 import { verificationProgress } from './verification-progress.ts';
 import { VerifyPool } from './verify/verify-pool.ts';
 import { openWallets, type Wallets } from './wallets.ts';
+import { watchHeight } from './watch-height.ts';
 
 export interface NodeDeps {
   readonly log: Log;
@@ -182,6 +183,7 @@ export class Node {
           databaseCacheMiB: DATABASE_CACHE_MIB,
           filters: config.index.filter,
           maxTipAge: config.chain.initialSyncAge,
+          lastHeight: config.chain.stopAtHeight || undefined,
           indexes: config.index,
           ...blockFileOptionsOf(config, this.params),
           removeDisabledIndexes: config.index.removeDisabled,
@@ -429,6 +431,12 @@ export class Node {
     await this.#wallets?.manager.follower.mempoolLoaded();
     // Samples of a mempool that is not loaded yet would be too small.
     this.#sampler.start(this.#ending.signal);
+  }
+
+  /** Calls `stop` once as soon as the chain has the height of `chain.stopAtHeight`, if there is one. */
+  watchStopHeight(stop: () => void): void {
+    const { stopAtHeight } = this.#config.chain;
+    if (stopAtHeight > 0) watchHeight(this.chain, stopAtHeight, { log: this.#log, reached: stop });
   }
 
   #sample(): StateSample {

@@ -139,6 +139,7 @@ async function runOnce(wanted: Config, run: OneRun): Promise<void> {
       throw error;
     }
     opened = parts.node;
+    void parts.node.stopHeightReached().then(() => asked.abort(new Error('the chain has the height of its stop')));
     const { api } = parts;
     const either = AbortSignal.any([signal, asked.signal]);
     const onServing = () => {

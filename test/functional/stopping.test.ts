@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { ChainReads } from '../../src/storage/chain-reads.ts';
 import { directoryWith } from '../lib/chain-directory.ts';
 import { differences, dumpState } from '../lib/chain-state.ts';
 import type { Info, Readiness } from '../lib/node-client.ts';
@@ -105,4 +106,29 @@ describe('a stop signal', () => {
     const { ms } = await node.stop('SIGTERM');
     expect(ms).toBeLessThan(7000);
   });
+});
+
+test('a node stops by itself at the height of chain.stopAtHeight, at each start', async () => {
+  const datadir = tempDir();
+  const args = [
+    'start',
+    '--network=regtest',
+    `--datadir=${datadir}`,
+    '--http.listen=127.0.0.1:0',
+    '--p2p.enabled=false',
+  ];
+  const heightOf = () => {
+    const reads = new ChainReads(join(datadir, 'regtest/chain'));
+    try {
+      return reads.tip().height;
+    } finally {
+      reads.close();
+    }
+  };
+  for (const more of [[`--import=${file}`], []]) {
+    const { status, stderr } = await runProgram([...args, '--chain.stopAtHeight=100', ...more]);
+    expect(status).toBe(0);
+    expect(stderr).toContain('the node stops, since the chain has the height of chain.stopAtHeight');
+    expect(heightOf()).toBe(100);
+  }
 });

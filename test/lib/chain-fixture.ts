@@ -96,6 +96,8 @@ export interface NodeOptions {
   readonly prune?: PruneOptions;
   /** Size limit of block and undo files. */
   readonly fileLimit?: number;
+  /** Height at which no further block is connected. */
+  readonly lastHeight?: number;
   /** Builds the runs of large commits while blocks are connected. */
   readonly buildRuns?: RunsBuilder;
 }
@@ -103,7 +105,7 @@ export interface NodeOptions {
 /** Options that may change with a restart. */
 type StartOptions = Pick<
   NodeOptions,
-  'verifier' | 'coinsCacheBytes' | 'filters' | 'indexes' | 'removeDisabledIndexes'
+  'verifier' | 'coinsCacheBytes' | 'filters' | 'indexes' | 'removeDisabledIndexes' | 'lastHeight'
 > & {
   /** Null switches pruning off. */
   readonly prune?: PruneOptions | null;
@@ -209,7 +211,7 @@ export class TestNode implements AsyncDisposable {
     }
   }
 
-  #start({ verifier, coinsCacheBytes, filters, indexes, removeDisabledIndexes, prune }: StartOptions = {}): Chain {
+  #start({ verifier, coinsCacheBytes, filters, indexes, prune, ...others }: StartOptions = {}): Chain {
     return new Chain(
       {
         dir: this.dir,
@@ -217,10 +219,11 @@ export class TestNode implements AsyncDisposable {
         coinsCacheBytes: coinsCacheBytes ?? this.#options.coinsCacheBytes ?? 64 * 1024 * 1024,
         databaseCacheMiB: 16,
         filters: filters ?? this.#options.filters ?? false,
-        removeDisabledIndexes: removeDisabledIndexes ?? false,
+        removeDisabledIndexes: others.removeDisabledIndexes ?? false,
         indexes: indexes ?? this.#options.indexes ?? DEFAULT_INDEXES,
         prune: prune === undefined ? this.#options.prune : (prune ?? undefined),
         fileLimit: this.#options.fileLimit,
+        lastHeight: 'lastHeight' in others ? others.lastHeight : this.#options.lastHeight,
       },
       {
         verifier: verifier ?? this.#options.verifier ?? inlineVerifier,
