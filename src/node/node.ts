@@ -302,7 +302,11 @@ export class Node {
         },
         this.#ending.signal,
       ),
-      ...networkCalls(this.#network, { chain: this.chain, clock }),
+      ...networkCalls(this.#network, {
+        chain: this.chain,
+        clock,
+        onTimersAdvanced: async (ms) => this.#wallets?.manager.follower.advanceTimer(ms),
+      }),
       ...scenarioCalls(this.#sandbox && new Scenarios({ chain: this.#sandbox, params: this.params, clock })),
       ...this.#walletCalls,
     };

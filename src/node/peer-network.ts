@@ -46,6 +46,8 @@ export class PeerNetwork {
   readonly #userAgent: string;
   /** Whether transactions of peers are not accepted. */
   readonly blocksOnly: boolean;
+  /** Age of a connection from which on its silence counts, milliseconds. */
+  readonly peerTimeoutMs: number;
   readonly #ending = new AbortController();
   readonly #clockWatch: ClockWatch;
   /** Number of rejected transactions of peers, by class. */
@@ -59,6 +61,7 @@ export class PeerNetwork {
     const options = netOptionsOf(config, chain.params, loadAsmap(config.p2p.asmap, log));
     this.#options = options;
     this.blocksOnly = config.relay.blocksOnly;
+    this.peerTimeoutMs = options.peerTimeout * 1000;
     this.#userAgent = userAgentOf(config.p2p.userAgentComments);
     this.#network = config.storage.prune === 0 ? SERVICES.network : 0n;
     this.#services =

@@ -78,7 +78,7 @@ export async function importDescriptors(
   await wallet.filler.fillReserved(wallet.signal, (descriptor) => unfilled.has(descriptor));
   await wallet.scanner.scanMarked();
   await wallet.scanner.scanMempool();
-  await wallet.resubmitTransactions();
+  await wallet.resubmission.submitMissing();
   return from === null ? outcomes : withUnreadBlocks(wallet, requests, outcomes, { from, now });
 }
 

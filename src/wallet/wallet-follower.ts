@@ -1,25 +1,35 @@
 import type { ChainCommit, ChainMove } from '../chain/events.ts';
 import type { MempoolChange } from '../mempool/changes.ts';
 import { type ParsedBlock, parseTransaction } from '../primitives/block.ts';
+import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import type { Wallet } from './wallet.ts';
 
 /** Above this number of connected blocks wallets read the index instead of the blocks. */
 const MAX_BODIES = 8;
-const RESUBMIT_MS = 24 * 60 * 60 * 1000;
+/** Interval in which wallets announce their transactions again where they are due, milliseconds. */
+const CHECK_MS = 60_000;
 
 /** Passes changes of the chain and the mempool on to the loaded wallets, and submits their transactions again. */
 export class WalletFollower {
   readonly #wallets: () => Iterable<Wallet>;
+  readonly #clock: Clock;
   readonly #log: Log;
   /** Wallets whose catch-up is awaited, so that its failure is logged once. */
   readonly #catchingUp = new Set<Wallet>();
   #bodies: readonly ParsedBlock[] | null = null;
-  #resubmitTimer: ReturnType<typeof setTimeout> | null = null;
+  /** Time at which the last block was connected, Unix seconds; null before the first. */
+  #lastBlockAt: number | null = null;
+  #checkTimer: ReturnType<typeof setInterval> | null = null;
+  #checking: Promise<void> | null = null;
+  #checkAgain = false;
+  /** Time by which tests have moved the timer since its last check, milliseconds. */
+  #movedMs = 0;
 
   /** `wallets` returns the loaded ones. */
-  constructor(wallets: () => Iterable<Wallet>, log: Log) {
+  constructor(wallets: () => Iterable<Wallet>, { clock, log }: { clock: Clock; log: Log }) {
     this.#wallets = wallets;
+    this.#clock = clock;
     this.#log = log;
   }
 
@@ -34,6 +44,7 @@ export class WalletFollower {
     const bodies = this.#bodies;
     this.#bodies = null;
     if (connected.length + disconnected.length === 0) return;
+    this.#lastBlockAt = unixSeconds(this.#clock);
     for (const wallet of this.#wallets())
       this.#guarded(wallet, () => {
         wallet.sync.onChainMoved({ disconnected, connected, bodies, tip });
@@ -54,25 +65,48 @@ export class WalletFollower {
     }
   }
 
-  /**
-   * Submits wallet transactions that are missing from the mempool again: once the saved mempool is loaded, then about
-   * daily.
-   */
+  /** Submits wallet transactions that are missing from the mempool once the saved one is loaded, and starts the timer. */
   async mempoolLoaded(): Promise<void> {
-    // The random interval hides whose transactions they are.
-    const wait = RESUBMIT_MS * (0.5 + Math.random());
-    this.#resubmitTimer = setTimeout(() => void this.mempoolLoaded(), wait);
-    this.#resubmitTimer.unref();
-    for (const wallet of this.#wallets())
-      if (!wallet.signal.aborted)
-        await wallet.resubmitTransactions().catch((error) => {
-          if (!wallet.signal.aborted)
-            logFollowError(this.#log, wallet, error, 'wallet transactions not submitted again');
-        });
+    this.#checkTimer = setInterval(() => void this.#check(), CHECK_MS);
+    this.#checkTimer.unref();
+    await this.#each((wallet) => wallet.resubmission.submitMissing());
+  }
+
+  /** Moves the timer that announces transactions again forward, for tests. Resolves when what is due is announced. */
+  async advanceTimer(ms: number): Promise<void> {
+    this.#movedMs += ms;
+    if (this.#movedMs >= CHECK_MS) await this.#check();
   }
 
   close(): void {
-    if (this.#resubmitTimer) clearTimeout(this.#resubmitTimer);
+    if (this.#checkTimer) clearInterval(this.#checkTimer);
+  }
+
+  /** Announces what is due. A call during another one makes that run once more. */
+  #check(): Promise<void> {
+    this.#movedMs = 0;
+    this.#checkAgain = true;
+    this.#checking ??= this.#announceDue().finally(() => {
+      this.#checking = null;
+    });
+    return this.#checking;
+  }
+
+  async #announceDue(): Promise<void> {
+    while (this.#checkAgain) {
+      this.#checkAgain = false;
+      const at = this.#lastBlockAt;
+      if (at !== null) await this.#each((wallet) => wallet.resubmission.announceDue(at));
+    }
+  }
+
+  async #each(resubmit: (wallet: Wallet) => Promise<void>): Promise<void> {
+    for (const wallet of this.#wallets())
+      if (!wallet.signal.aborted)
+        await resubmit(wallet).catch((error) => {
+          if (!wallet.signal.aborted)
+            logFollowError(this.#log, wallet, error, 'wallet transactions not submitted again');
+        });
   }
 
   /** An error in one wallet must stop neither the chain nor other wallets. */

@@ -57,7 +57,7 @@ export class WalletManager {
     const { log } = deps;
     this.files = new WalletFiles({ dir, backupDir, log });
     this.backups = new WalletBackups({ files: this.files, wallet: (name) => this.wallet(name), log });
-    this.follower = new WalletFollower(() => this.#wallets.values(), log);
+    this.follower = new WalletFollower(() => this.#wallets.values(), deps);
     this.#autocreate = autocreate;
     this.#max = max;
     this.#passphrase = passphrase;

@@ -3,7 +3,6 @@ import type { NetworkParams } from '../params/network-params.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import type { ChainDatabaseIdentity } from '../storage/database.ts';
-import { sleep } from '../util/abort.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { Exclusive } from '../util/exclusive.ts';
 import type { Log } from '../util/log.ts';
@@ -20,7 +19,6 @@ import { WalletScripts } from './scripts/wallet-scripts.ts';
 import type { SpendPolicy } from './spend/spend-policy.ts';
 import { SpentCode, TxStateCode } from './store/wallet-schema.ts';
 import { WalletStore } from './store/wallet-store.ts';
-import type { WalletTxRecord } from './store/wallet-tx-reads.ts';
 import { UnlockTimer } from './unlock-timer.ts';
 import { KeyVault } from './vault/key-vault.ts';
 import { scryptCostOf } from './vault/passphrase-key.ts';
@@ -28,6 +26,7 @@ import type { WalletChain, WalletFees, WalletMempool } from './wallet-chain.ts';
 import { WalletBeyondPruned, WalletDamage, WalletError, walletFail } from './wallet-error.ts';
 import { flagsOf, inOrder, type WalletFlag } from './wallet-flags.ts';
 import { WalletIntegrity } from './wallet-integrity.ts';
+import { WalletResubmission } from './wallet-resubmission.ts';
 import { WalletScanner } from './wallet-scanner.ts';
 import { WalletSync } from './wallet-sync.ts';
 import { ensureShortText } from './wallet-text.ts';
@@ -68,8 +67,6 @@ export const SEED_SIZE = 32;
 const MAX_KEYPOOL = 100_000;
 const PLAIN_KEYS_LEFT =
   'the file of a wallet contains unencrypted keys until it is closed or loaded again: a reader does not end';
-/** Time in which transactions are submitted again before other work runs, milliseconds. */
-const RESUBMIT_SLICE_MS = 5;
 /** Calls that may wait for those before them. */
 const MAX_WAITING = 200;
 
@@ -84,6 +81,7 @@ export class Wallet {
   readonly scanner: WalletScanner;
   readonly filler: KeypoolFiller;
   readonly integrity: WalletIntegrity;
+  readonly resubmission: WalletResubmission;
   readonly deps: WalletDeps;
   /** Runs calls one at a time that change the wallet in several slices or choose its coins. */
   readonly exclusive = new Exclusive(MAX_WAITING);
@@ -119,6 +117,8 @@ export class Wallet {
     this.scanner = scanner;
     const { vault } = this;
     const watchOnly = () => this.hasFlag('disable_private_keys');
+    const enabled = deps.spending.broadcast;
+    this.resubmission = new WalletResubmission({ name, store, chain, mempool, clock, log, signal, enabled });
     this.integrity = new WalletIntegrity({ name, store, vault, scripts, voucher, watchOnly, log, signal });
   }
 
@@ -197,7 +197,7 @@ export class Wallet {
       this.#settled = true;
     }
     await checked;
-    await this.resubmitTransactions();
+    await this.resubmission.submitMissing();
     this.filler.fillLater();
   }
 
@@ -360,34 +360,6 @@ export class Wallet {
     } finally {
       this.lock();
     }
-  }
-
-  /** Submits unconfirmed transactions of the wallet to the mempool again, unless the operator has disabled that. */
-  async resubmitTransactions(): Promise<void> {
-    if (!this.deps.spending.broadcast) return;
-    const { txs } = this.store;
-    const waiting = await this.inSlices(this.#unsubmitted());
-    let until = performance.now() + RESUBMIT_SLICE_MS;
-    for (const { id, txid } of waiting) {
-      if (this.signal.aborted) return;
-      // It may have been abandoned or removed while another one was submitted.
-      if (txs.byTxid(txid)?.state !== TxStateCode.INACTIVE || txs.mempoolConflicts(id).length > 0) continue;
-      const { status } = await this.deps.mempool.broadcast(txs.raw(id));
-      this.deps.log.debug('wallet transaction submitted again', { txid: hashToHex(txid), status });
-      if (performance.now() < until) continue;
-      await sleep(0, this.signal);
-      until = performance.now() + RESUBMIT_SLICE_MS;
-    }
-  }
-
-  /** Returns the transactions that are neither in a block nor in the mempool. */
-  *#unsubmitted(): Steps<Pick<WalletTxRecord, 'id' | 'txid'>[]> {
-    const found: Pick<WalletTxRecord, 'id' | 'txid'>[] = [];
-    for (const { id, txid, state, coinbase } of this.store.txs.unconfirmed()) {
-      if (state === TxStateCode.INACTIVE && !coinbase) found.push({ id, txid });
-      yield;
-    }
-    return found;
   }
 
   /** Copies the wallet's file into an empty file, or without private keys into an empty wallet. */

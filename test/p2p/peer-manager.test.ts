@@ -70,6 +70,18 @@ test('a misbehaving peer loses all connections of its address, and no other peer
   expect(node.discouraged).toEqual([one.in.name]);
 });
 
+test.each([
+  [60_000, 'ping timeout'],
+  [3_600_000, null],
+])('a peer that answers no ping for 25 minutes and may be silent for %d ms: %p', async (peerTimeoutMs, reason) => {
+  await using node = await LinkedNode.with(chain.params, chain.blocks.slice(1), { peerTimeoutMs });
+  const end = await ScriptedEnd.join(node);
+  await until('the first ping', [node], () => end.of('ping').length > 0);
+  node.node.clock.advance(25 * 60_000);
+  node.tick();
+  expect(end.in.reason).toBe(reason);
+});
+
 test('an exception in the periodic work of a peer disconnects only that peer', async () => {
   await using node = await full();
   const [one, other] = [await ScriptedEnd.join(node), await ScriptedEnd.join(node)];

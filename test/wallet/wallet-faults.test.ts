@@ -92,7 +92,7 @@ test('a transaction that is abandoned while others are resubmitted is not submit
     if (handedIn.length === 1) await it.wallet.abandonTransaction(second.txid);
     return { status: 'accepted' } as BroadcastResult;
   };
-  await it.wallet.resubmitTransactions();
+  await it.wallet.resubmission.submitMissing();
   expect(handedIn).toEqual([first.raw]);
 });
 

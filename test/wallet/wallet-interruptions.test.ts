@@ -228,6 +228,6 @@ test('a transaction that is removed while others are resubmitted is not submitte
     store.write(() => store.txs.removeTransaction(store.txs.byTxid(txs[1]!.txid)!.id));
     return { status: 'accepted' } as BroadcastResult;
   };
-  await it.wallet.resubmitTransactions();
+  await it.wallet.resubmission.submitMissing();
   expect(handedIn).toEqual([txs[0]!.raw]);
 });

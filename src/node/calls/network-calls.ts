@@ -24,9 +24,23 @@ const NO_NETWORK: Refusal = {
  */
 export function networkCalls(
   network: PeerNetwork | null,
-  { chain, clock }: { chain: Chain; clock: Clock },
+  {
+    chain,
+    clock,
+    onTimersAdvanced,
+  }: {
+    chain: Chain;
+    clock: Clock;
+    /** Called with milliseconds where tests have moved the timers; resolves when all that is due is done. */
+    onTimersAdvanced: (ms: number) => Promise<void>;
+  },
 ): CallTable<NetworkCalls> {
-  if (network === null) return withoutNetwork(clock);
+  const advanceTimers = async (seconds: number) => {
+    network?.manager?.advanceTimers(seconds * 1000);
+    await onTimersAdvanced(seconds * 1000);
+    return null;
+  };
+  if (network === null) return { ...withoutNetwork(clock), advanceTimers };
   const { connections } = network;
   return {
     peers: () => network.views(),
@@ -160,10 +174,7 @@ export function networkCalls(
       return null;
     },
     orphans: () => Array.from(network.manager?.orphans() ?? [], ({ parsed, peers }) => ({ raw: parsed.raw, peers })),
-    advanceTimers(seconds) {
-      network.manager?.advanceTimers(seconds * 1000);
-      return null;
-    },
+    advanceTimers,
     fetchBlock(hash, peer) {
       const entry = chain.findEntry(hash);
       if (entry === null) return { refused: 'misc', message: 'Block header missing' };
@@ -218,7 +229,7 @@ function addressEntries({ addresses, groups }: ConnectionManager, table: 'new' |
   }));
 }
 
-function withoutNetwork(clock: Clock): CallTable<NetworkCalls> {
+function withoutNetwork(clock: Clock): Omit<CallTable<NetworkCalls>, 'advanceTimers'> {
   const refuse = () => NO_NETWORK;
   return {
     peers: () => [],
@@ -258,7 +269,6 @@ function withoutNetwork(clock: Clock): CallTable<NetworkCalls> {
     addressTables: refuse,
     sendMessage: refuse,
     orphans: () => [],
-    advanceTimers: () => null,
     fetchBlock: refuse,
   };
 }

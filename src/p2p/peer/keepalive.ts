@@ -15,8 +15,9 @@ export class Keepalive {
     this.#ctx = ctx;
   }
 
-  tick({ link, ping, negotiated }: Peer, nowMs: number): void {
-    if (ping.nonce !== 0n && nowMs - ping.sentAt > TIMEOUT_MS) {
+  tick({ link, ping, negotiated, openedAt }: Peer, nowMs: number): void {
+    const isOld = nowMs - openedAt > this.#ctx.options.peerTimeoutMs;
+    if (isOld && ping.nonce !== 0n && nowMs - ping.sentAt > TIMEOUT_MS) {
       link.disconnect('ping timeout', { waitedMs: nowMs - ping.sentAt });
       return;
     }

@@ -56,6 +56,8 @@ interface PeerOptions {
   readonly userAgent: string;
   /** Whether only peers with the relay permission may send transactions. Core's -blocksonly. */
   readonly blocksOnly: boolean;
+  /** Age of a connection from which on its silence counts, milliseconds. Core's -peertimeout. */
+  readonly peerTimeoutMs: number;
 }
 
 /** The dependencies shared by all parts of the protocol logic. */

@@ -54,6 +54,9 @@ export const CHAIN_LINES: CoreForms = {
       `Fee non-grouped = ${fee}, grouped = ${grouped}, using ${usesGroups ? 'grouped' : 'non-grouped'}`,
   ),
   'a fee setting is very high': plain(({ setting }) => HIGH_FEES[String(setting)] ?? null),
+  'wallet transactions submitted again': plain(
+    ({ wallet, count }) => `[${wallet}] ResubmitWalletTransactions: resubmit ${count} unconfirmed transactions`,
+  ),
   'pruning is limited by a lock': {
     category: 'prune',
     text: ({ lock, height }) => `${lock} limited pruning to height ${height}`,

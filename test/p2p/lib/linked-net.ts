@@ -135,6 +135,8 @@ export interface LinkedNodeOptions extends Pick<NodeOptions, 'nowMs' | 'filters'
   readonly services?: bigint;
   /** Whether only peers with the relay permission may send transactions. */
   readonly blocksOnly?: boolean;
+  /** Age of a connection from which on its silence counts. */
+  readonly peerTimeoutMs?: number;
 }
 
 /** A node with a real chain, mempool and protocol logic; only its connections are simulated. */
@@ -157,7 +159,7 @@ export class LinkedNode implements AsyncDisposable {
 
   constructor(
     params: NetworkParams,
-    { services = OUR_SERVICES, blocksOnly = false, ...options }: LinkedNodeOptions = {},
+    { services = OUR_SERVICES, blocksOnly = false, peerTimeoutMs = 60_000, ...options }: LinkedNodeOptions = {},
   ) {
     this.node = new TestNode({ params, nowMs: Date.now(), ...options });
     const { chain, clock, dir } = this.node;
@@ -190,7 +192,7 @@ export class LinkedNode implements AsyncDisposable {
         clock,
         random: systemRandomBelow,
         log: silentLog,
-        options: { services, userAgent: '/Test/', blocksOnly },
+        options: { services, userAgent: '/Test/', blocksOnly, peerTimeoutMs },
         slots: { extraFullRelay: () => 0, extraBlockRelay: () => 0, isNotOnlyOfNetwork: () => false },
         every: (_, tick) => (this.#tick = tick),
       },

@@ -134,7 +134,7 @@ const mockscheduler = nodeMethod({
   name: 'mockscheduler',
   hidden: true,
   category: 'control',
-  help: 'Moves the timer that announces unrequested transactions again forward, for tests. On regtest only.',
+  help: 'Moves the timers that announce unrequested transactions and those of wallets again forward, for tests. On regtest only.',
   params: [integerParam('delta_time', { note: `Seconds, 1 to ${MAX_ADVANCE}.` })],
   result: nil(),
   examples: [example([600])],
