@@ -40,11 +40,11 @@ The exit status is 0 if it is, else 1, for container health checks and timers.`,
 };
 
 /**
- * Returns the URL at which this host reaches the node. A wildcard address becomes loopback. Throws UsageError for port
- * 0.
+ * Returns the URL at which this host reaches the node: that of the first address of `http.listen`. A wildcard address
+ * becomes loopback. Throws UsageError for port 0.
  */
 export function ownOrigin({ http }: Pick<Config, 'http'>): string {
-  const { host, port } = http.listen;
+  const { host, port } = http.listen[0]!;
   if (port === 0) throw new UsageError('http.listen has port 0: the port the node got is not known');
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `${http.tls.cert ? 'https' : 'http'}://${hostPortText({ host: reachable, port })}`;

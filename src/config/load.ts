@@ -3,7 +3,7 @@ import { availableParallelism, homedir, totalmem } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { NetworkName } from '../params/network-params.ts';
 import { usesDnsSeeds } from './p2p-settings.ts';
-import { hostPortText, type ReadContext, type Setting, type Surroundings } from './setting.ts';
+import { type Address, hostPortText, type ReadContext, type Setting, type Surroundings } from './setting.ts';
 import { type Config, KEYS, type Key, SETTINGS } from './settings.ts';
 import { type Env, type Given, readEnvironment, readFlags, readToml } from './sources.ts';
 
@@ -177,13 +177,20 @@ function contradictions(config: Config): string[] {
   if (config.p2p.onlyNetworks.includes('onion') && !config.p2p.proxy && !config.p2p.onionProxy)
     lines.push('p2p.onlyNetworks: onion can only be reached through p2p.onionProxy or p2p.proxy');
   if (config.dev.enabled && !config.index.address) lines.push('index.address: must be on with dev.enabled');
-  const bound = [...config.p2p.listen, ...config.p2p.listenOnion].filter(({ port }) => port !== 0).map(hostPortText);
-  const twice = bound.find((text, at) => bound.indexOf(text) !== at);
-  if (twice !== undefined) lines.push(`p2p.listen and p2p.listenOnion: ${twice} is listed twice`);
+  const twice = listedTwice([...config.p2p.listen, ...config.p2p.listenOnion]);
+  if (twice !== null) lines.push(`p2p.listen and p2p.listenOnion: ${twice} is listed twice`);
+  const servedTwice = listedTwice(http.listen);
+  if (servedTwice !== null) lines.push(`http.listen: ${servedTwice} is listed twice`);
   if (config.p2p.forceDnsSeeds && !usesDnsSeeds(config.p2p))
     lines.push('p2p.forceDnsSeeds: needs p2p.dnsSeeds, which is false with p2p.connect and without p2p.autoConnect');
   if (config.p2p.filters && !config.index.filter) lines.push('p2p.filters: needs index.filter');
   return lines;
+}
+
+/** Returns the first address that occurs a second time; null if none does. Port 0 is another port each time. */
+function listedTwice(addresses: readonly Address[]): string | null {
+  const bound = addresses.filter(({ port }) => port !== 0).map(hostPortText);
+  return bound.find((text, at) => bound.indexOf(text) !== at) ?? null;
 }
 
 function deepFreeze<T extends object>(value: T): T {

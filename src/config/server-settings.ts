@@ -3,7 +3,6 @@ import { SCOPES } from '../util/scope-names.ts';
 import { originElement, subnetElement } from './elements.ts';
 import { RPC_WHITELIST_FORM, readRpcWhitelist } from './rpc-whitelist.ts';
 import {
-  address,
   boolean,
   choiceElement,
   choicesText,
@@ -15,6 +14,7 @@ import {
   optionalBoolean,
   optionalPath,
   type Setting,
+  someAddresses,
   stringElement,
   url,
 } from './setting.ts';
@@ -32,10 +32,10 @@ const pageMax = (fallback: number, what: string) =>
 
 /** The keys of the interfaces: HTTP, JSON-RPC, WebSocket and the audit log. */
 export const SERVER_SETTINGS = {
-  'http.listen': address({
-    fallback: ({ network }) => ({ host: '127.0.0.1', port: paramsFor(network).ports.http }),
+  'http.listen': someAddresses({
+    fallback: ({ network }) => [{ host: '127.0.0.1', port: paramsFor(network).ports.http }],
     defaultText: '127.0.0.1:8332 (testnet4 48332, signet 38332, regtest 18443)',
-    help: 'where REST, JSON-RPC and WebSocket are served',
+    help: 'addresses where REST, JSON-RPC and WebSocket are served; commands on this host connect to the first one',
   }),
   'http.publicUrl': url({ help: 'URL that clients use, when the node is behind a proxy' }),
   'http.allowedHosts': list('a list of host names', stringElement(/^[^\s,/]+$/), {

@@ -164,11 +164,6 @@ export function oneOf<const C extends string>(choices: readonly C[], options: Op
   );
 }
 
-/** A setting of the form `host:port`; port 0 lets the system choose. */
-export function address(options: Options<Address>) {
-  return setting<Address>('address', 'host:port', options, (value) => wrap(parseHostPort(value)));
-}
-
 /** A setting of the form `host:port`; empty for none. */
 export function optionalAddress(options: Options<Address | null>) {
   return setting<Address | null>('address', 'host:port, or empty for none', options, (value) =>
@@ -178,8 +173,21 @@ export function optionalAddress(options: Options<Address | null>) {
 
 /** A list of `host:port`; one of them is allowed as a string in the file as well. */
 export function addresses(options: Options<readonly Address[]>) {
-  const given = list('a list of host:port, or empty for none', (text) => parseHostPort(text), options);
-  return setting<readonly Address[]>('list', given.allowed, options, (value, context) =>
+  return addressList('a list of host:port, or empty for none', options);
+}
+
+/** A list of at least one `host:port`; one of them is allowed as a string in the file as well. Port 0 lets the system choose. */
+export function someAddresses(options: Options<readonly Address[]>) {
+  const given = addressList('host:port, or a list of them', options);
+  return setting<readonly Address[]>('list', given.allowed, options, (value, context) => {
+    const read = given.read(value, context);
+    return read !== null && read.value.length > 0 ? read : null;
+  });
+}
+
+function addressList(allowed: string, options: Options<readonly Address[]>) {
+  const given = list(allowed, (text) => parseHostPort(text), options);
+  return setting<readonly Address[]>('list', allowed, options, (value, context) =>
     given.read(value, typeof value === 'string' ? { ...context, fromText: true } : context),
   );
 }

@@ -76,10 +76,10 @@ export interface ApiOptions {
   readonly extraCookieFiles: readonly string[];
 
   readonly http: {
-    /** Port 0 lets the system choose. */
-    readonly listen: ListenAddress;
+    /** At least one address. Port 0 lets the system choose. */
+    readonly listen: readonly ListenAddress[];
     readonly publicUrl: string | null;
-    /** Allowed host names, besides loopback names, the bind host and the host of `publicUrl`. */
+    /** Allowed host names, besides loopback names, the hosts of `listen` and the host of `publicUrl`. */
     readonly allowedHosts: readonly string[];
     readonly corsOrigins: readonly string[];
     /** Who may use the REST interface of Bitcoin Core. */

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Config } from '../config/settings.ts';
+import type { ListenAddress } from '../http/options.ts';
 import type { EntryColumns } from '../mempool/entry-columns.ts';
 import type { NodeStatus } from '../port/node-port.ts';
 import type { FrontBuffers } from '../server/fronts/front-memory.ts';
@@ -17,8 +18,8 @@ export interface ToFront {
   readonly fronts: number;
   readonly buffers: FrontBuffers;
   readonly fence: SharedArrayBuffer;
-  /** The port on which the first front listens. */
-  readonly port: number;
+  /** The addresses where the first front listens. */
+  readonly addresses: readonly ListenAddress[];
   /** Unix seconds. */
   readonly startedAt: number;
   readonly from: FrontStart;

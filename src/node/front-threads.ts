@@ -134,7 +134,7 @@ export class FrontThreads {
       fronts: this.#config.workers.front,
       buffers: this.#memory.buffers,
       fence: this.fence.shared,
-      port: api.port,
+      addresses: api.addresses,
       startedAt: api.context.startedAt,
       from: api.start,
       status: node.status(),

@@ -26,7 +26,7 @@ shortenTimeSlice();
 
 /** Starts a further front: it receives all updates of the node before it listens. */
 self.onmessage = async ({ data }: MessageEvent<ToFront>) => {
-  const { config, staticKey, budget, index, fronts, from, status, nodePort, firstPort, startedAt, port, columns } =
+  const { config, staticKey, budget, index, fronts, from, status, nodePort, firstPort, startedAt, addresses, columns } =
     data;
   const log = processLog(config.log);
   const params = paramsOfConfig(config);
@@ -62,7 +62,7 @@ self.onmessage = async ({ data }: MessageEvent<ToFront>) => {
   api.openStores();
   api.attach({ node, reads, from });
   collectGarbage();
-  await api.openFurther({ host: config.http.listen.host, port });
+  await api.openFurther(addresses);
   node.publishTo(fence, () => api.updatesApplied());
   self.postMessage('listening' satisfies FromFront);
 };

@@ -11,7 +11,6 @@ import { restRoutes } from '../rest/rest-routes.ts';
 import { rpcRoutes } from '../rpc/rpc-routes.ts';
 import { sandboxAddresses } from '../sandbox/accounts.ts';
 import { welcome } from '../sandbox/welcome.ts';
-import { listenProblem } from '../server/listen-problem.ts';
 import { type ApiServer, startApi } from '../server/server.ts';
 import { ChainReads } from '../storage/chain-reads.ts';
 import { aborted } from '../util/abort.ts';
@@ -229,23 +228,19 @@ function listen(
   shutDown: () => void,
 ): ApiServer {
   const options = apiOptionsOf(config, staticKey, budget);
-  try {
-    return startApi({
-      options,
-      params,
-      log,
-      shutDown,
-      ...(fronts && { sharing: fronts.sharing }),
-      threads: () => watchdog.figures(),
-      startedAt: unixSeconds(hostClock),
-      sources: readSourcesOf(config, params),
-      plugins: [restRoutes, rpcRoutes],
-      columns,
-      beforeListening: collectGarbage,
-    });
-  } catch (error) {
-    throw listenProblem('http.listen', config.http.listen, error);
-  }
+  return startApi({
+    options,
+    params,
+    log,
+    shutDown,
+    ...(fronts && { sharing: fronts.sharing }),
+    threads: () => watchdog.figures(),
+    startedAt: unixSeconds(hostClock),
+    sources: readSourcesOf(config, params),
+    plugins: [restRoutes, rpcRoutes],
+    columns,
+    beforeListening: collectGarbage,
+  });
 }
 
 async function runListening(
@@ -279,7 +274,8 @@ async function runListening(
     await pause();
     await fronts?.start({ api, node, columns }, signal);
     if (signal.aborted) return;
-    log.info('ready', { version: VERSION, network: config.network, url: api.url, height: reads.tip().height });
+    const urls = api.urls.length > 1 ? { urls: api.urls } : {};
+    log.info('ready', { version: VERSION, network: config.network, url: api.url, ...urls, height: reads.tip().height });
     if (config.dev.enabled) {
       const key = initialKey && readFileSync(initialKey.initialKeyFile, 'utf8').trim();
       process.stdout.write(

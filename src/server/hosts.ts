@@ -6,8 +6,8 @@ export const WRONG_HOST = 'Host names another server; http.allowedHosts lists fu
 interface HostNames {
   readonly allowedHosts: readonly string[];
   readonly publicUrl: string | null;
-  /** Address that the listener is bound to. */
-  readonly bindHost: string;
+  /** Addresses that the listeners are bound to. */
+  readonly bindHosts: readonly string[];
 }
 
 /**
@@ -20,8 +20,8 @@ export class HostPolicy {
   /** The last value that was allowed: most clients send the same one. */
   #lastAllowed = '';
 
-  constructor({ allowedHosts, publicUrl, bindHost }: HostNames) {
-    const names = [bindHost, ...(publicUrl === null ? [] : [new URL(publicUrl).host]), ...allowedHosts];
+  constructor({ allowedHosts, publicUrl, bindHosts }: HostNames) {
+    const names = [...bindHosts, ...(publicUrl === null ? [] : [new URL(publicUrl).host]), ...allowedHosts];
     this.#names = new Set(names.map(nameOf));
   }
 

@@ -66,10 +66,12 @@ export function listen(
   });
 }
 
-/** Logs a warning if clear text leaves this host. */
+/** Logs a warning for each address through which clear text leaves this host. */
 export function warnAboutExposure({ http }: ApiOptions, log: Log): void {
-  if (http.tls || isLocal(http.listen)) return;
-  log.warn('HTTP without TLS listens beyond this host; put a proxy with TLS before it', { ...http.listen });
+  if (http.tls) return;
+  for (const address of http.listen)
+    if (!isLocal(address))
+      log.warn('HTTP without TLS listens beyond this host; put a proxy with TLS before it', { ...address });
 }
 
 function isLocal({ host }: ListenAddress): boolean {

@@ -329,7 +329,7 @@ export class ApiServer {
       sharedBuckets: memory?.buckets ?? null,
       audit,
       clients,
-      hosts: new HostPolicy({ ...options.http, bindHost: options.http.listen.host }),
+      hosts: new HostPolicy({ ...options.http, bindHosts: options.http.listen.map(({ host }) => host) }),
       visitors,
       replies,
       parallel: new ParallelRequests(() => limits.parallelPerKey, 'requests', memory?.counts),
@@ -406,10 +406,10 @@ export class ApiServer {
     return this.#start!;
   }
 
-  /** Opens the listener of a further front on the port of the first one, once the mirror has applied all updates. */
-  async openFurther(address: ListenAddress): Promise<void> {
+  /** Opens the listeners of a further front on the ports of the first one, once the mirror has applied all updates. */
+  async openFurther(addresses: readonly ListenAddress[]): Promise<void> {
     await this.#mempool.drained();
-    this.#listeners.openFurther(address);
+    this.#listeners.openFurther(addresses);
   }
 
   /** Resolves when the mirror has applied all received updates. */
@@ -431,13 +431,24 @@ export class ApiServer {
     if (tls) this.#listeners.replaceCertificate(tls);
   }
 
-  /** Port of the HTTP listener. */
+  /** Port of the first HTTP listener. */
   get port(): number {
-    return this.#listeners.port;
+    return this.#listeners.addresses[0]!.port;
   }
 
+  /** Addresses of the HTTP listeners, in the order of the options, with the ports that the system has chosen. */
+  get addresses(): readonly ListenAddress[] {
+    return this.#listeners.addresses;
+  }
+
+  /** URL of the first HTTP listener. */
   get url(): string {
-    return this.#listeners.url;
+    return this.#listeners.urls[0]!;
+  }
+
+  /** URLs of the HTTP listeners, in the order of the options. */
+  get urls(): readonly string[] {
+    return this.#listeners.urls;
   }
 
   get opsUrl(): string | null {

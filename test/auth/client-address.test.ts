@@ -97,7 +97,7 @@ describe('a server behind a proxy', () => {
     { ...thisHost(), env: {} },
   );
   const { http: configured, limits } = apiOptionsOf(config, null);
-  const http = { ...configured, listen: { host: '127.0.0.1', port: 0 } };
+  const http = { ...configured, listen: [{ host: '127.0.0.1', port: 0 }] };
 
   test('counts clients apart and refuses the cookie from others', async () => {
     await using it = startTestApi({ plugins: [(ctx) => rpcRoutes(ctx)], overrides: { http, limits, opsListen: null } });

@@ -11,6 +11,7 @@ test.each([
   [['--http.listen=0.0.0.0:80'], 'http://127.0.0.1:80'],
   [['--http.listen=[::]:80'], 'http://[::1]:80'],
   [['--http.listen=10.0.0.5:80'], 'http://10.0.0.5:80'],
+  [['--http.listen=127.0.0.1:81,10.0.0.5:80'], 'http://127.0.0.1:81'],
   [['--http.tls.cert=/c', '--http.tls.key=/k'], 'https://127.0.0.1:8332'],
 ])('ownOrigin of a node with %j is %s', (flags, expected) => expect(origin(...flags)).toBe(expected));
 

@@ -46,7 +46,7 @@ describe('defaults', () => {
     expect(config.networkDir).toBe('/home/op/.local/share/obverse/main');
     expect(config.config).toBeNull();
     expect(config.service.name).toBe('obverse');
-    expect(config.http.listen).toEqual({ host: '127.0.0.1', port: 8332 });
+    expect(config.http.listen).toEqual([{ host: '127.0.0.1', port: 8332 }]);
     expect(config.p2p).toEqual({
       enabled: true,
       networkActive: true,
@@ -130,7 +130,7 @@ describe('defaults', () => {
     ['regtest', 18443, 18444],
   ])('default ports of %s', (network, http, p2p) => {
     const config = load(['--network', network]);
-    expect(config.http.listen.port).toBe(http);
+    expect(config.http.listen[0]!.port).toBe(http);
     expect(config.p2p.listen[0]?.port).toBe(p2p);
     expect(config.networkDir.endsWith(`/${network}`)).toBe(true);
   });
@@ -183,7 +183,7 @@ describe('sources', () => {
 
   test('settings from different sources depend on the same network', () => {
     const config = load(['--chain.maxTipAge=5'], { env: { OBVERSE_DEV_ENABLED: 'true' }, file: 'network = "regtest"' });
-    expect([config.network, config.http.listen.port, config.chain.maxTipAge]).toEqual(['regtest', 18443, 5]);
+    expect([config.network, config.http.listen[0]!.port, config.chain.maxTipAge]).toEqual(['regtest', 18443, 5]);
     expect(config.p2p.listen).toEqual([]);
   });
 
@@ -327,17 +327,22 @@ describe('an error names the setting, its source and the allowed values in one l
     [
       'address',
       '--http.listen=localhost',
-      'http.listen: "localhost" from flag --http.listen is not allowed: must be host:port',
+      'http.listen: "localhost" from flag --http.listen is not allowed: must be host:port, or a list of them',
     ],
     [
       'port',
       '--http.listen=localhost:65536',
-      'http.listen: "localhost:65536" from flag --http.listen is not allowed: must be host:port',
+      'http.listen: "localhost:65536" from flag --http.listen is not allowed: must be host:port, or a list of them',
     ],
     [
       'bare IPv6',
       '--http.listen=::1:80',
-      'http.listen: "::1:80" from flag --http.listen is not allowed: must be host:port',
+      'http.listen: "::1:80" from flag --http.listen is not allowed: must be host:port, or a list of them',
+    ],
+    [
+      'no address',
+      '--http.listen=',
+      'http.listen: "" from flag --http.listen is not allowed: must be host:port, or a list of them',
     ],
     [
       'list element',
@@ -392,6 +397,11 @@ describe('an error names the setting, its source and the allowed values in one l
       'list',
       'p2p.connect = "a,b"',
       'p2p.connect: "a,b" from file /etc/obverse/obverse.toml is not allowed: must be a list of host or host:port',
+    ],
+    [
+      'no address',
+      'http.listen = []',
+      'http.listen: [] from file /etc/obverse/obverse.toml is not allowed: must be host:port, or a list of them',
     ],
     [
       'list element',
@@ -512,6 +522,7 @@ describe('an error names the setting, its source and the allowed values in one l
       ['--p2p.listen=[::1]:1,127.0.0.1:1', '--p2p.listenOnion=127.0.0.1:1'],
       'p2p.listen and p2p.listenOnion: 127.0.0.1:1 is listed twice',
     ],
+    [['--http.listen=[::1]:1,127.0.0.1:0,127.0.0.1:0,[::1]:1'], 'http.listen: [::1]:1 is listed twice'],
     [['--dev'], 'dev.enabled: only allowed with network regtest, not main'],
     [
       ['--consensus.testActivationHeight=csv@1'],

@@ -29,7 +29,7 @@ export function defaultApiOptions(
   overrides: ApiOverrides = {},
 ): ApiOptions {
   const options = apiOptionsOf(defaultConfig(identity.network), null);
-  const listen = { host: '127.0.0.1', port: 0 };
+  const listen = [{ host: '127.0.0.1', port: 0 }];
   return {
     ...options,
     ...identity,

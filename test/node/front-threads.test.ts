@@ -13,6 +13,29 @@ afterEach(() => {
   globalThis.Worker = PlainWorker;
 });
 
+test('every front listens on all addresses of http.listen', async () => {
+  const datadir = mkdtempSync(join(tmpdir(), 'obverse-fronts-'));
+  const ports = [await freePort(), await freePort()];
+  const listen = ports.map((port) => `127.0.0.1:${port}`).join();
+  const abort = new AbortController();
+  try {
+    const { config } = loadConfig([
+      ...['--network', 'regtest', '--datadir', datadir, '--http.listen', listen, '--log.level=error'],
+      ...['--workers.front=2', '--workers.verify=1', '--p2p.enabled=false', '--wallet.autocreate=false'],
+    ]);
+    const ended = runNode(config, { readSettings: () => config, signal: abort.signal });
+    for (const port of ports) {
+      const connections = await poll('two fronts', () => FrontConnection.toEach(`http://127.0.0.1:${port}`, 2));
+      for (const connection of connections) connection.close();
+    }
+    abort.abort();
+    await ended;
+  } finally {
+    abort.abort();
+    rmSync(datadir, { recursive: true, force: true });
+  }
+});
+
 test('a front that fails ends the program with the reason', async () => {
   const fronts: Worker[] = [];
   globalThis.Worker = class extends PlainWorker {

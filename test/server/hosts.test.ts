@@ -9,7 +9,7 @@ const FOREIGN = 'attacker.example:8332';
 const OWN = { allowedHosts: ['node.example', 'Other.example:8332'], publicUrl: 'https://pay.example:8443/x' };
 
 describe('HostPolicy', () => {
-  const policy = new HostPolicy({ ...OWN, bindHost: 'bound.example' });
+  const policy = new HostPolicy({ ...OWN, bindHosts: ['other.example', 'bound.example'] });
 
   test.each([
     ...[
@@ -52,7 +52,7 @@ describe('HostPolicy', () => {
       ['10.0.0.1', '10.0.0.1'],
       ['node.internal', 'node.internal:8332'],
     ] as const)
-      expect(new HostPolicy({ allowedHosts: [], publicUrl: null, bindHost }).allows(host)).toBe(true);
+      expect(new HostPolicy({ allowedHosts: [], publicUrl: null, bindHosts: [bindHost] }).allows(host)).toBe(true);
   });
 });
 

@@ -22,7 +22,7 @@ export function startOpsListener(
   { options, metrics, readiness }: OpsDependencies,
 ): Server<undefined> {
   const healthz = healthzBody(options.service);
-  const hosts = new HostPolicy({ ...options.http, bindHost: host });
+  const hosts = new HostPolicy({ ...options.http, bindHosts: [host] });
   const answer = async (request: Request): Promise<Response> => {
     const startedAt = performance.now();
     const path = pathOf(targetOf(routedUrl(request.url)));
