@@ -1233,16 +1233,22 @@ export interface components {
     ErrorCode: "invalid_request" | "invalid_parameter" | "invalid_hash" | "invalid_txid" | "invalid_height" | "invalid_address" | "invalid_descriptor" | "private_key_refused" | "too_many_scripts" | "invalid_cursor" | "tx_decode_failed" | "missing_credentials" | "invalid_credentials" | "insufficient_scope" | "ip_not_allowed" | "origin_not_allowed" | "invalid_csrf_token" | "not_found" | "block_not_found" | "tx_not_found" | "method_not_allowed" | "tx_unconfirmed" | "cursor_reorged" | "limit_exceeded" | "block_pruned" | "payload_too_large" | "unsupported_media_type" | "misdirected_request" | "tx_rejected" | "upgrade_required" | "rate_limited" | "too_many_connections" | "audit_unavailable" | "internal_error" | "feature_disabled" | "warming_up" | "syncing" | "index_not_ready" | "overloaded" | "shutting_down";
     EventGap: {
       /** @enum {string} */
-      scope: "mempool" | "all";
+      scope: "mempool" | "all" | "confirmations";
       fromSeq: number;
       toSeq: number;
       /** @description number of the newest event of the chain */
       lastChainSeq: number;
       /** @description where to continue behind the gap */
       cursor: string;
+      /** @description height of the pruned block; only with the scope confirmations, as the next two */
+      height?: number;
+      /** @description the confirmations that transactions of this block have reached or lost */
+      threshold?: number;
+      /** @description whether they have lost them */
+      reverted?: boolean;
     };
     EventsPage: {
-      items: (components["schemas"]["NewBlock"] | components["schemas"]["NewTransaction"] | components["schemas"]["MempoolUpdate"] | components["schemas"]["BlockDisconnected"] | components["schemas"]["Reorg"] | components["schemas"]["TransactionRemoved"] | components["schemas"]["AddressTransaction"] | components["schemas"]["Confirmation"] | components["schemas"]["WalletTransaction"])[];
+      items: (components["schemas"]["NewBlock"] | components["schemas"]["NewTransaction"] | components["schemas"]["MempoolUpdate"] | components["schemas"]["BlockDisconnected"] | components["schemas"]["Reorg"] | components["schemas"]["TransactionRemoved"] | components["schemas"]["AddressTransaction"] | components["schemas"]["Confirmation"] | components["schemas"]["WalletTransaction"] | components["schemas"]["Gap"])[];
       /** @description number of the last event that is on this page to its end */
       lastSeq: number;
       /** @description the next page begins behind it */
@@ -1281,6 +1287,11 @@ export interface components {
        * @description Unix seconds
        */
       updatedAt: number;
+    };
+    Gap: {
+      /** @constant */
+      type: "gap";
+      data: components["schemas"]["EventGap"];
     };
     HdPrefixes: {
       slip44: number;

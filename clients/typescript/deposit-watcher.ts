@@ -147,8 +147,11 @@ async function* appliedBatches(
   const request: EventRequest = { after, types: TYPES, signal };
   try {
     for await (const batch of (transport === 'pages' ? pagesOfEvents : socketEvents)(client, request)) {
-      if (batch.gap?.scope === 'all') return await reconcile('events of blocks are missing');
-      const gone = batch.gap ? await removedSince(client, store, signal) : [];
+      const { gap } = batch;
+      if (gap?.scope === 'all') return await reconcile('events of blocks are missing');
+      if (gap?.scope === 'confirmations' && gap.threshold === confirmations)
+        return await reconcile(`the block at the height ${gap.height} is pruned: confirmations are missing`);
+      const gone = gap?.scope === 'mempool' ? await removedSince(client, store, signal) : [];
       const changes = [...gone, ...changesOf(batch.events, confirmations)];
       await store.apply(changes, positionOf(batch.cursor, confirmations));
       yield;

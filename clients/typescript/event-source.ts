@@ -3,10 +3,10 @@
 import type { Schemas } from './api.ts';
 import { type ObverseClient, ObverseError } from './client.ts';
 
-export type LogEvent = Schemas['EventsPage']['items'][number];
+export type LogEvent = Exclude<Schemas['EventsPage']['items'][number], { type: 'gap' }>;
 export type Gap = Schemas['EventGap'];
 
-/** Events in their order, and the position behind them. `gap` names missing events before them. */
+/** Events in their order, or a gap: missing events. `cursor` is the position behind them. */
 export interface EventBatch {
   readonly events: readonly LogEvent[];
   readonly gap: Gap | null;
@@ -42,7 +42,12 @@ export async function* pagesOfEvents(
       { signal, timeoutMs: WAIT_SECONDS * 1000 + WAIT_GRACE_MS, retryForMs: 0 },
     );
     cursor = page.lastCursor;
-    yield { events: page.items, gap: page.gap, cursor };
+    const before: Message[] = page.gap ? [{ type: 'gap', data: page.gap }] : [];
+    const batches = batchesOf([...before, ...page.items]);
+    const last = batches.pop() ?? { events: [], gap: null };
+    yield* batches;
+    // Behind its last item as well, where no later event has one of the types.
+    yield { ...last, cursor };
   }
 }
 

@@ -1,5 +1,6 @@
 import { blockPruned } from '../queries/read-env.ts';
 import { ITSELF, watchPlace } from './event-cursor.ts';
+import type { Gap } from './event-history.ts';
 import { type FrameStep, headOf, NO_AMOUNTS, quoted, spentAmounts, UNCONFIRMED, type WatchedAmounts } from './frame.ts';
 import { cursorIn, isBlockEvent, type LogEntry } from './log-entry.ts';
 import type { TxTouches } from './match.ts';
@@ -58,13 +59,22 @@ interface Derived {
   readonly rest: string;
 }
 
-type DerivedStep = Derived | Promise<void> | null;
+/** Messages of a threshold that cannot be derived, since the block of the transactions has been pruned. */
+interface UnknownCrossing {
+  readonly type: 'gap';
+  readonly within: string;
+  readonly height: number;
+  readonly threshold: number;
+  readonly reverted: boolean;
+}
+
+type DerivedStep = Derived | UnknownCrossing | Promise<void> | null;
 
 /**
  * Yields the messages of one event of the log for one client, after the place `behind` or from the beginning: the event
  * itself, then the messages derived from it, in the order of their places. They depend only on the event, the chain below
  * it, and the watched items or the wallet, so a replay derives the same ones. A place depends on the event only, so it
- * names the same message after other items were watched.
+ * names the same message after other items were watched. A gap stands in the place of confirmations whose block is pruned.
  */
 export function* framesOf(
   entry: LogEntry,
@@ -81,8 +91,13 @@ export function* framesOf(
       yield step;
       continue;
     }
-    const { within, rest } = step;
+    const { within } = step;
     if (behind !== null && within <= behind) continue;
+    if (step.type === 'gap') {
+      yield { type: 'gap', text: gapMessage(entry, step, matcher.newestChainSeq), within };
+      continue;
+    }
+    const { rest } = step;
     const { time } = headOf(entry.text);
     const head = `"cursor":"${cursorIn(entry)}${within}","seq":${seq},"sub":${++sub},"time":${time},`;
     yield { type: step.type, text: `{"type":"${step.type}","data":{${head}${rest}}`, within };
@@ -161,10 +176,36 @@ function* blockMessages(entry: LogEntry, subscription: Subscription, matcher: Ma
     const below = matcher.ancestor(hash, threshold - 1);
     if (below === null) return;
     const matches = yield* ready(() => matcher.matchBlock(below, watches.version));
-    // The transactions of so deep a block are unknown, and the events of other thresholds are not held up by it.
-    if (matches.pruned) continue;
-    yield* matchMessages(matches, state, crossing(threshold, matches), { events: ONLY_CONFIRMATIONS, watches });
+    // The address index has no outputs and inputs, so it yields neither these events nor their places.
+    if (matches.pruned) yield unknownCrossing(threshold, matches.height, !connected);
+    else yield* matchMessages(matches, state, crossing(threshold, matches), { events: ONLY_CONFIRMATIONS, watches });
   }
+}
+
+/** Its place is before all messages of the threshold: each of them has a higher number. */
+function unknownCrossing(threshold: number, height: number, reverted: boolean): UnknownCrossing {
+  return { type: 'gap', within: watchPlace((threshold - 1) * THRESHOLD_SPAN), height, threshold, reverted };
+}
+
+/** The cursor is the first member, as in an event. */
+function gapMessage(
+  entry: LogEntry,
+  { within, height, threshold, reverted }: UnknownCrossing,
+  lastChainSeq: number,
+): string {
+  const { seq } = entry;
+  const cursor = cursorIn(entry) + within;
+  const range: Gap = {
+    cursor,
+    scope: 'confirmations',
+    fromSeq: seq,
+    toSeq: seq,
+    lastChainSeq,
+    height,
+    threshold,
+    reverted,
+  };
+  return JSON.stringify({ type: 'gap', data: range });
 }
 
 function* matchMessages(

@@ -2,15 +2,22 @@ import type { EndedEvents, EventStore } from '../storage/event-store.ts';
 import { completeUpTo, cursorText, type EventPosition, EventRanges, parseCursor, WHOLE } from './event-cursor.ts';
 import { MEMPOOL_TYPES } from './event-types.ts';
 
-/** Events that are not kept: numbers `fromSeq` to `toSeq`, of the mempool or of all kinds. */
+/**
+ * Missing events: those with the numbers `fromSeq` to `toSeq`, of the mempool or of all kinds; or the events `confirmation`
+ * of one threshold that cannot be derived from the event `fromSeq`, because the block of the transactions is pruned.
+ */
 export interface Gap {
-  readonly scope: 'mempool' | 'all';
+  readonly scope: 'mempool' | 'all' | 'confirmations';
   readonly fromSeq: number;
   readonly toSeq: number;
   /** The newest event of the chain; what REST shows is not older. */
   readonly lastChainSeq: number;
   /** Behind the gap, as far as no kept event is skipped: where to go on once the gap is dealt with. */
   readonly cursor: string;
+  /** Height of the pruned block, the threshold, and whether it was lost; with the scope `confirmations` only. */
+  readonly height?: number;
+  readonly threshold?: number;
+  readonly reverted?: boolean;
 }
 
 /** Where a client wants to go on. */

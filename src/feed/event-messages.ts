@@ -245,11 +245,14 @@ const WALLET_DATA = named(
 
 /** Numbers of the log that are not kept, and where to continue. */
 export const GAP = named('EventGap', {
-  scope: words(['mempool', 'all']),
+  scope: words(['mempool', 'all', 'confirmations']),
   fromSeq: count(),
   toSeq: count(),
   lastChainSeq: count('number of the newest event of the chain'),
   cursor: t.String({ description: 'where to continue behind the gap' }),
+  height: t.Optional(height('height of the pruned block; only with the scope confirmations, as the next two')),
+  threshold: t.Optional(count('the confirmations that transactions of this block have reached or lost')),
+  reverted: t.Optional(t.Boolean({ description: 'whether they have lost them' })),
 });
 
 const HEARTBEAT_DATA = named('HeartbeatData', {

@@ -146,6 +146,11 @@ export class Matcher {
     return this.#reads?.pruneHeight() ?? 0;
   }
 
+  /** Number of the newest event of the chain; 0 without any. */
+  get newestChainSeq(): number {
+    return this.#reads?.events.bounds().last ?? 0;
+  }
+
   /** The hash of the block `back` below another one on its branch, display order. */
   ancestor(hash: string, back: number): string | null {
     const found = this.#reads && ancestorHash({ reads: this.#reads }, hash, back);

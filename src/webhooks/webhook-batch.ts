@@ -98,12 +98,19 @@ function pointAt(events: EventLog, position: EventPosition | ResumePoint): Resum
 
 function headOf(gaps: readonly Gap[], items: readonly string[]): Pick<WebhookBatch, 'id' | 'cursor' | 'time'> {
   if (items.length > 0) {
-    const { cursor } = headOfMessage(items.at(-1)!);
-    return { id: cursor, cursor, time: headOfMessage(items[0]!).time };
+    const { type, cursor } = headOfMessage(items.at(-1)!);
+    // A gap among the events has no time.
+    const first = items.find((text) => headOfMessage(text).time !== null);
+    const time = first === undefined ? null : headOfMessage(first).time;
+    return { id: type === 'gap' ? idOfGap(cursor) : cursor, cursor, time };
   }
   const cursor = gaps.at(-1)?.cursor ?? '';
-  // The cursor of a gap is a position, which an event may have as well.
-  return { id: `gap-${cursor}`, cursor, time: null };
+  return { id: idOfGap(cursor), cursor, time: null };
+}
+
+/** The cursor of a gap is a position, which an event may have as well. */
+function idOfGap(cursor: string): string {
+  return `gap-${cursor}`;
 }
 
 function gapText(gap: Gap): string {

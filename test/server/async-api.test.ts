@@ -113,14 +113,14 @@ describe('the documents beside OpenAPI', async () => {
     expect(isEvent({ type: 'weather', data: {} })).toBe(false);
   });
 
-  test('the events of a page are those that are kept, each with its own schema', async () => {
+  test('the items of a page are the events that are kept and gaps among them, each with its own schema', async () => {
     const openApi = await OpenApi.of(it.api.url);
     const { schemas } = openApi.document.components as unknown as {
       schemas: { EventsPage: { properties: { items: { items: { anyOf: { $ref: string }[] } } } } };
     };
-    const kept = schemas.EventsPage.properties.items.items.anyOf.map(({ $ref }) => $ref.split('/').at(-1)!);
-    const names = kept.map((name) => name[0]!.toLowerCase() + name.slice(1));
-    expect(names).toEqual(EVENTS.slice(0, 9));
+    const items = schemas.EventsPage.properties.items.items.anyOf.map(({ $ref }) => $ref.split('/').at(-1)!);
+    const names = items.map((name) => name[0]!.toLowerCase() + name.slice(1));
+    expect(names).toEqual([...EVENTS.slice(0, 9), 'gap']);
   });
 
   test('the OpenRPC document is valid and has every method that is not hidden', async () => {

@@ -486,14 +486,17 @@ class ErrorBody(TypedDict):
     requestId: str
 
 class EventGap(TypedDict):
-    scope: Literal["mempool", "all"]
+    scope: Literal["mempool", "all", "confirmations"]
     fromSeq: int
     toSeq: int
     lastChainSeq: int
     cursor: str
+    height: NotRequired[int]
+    threshold: NotRequired[int]
+    reverted: NotRequired[bool]
 
 class EventsPage(TypedDict):
-    items: list[NewBlock | NewTransaction | MempoolUpdate | BlockDisconnected | Reorg | TransactionRemoved | AddressTransaction | Confirmation | WalletTransaction]
+    items: list[NewBlock | NewTransaction | MempoolUpdate | BlockDisconnected | Reorg | TransactionRemoved | AddressTransaction | Confirmation | WalletTransaction | Gap]
     lastSeq: int
     lastCursor: str
     gap: EventGap | None
@@ -508,6 +511,10 @@ class Fees(TypedDict):
     targets: dict[str, float]
     tip: Tip
     updatedAt: int
+
+class Gap(TypedDict):
+    type: Literal["gap"]
+    data: EventGap
 
 class HdPrefixes(TypedDict):
     slip44: int

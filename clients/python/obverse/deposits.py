@@ -118,7 +118,11 @@ async def watch_deposits(
 ) -> None:
     """Follows deposits until the task is cancelled. Raises what a repetition does not mend, such as a revoked key."""
     attempt = 0
+    task = asyncio.current_task()
     while True:
+        # Older versions of websockets lose a cancellation while they close a connection.
+        if task and task.cancelling():
+            raise asyncio.CancelledError
         try:
             async with aclosing(_applied_batches(client, store, transport)) as batches:
                 async for _ in batches:
@@ -153,10 +157,16 @@ async def _applied_batches(client: ObverseClient, store: DepositStore, transport
     try:
         async with aclosing(source(client, after, TYPES)) as batches:
             async for batch in batches:
-                if batch.gap and batch.gap["scope"] == "all":
+                gap = batch.gap
+                scope = gap["scope"] if gap else None
+                if scope == "all":
                     await _reconcile(client, store, "events of blocks are missing")
                     return
-                gone = await _removed_since(client, store) if batch.gap else []
+                if gap and scope == "confirmations" and gap.get("threshold") == confirmations:
+                    pruned = f"the block at the height {gap.get('height')} is pruned: confirmations are missing"
+                    await _reconcile(client, store, pruned)
+                    return
+                gone = await _removed_since(client, store) if scope == "mempool" else []
                 store.apply(gone + changes_of(batch.events, confirmations), _position_of(batch.cursor, confirmations))
                 yield
     except ObverseError as error:

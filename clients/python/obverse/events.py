@@ -16,6 +16,8 @@ WAIT_SECONDS = 20
 WAIT_GRACE = 15
 PING_SECONDS = 20
 OPEN_SECONDS = 15
+# A connection that is left has messages that are not read, behind which the reply to its close would come.
+CLOSE_SECONDS = 0.5
 # The largest message is a block with many transactions.
 MAX_MESSAGE = 64 * 2**20
 # Close codes after which the same key is refused again: it was revoked, or has lost a right.
@@ -24,7 +26,7 @@ FINAL_CLOSE_CODES = frozenset({1003, 1007, 1009, 4001, 4003, 4400})
 
 @dataclass(frozen=True)
 class EventBatch:
-    """Events in their order, and the position behind them. ``gap`` names missing events before them."""
+    """Events in their order, or a gap: missing events. ``cursor`` is the position behind them."""
 
     events: list[dict[str, Any]]
     gap: EventGap | None
@@ -44,7 +46,27 @@ async def pages_of_events(client: ObverseClient, after: str, types: tuple[str, .
             retry_for=0,
         )
         after = page["lastCursor"]
-        yield EventBatch(page["items"], page["gap"], after)
+        before = [{"type": "gap", "data": page["gap"]}] if page["gap"] else []
+        batches = _batches_of([*before, *page["items"]])
+        for batch in batches[:-1]:
+            yield batch
+        # Behind its last item as well, where no later event has one of the types.
+        last = batches[-1] if batches else EventBatch([], None, after)
+        yield EventBatch(last.events, last.gap, after)
+
+
+def _batches_of(messages: list[dict[str, Any]]) -> list[EventBatch]:
+    """Joins consecutive events to one batch; a gap is a batch of its own."""
+    batches: list[EventBatch] = []
+    for message in messages:
+        data = message["data"]
+        if message["type"] == "gap":
+            batches.append(EventBatch([], data, data["cursor"]))
+            continue
+        events = batches.pop().events if batches and batches[-1].gap is None else []
+        events.append(message)
+        batches.append(EventBatch(events, None, data["cursor"]))
+    return batches
 
 
 async def socket_events(client: ObverseClient, after: str, types: tuple[str, ...]) -> AsyncGenerator[EventBatch, None]:
@@ -56,6 +78,7 @@ async def socket_events(client: ObverseClient, after: str, types: tuple[str, ...
     name = "extra_headers" if version < 14 else "additional_headers"
     url = "ws" + client.url.removeprefix("http") + "/ws"
     options: dict[str, Any] = {name: client.headers, "max_size": MAX_MESSAGE, "open_timeout": OPEN_SECONDS}
+    options["close_timeout"] = CLOSE_SECONDS
     if version >= 15:
         # Older versions use no proxies of the environment.
         options["proxy"] = None

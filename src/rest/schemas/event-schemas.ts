@@ -2,10 +2,13 @@ import { t } from 'elysia';
 import { EVENT_DESCRIPTIONS, GAP } from '../../feed/event-messages.ts';
 import { count, named, nullable, time } from '../../http/reply-schema.ts';
 
-const EVENTS = t.Union(EVENT_DESCRIPTIONS.filter(({ kept }) => kept).map(({ schema }) => schema));
+/** Besides the events, gaps with the scope `confirmations`, which stand in their place. */
+const ITEMS = t.Union(
+  EVENT_DESCRIPTIONS.filter(({ kept, type }) => kept || type === 'gap').map(({ schema }) => schema),
+);
 
 export const EVENTS_PAGE = named('EventsPage', {
-  items: t.Array(EVENTS),
+  items: t.Array(ITEMS),
   lastSeq: count('number of the last event that is on this page to its end'),
   lastCursor: t.String({ description: 'the next page begins behind it' }),
   gap: nullable(GAP),
