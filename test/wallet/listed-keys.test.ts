@@ -50,3 +50,20 @@ test('an input of a foreign script is signed with a listed key that the wallet h
     expect(signs(key, { ...origin, path: [...origin.path.slice(0, -1), index] })).toBe(true);
   expect(signs(publicKeyOf(sha256(Uint8Array.of(2))), origin)).toBe(false);
 });
+
+test('an input is signed with a listed key whose index is reserved and not derived yet', () => {
+  using it = new WalletFixture({}, 40);
+  const { scripts, vault } = it.wallet;
+  const owned = scripts.activeDescriptor('bech32m', false)!;
+  const [index, beyond] = [39, 40].map((at) => {
+    const { data } = owned.descriptor.expand(at, vault.provider())!;
+    const [id, publicKey] = [...data.publicKeys][0]!;
+    return { publicKey, origin: data.keyOrigin(Uint8Array.fromHex(id))! };
+  });
+  expect(owned.record.filled).toBeLessThan(39);
+  const signs = ({ publicKey, origin }: { publicKey: Uint8Array; origin: KeyOrigin }) =>
+    runSteps(fillPsbtSteps(it.wallet, psbtOf(publicKey, origin), { sign: true, derivations: true })).complete;
+  expect(signs(index!)).toBe(true);
+  // The wallet does not search for coins of this one.
+  expect(signs(beyond!)).toBe(false);
+});

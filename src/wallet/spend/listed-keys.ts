@@ -30,7 +30,8 @@ const EMPTY: Place = { ids: new Set(), keys: [] };
 /**
  * Private keys that inputs list in their derivations although they belong to other descriptors of the wallet than the
  * script, which need not be the wallet's. A descriptor with one key is searched by the public key, since raw keys of a
- * multisig come without a path; any other one at the index that the last step of the key origin gives.
+ * multisig come without a path; any other one at the index that the last step of the key origin gives, and so is one whose
+ * reserved addresses are still being derived, as after the creation of the wallet.
  */
 export class ListedKeys implements Disposable {
   readonly #wallet: Wallet;
@@ -69,8 +70,11 @@ export class ListedKeys implements Disposable {
     const alone = this.#indexesAlone(publicKeys);
     for (const owned of descriptors) {
       const { descriptor, record } = owned;
-      const index = ONE_KEY.test(record.text) ? alone.get(owned.id) : descriptor.isRange ? last : 0;
-      if (index === undefined) continue;
+      const listed = descriptor.isRange ? last : 0;
+      const found = ONE_KEY.test(record.text) ? alone.get(owned.id) : listed;
+      const index = found ?? listed;
+      // All addresses of one key that are derived have been searched.
+      if (found === undefined && index < record.filled) continue;
       const place = this.#placeOf(owned, index, provider);
       if (!wanted.some((id) => place.ids.has(id))) continue;
       place.keys ??= descriptor.expandPrivate(index, provider);
@@ -90,10 +94,10 @@ export class ListedKeys implements Disposable {
     return new Map(records.map(({ descriptor, position }) => [descriptor, position]));
   }
 
-  /** Returns nothing for indexes that are not derived. */
+  /** Returns nothing for indexes that are not reserved. */
   #placeOf(owned: OwnedDescriptor, index: number, provider: SigningProvider): Place {
-    const { rangeStart, filled } = owned.record;
-    if (index < rangeStart || index >= filled) return EMPTY;
+    const { rangeStart, rangeEnd } = owned.record;
+    if (index < rangeStart || index >= rangeEnd) return EMPTY;
     const name = `${owned.id} ${index}`;
     let place = this.#places.get(name);
     if (!place) {
