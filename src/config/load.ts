@@ -166,6 +166,11 @@ function contradictions(config: Config): string[] {
     lines.push(`consensus.testActivationHeight: only allowed with network regtest, not ${network}`);
   if (config.consensus.blockVersion !== null && network !== 'regtest')
     lines.push(`consensus.blockVersion: only allowed with network regtest, not ${network}`);
+  if (config.consensus.enforceBip94 && network !== 'regtest')
+    lines.push(`consensus.enforceBip94: only allowed with network regtest, not ${network}`);
+  const { maxWeight, reservedWeight } = config.mining;
+  if (reservedWeight > maxWeight)
+    lines.push(`mining.reservedWeight: ${reservedWeight} must not exceed mining.maxWeight, ${maxWeight}`);
   if (config.storage.fastPrune && network !== 'regtest')
     lines.push(`storage.fastPrune: only allowed with network regtest, not ${network}`);
   for (const [name, page] of Object.entries(http.pages)) {

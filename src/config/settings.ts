@@ -1,6 +1,7 @@
 import { NETWORK_NAMES } from '../params/networks.ts';
 import { LOG_CATEGORIES, LOG_LEVELS, parseCategoryLevel } from '../util/log-levels.ts';
 import { coinsCacheFor, MANUAL_PRUNE, MIN_PRUNE_TARGET, pruneTarget, testActivationElement } from './elements.ts';
+import { MINING_SETTINGS } from './mining-settings.ts';
 import { NOTIFY_SETTINGS } from './notify-settings.ts';
 import { P2P_SETTINGS } from './p2p-settings.ts';
 import { SERVER_SETTINGS } from './server-settings.ts';
@@ -106,6 +107,10 @@ export const SETTINGS = {
     max: 0x7fff_ffff,
     defaultText: 'from the deployments',
     help: 'version of the blocks that the node makes (regtest only)',
+  }),
+  'consensus.enforceBip94': boolean({
+    fallback: false,
+    help: 'enforce the rules of testnet4 against time warps and on the difficulty after them (regtest only)',
   }),
   'storage.prune': setting(
     'integer',
@@ -224,6 +229,8 @@ export const SETTINGS = {
     fallback: false,
     help: 'relay all consensus-valid transactions (not on main)',
   }),
+
+  ...MINING_SETTINGS,
 
   ...WALLET_SETTINGS,
 

@@ -14,7 +14,8 @@ import { assembleBlock } from './block-template.ts';
 import { grindBlock, NonceSpaceExhausted } from './grind.ts';
 import { minimumTime } from './minimum-time.ts';
 import type { MiningDeps } from './mining-deps.ts';
-import { EMPTY_BLOCK, type SlotSelection, selectTransactions } from './select-transactions.ts';
+import { DEFAULT_MINING_OPTIONS, type MiningOptions } from './mining-options.ts';
+import { emptySelection, type SlotSelection, selectTransactions } from './select-transactions.ts';
 
 export interface MinedBlock {
   readonly hash: BlockHash;
@@ -35,6 +36,7 @@ export class Miner {
   readonly #mempool: Mempool;
   readonly #clock: Clock;
   readonly #versions = new VersionBitsCache();
+  readonly #limits: MiningOptions;
   readonly #blockVersion: number | null;
   #last: Assembled | null = null;
 
@@ -42,6 +44,7 @@ export class Miner {
     this.#chain = deps.chain;
     this.#mempool = deps.mempool;
     this.#clock = deps.clock;
+    this.#limits = deps.limits ?? DEFAULT_MINING_OPTIONS;
     this.#blockVersion = deps.blockVersion ?? null;
   }
 
@@ -58,7 +61,7 @@ export class Miner {
   /** Mines a block with the best transactions of the mempool; null if `maxTries` hashes do not suffice. */
   mine(coinbaseScript: Uint8Array, maxTries: number): Promise<MinedBlock | null> {
     return this.#chain.whenSettled(() => {
-      const selection = selectTransactions(this.#mempool, this.#chain);
+      const selection = selectTransactions(this.#mempool, this.#chain, { limits: this.#limits });
       this.assembled(selection);
       const transactions = selection.txs.map(({ tx }) => tx);
       return grind(this.#assemble(coinbaseScript, transactions, BigInt(selection.fees)), maxTries);
@@ -68,7 +71,7 @@ export class Miner {
   /** Assembles a block with exactly these transactions, without its proof of work; its coinbase claims no fees. */
   assembleThese(coinbaseScript: Uint8Array, transactions: readonly Transaction[]): Promise<Block> {
     return this.#chain.whenSettled(() => {
-      this.assembled(EMPTY_BLOCK);
+      this.assembled(emptySelection(this.#limits));
       return this.#assemble(coinbaseScript, transactions, 0n);
     });
   }

@@ -1,11 +1,11 @@
 import { medianTimePast } from '../consensus/header-entry.ts';
-import { MAX_BLOCK_SIGOPS_COST, MAX_BLOCK_WEIGHT } from '../consensus/limits.ts';
+import { MAX_BLOCK_SIGOPS_COST } from '../consensus/limits.ts';
 import { isFinalAtAnySequence, isFinalTx } from '../consensus/locktime.ts';
 import { bestChunks } from '../mempool/cluster/best-chunks.ts';
 import type { ChainView } from '../mempool/coins-view.ts';
 import type { Mempool } from '../mempool/pool.ts';
-import { BLOCK_MIN_FEERATE } from '../policy/relay-options.ts';
 import type { ParsedTransaction } from '../primitives/block.ts';
+import { DEFAULT_MINING_OPTIONS, type MiningOptions } from './mining-options.ts';
 
 /** Mempool slots of a block's transactions, parents first. Fees in satoshis. */
 export interface SlotSelection {
@@ -24,15 +24,21 @@ export interface TemplateSelection extends SlotSelection {
 export interface SelectionOptions {
   /** Returns false for a transaction that is left out together with its descendants. */
   readonly admit?: (slot: number) => boolean;
+  readonly limits?: MiningOptions;
 }
 
-/** An empty block: the weight and sigop cost that are reserved for header and coinbase, as in Core. */
-export const EMPTY_BLOCK: SlotSelection = { slots: [], fees: 0, weight: 8000, sigopCost: 400 };
+/** Sigop cost that is left for the coinbase, as in Core. */
+const RESERVED_SIGOP_COST = 400;
 /** When the block is nearly full, selection ends after this many chunks in a row that do not fit. */
 const MAX_FAILURES = 1000;
 const NEARLY_FULL = 4000;
 /** TemplateSelection considers the best chunks of this many block weights. */
 const BLOCKS_CONSIDERED = 2;
+
+/** Returns the selection of a block without transactions: what is left for its header and coinbase. */
+export function emptySelection({ reservedWeight }: Pick<MiningOptions, 'reservedWeight'>): SlotSelection {
+  return { slots: [], fees: 0, weight: reservedWeight, sigopCost: RESERVED_SIGOP_COST };
+}
 
 /** Selects transactions for a block, chunk by chunk in descending order of feerate. */
 export function selectTransactions(
@@ -48,8 +54,10 @@ export function selectTransactions(
 export function selectSlots(
   { entries, graph }: Mempool,
   { tip }: Pick<ChainView, 'tip'>,
-  { admit = () => true }: SelectionOptions = {},
+  { admit = () => true, limits = DEFAULT_MINING_OPTIONS }: SelectionOptions = {},
 ): SlotSelection {
+  const { maxWeight } = limits;
+  const minFeerate = Number(limits.minFeerate);
   const height = tip.height + 1;
   const medianTime = medianTimePast(tip);
   const isFinal = (slot: number) =>
@@ -61,20 +69,18 @@ export function selectSlots(
   const chosen: number[] = [];
   /** Clusters with a chunk that was left out: their later chunks may depend on it. */
   const leftOut = new Set<number>();
-  let fees = 0;
-  let weight = EMPTY_BLOCK.weight;
-  let sigopCost = EMPTY_BLOCK.sigopCost;
+  let { fees, weight, sigopCost } = emptySelection(limits);
   let failures = 0;
-  for (const { fee, size, slots } of bestChunks(graph, MAX_BLOCK_WEIGHT * BLOCKS_CONSIDERED)) {
-    if (fee * 4000 < Number(BLOCK_MIN_FEERATE) * size) break;
+  for (const { fee, size, slots } of bestChunks(graph, maxWeight * BLOCKS_CONSIDERED)) {
+    if (fee * 4000 < minFeerate * size) break;
     if (leftOut.size > 0 && leftOut.has(clusterOf(slots))) continue;
     let chunkSigops = 0;
     for (let i = 0; i < slots.length; i++) chunkSigops += entries.sigopCost(slots[i]!);
     // The size of a chunk is its weight, or more if it has many sigops.
-    const fits = weight + size < MAX_BLOCK_WEIGHT && sigopCost + chunkSigops < MAX_BLOCK_SIGOPS_COST;
+    const fits = weight + size < maxWeight && sigopCost + chunkSigops < MAX_BLOCK_SIGOPS_COST;
     if (!fits || !slots.every(mayEnter)) {
       leftOut.add(clusterOf(slots));
-      if (++failures > MAX_FAILURES && weight > MAX_BLOCK_WEIGHT - NEARLY_FULL) break;
+      if (++failures > MAX_FAILURES && weight > maxWeight - NEARLY_FULL) break;
       continue;
     }
     failures = 0;

@@ -10,6 +10,7 @@ import { merkleRoot } from '../primitives/merkle.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { minimumTime } from './minimum-time.ts';
 import type { MiningDeps } from './mining-deps.ts';
+import { DEFAULT_MINING_OPTIONS, type MiningOptions } from './mining-options.ts';
 import { RESERVED_VALUE } from './reserved-value.ts';
 import { type SlotSelection, selectSlots } from './select-transactions.ts';
 
@@ -42,6 +43,7 @@ export class TemplateMaker {
   readonly #mempool: Mempool;
   readonly #clock: Clock;
   readonly #versions = new VersionBitsCache();
+  readonly #limits: MiningOptions;
   readonly #blockVersion: number | null;
   #kept: { readonly template: BlockTemplate; readonly madeAtMs: number } | null = null;
   #made = 0;
@@ -50,6 +52,7 @@ export class TemplateMaker {
     this.#chain = deps.chain;
     this.#mempool = deps.mempool;
     this.#clock = deps.clock;
+    this.#limits = deps.limits ?? DEFAULT_MINING_OPTIONS;
     this.#blockVersion = deps.blockVersion ?? null;
   }
 
@@ -73,7 +76,7 @@ export class TemplateMaker {
 
   #make(parent: ChainEntry): BlockTemplate {
     const { consensus } = this.#chain.params;
-    const selection = selectSlots(this.#mempool, this.#chain);
+    const selection = selectSlots(this.#mempool, this.#chain, { limits: this.#limits });
     const subsidy = blockSubsidy(parent.height + 1, consensus.subsidyHalvingInterval);
     return {
       id: ++this.#made,

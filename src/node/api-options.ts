@@ -8,6 +8,7 @@ import type { ReadSettings, ReadSources } from '../queries/read-settings.ts';
 import { COMMIT, VERSION } from '../util/build-version.ts';
 import type { DescriptorBudget } from './descriptor-budget.ts';
 import { frontCount } from './front-count.ts';
+import { miningOptionsOf } from './mining-settings.ts';
 import { pruneSettingsOf } from './prune-settings.ts';
 import { relayOptionsOf } from './relay-settings.ts';
 
@@ -127,6 +128,7 @@ export function readSourcesOf(config: Config, params: NetworkParams): ReadSource
     userAgent: userAgentOf(config.p2p.userAgentComments),
     publicUrl: http.publicUrl?.replace(/\/$/, '') ?? null,
     relay: relayOptionsOf(config),
+    blockMinFeerate: miningOptionsOf(config).minFeerate,
     feeFallback: config.fees.fallback,
     filterIndex: index.filter,
     prune: pruneSettingsOf(config),

@@ -14,6 +14,7 @@ function parseAssumedSet(text: string): AssumedUtxoSet {
 export function paramsOfConfig({ network, chain, consensus }: Config): NetworkParams {
   const options: { -readonly [K in keyof NetworkOptions]: NetworkOptions[K] } = {
     testActivationHeight: consensus.testActivationHeight,
+    enforceBip94: consensus.enforceBip94,
   };
   if (chain.assumeValid !== '')
     options.assumeValid = chain.assumeValid === '0' ? null : hashFromHex<BlockHash>(chain.assumeValid.toLowerCase());

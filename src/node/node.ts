@@ -45,6 +45,7 @@ import { warnOfHighFees } from './high-fees.ts';
 import { importFiles } from './import-files.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
 import { IndexBuilds } from './index-builds.ts';
+import { miningOptionsOf } from './mining-settings.ts';
 import { openNodeStorage } from './node-storage.ts';
 import { PeerNetwork } from './peer-network.ts';
 import { blockFileOptionsOf } from './prune-settings.ts';
@@ -297,6 +298,7 @@ export class Node {
           chain: this.chain,
           mempool: this.mempool.mempool,
           clock,
+          limits: miningOptionsOf(config),
           blockVersion: config.consensus.blockVersion,
           onMockTime: () => this.#network?.manager?.checkTimers(),
         },

@@ -22,6 +22,6 @@ export function relayOptionsOf({ mempool, relay }: Config): RelayOptions {
 }
 
 /** Converts satoshis per virtual byte to satoshis per kvB. */
-function perKvB(rate: number): bigint {
+export function perKvB(rate: number): bigint {
   return BigInt(Math.round(rate * 1000));
 }

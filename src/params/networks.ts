@@ -13,6 +13,8 @@ export const NETWORK_NAMES = Object.keys(NETWORKS) as readonly NetworkName[];
 export interface NetworkOptions {
   /** Regtest: activation heights, each as `name@height` (segwit, bip34, dersig, cltv, csv). */
   readonly testActivationHeight?: readonly string[];
+  /** Regtest: whether the rules of BIP-94 apply (Core's -test=bip94). */
+  readonly enforceBip94?: boolean;
   /** Signet: the challenge of a custom signet. */
   readonly signetChallenge?: Uint8Array;
   /** Block whose ancestors need no script checks (Core's -assumevalid); null verifies all scripts. */
@@ -31,10 +33,10 @@ export function paramsFor(name: NetworkName, options: NetworkOptions = {}): Netw
 }
 
 function chooseParams(name: NetworkName, options: NetworkOptions): NetworkParams {
-  const { testActivationHeight = [], signetChallenge } = options;
-  if (testActivationHeight.length > 0) {
-    if (name !== 'regtest') throw new Error('testActivationHeight is for regtest only');
-    return regtestWith(testActivationHeight);
+  const { testActivationHeight = [], enforceBip94 = false, signetChallenge } = options;
+  if (testActivationHeight.length > 0 || enforceBip94) {
+    if (name !== 'regtest') throw new Error('testActivationHeight and enforceBip94 are for regtest only');
+    return regtestWith(testActivationHeight, { enforceBip94 });
   }
   if (signetChallenge) {
     if (name !== 'signet') throw new Error('signetChallenge is for signet only');

@@ -73,8 +73,14 @@ const HEIGHT_FIELDS = {
   csv: 'csvHeight',
 } as const satisfies Record<string, keyof ConsensusParams>;
 
-/** Returns regtest with other activation heights, each as `name@height`. Throws on an invalid one. */
-export function regtestWith(testActivationHeights: readonly string[]): NetworkParams {
+/**
+ * Returns regtest with other activation heights, each as `name@height`, and with or without the rules of BIP-94. Throws on
+ * an invalid height.
+ */
+export function regtestWith(
+  testActivationHeights: readonly string[],
+  { enforceBip94 = false }: { readonly enforceBip94?: boolean } = {},
+): NetworkParams {
   const heights: Partial<Record<(typeof HEIGHT_FIELDS)[keyof typeof HEIGHT_FIELDS], number>> = {};
   for (const text of testActivationHeights) {
     const at = text.indexOf('@');
@@ -88,5 +94,5 @@ export function regtestWith(testActivationHeights: readonly string[]): NetworkPa
       throw new Error(`Invalid name (${text}) for -testactivationheight=name@height.`);
     heights[HEIGHT_FIELDS[name as keyof typeof HEIGHT_FIELDS]] = height;
   }
-  return { ...regtest, consensus: { ...regtest.consensus, ...heights } };
+  return { ...regtest, consensus: { ...regtest.consensus, ...heights, enforceBip94 } };
 }

@@ -29,8 +29,5 @@ export interface RelayOptions {
   readonly requireStandard: boolean;
 }
 
-/** Least feerate of mined transactions, satoshis per 1,000 vB. */
-export const BLOCK_MIN_FEERATE = 1n;
-
 /** The highest confirmation target of fee estimation, blocks. */
 export const MAX_CONFIRM_TARGET = 1008;

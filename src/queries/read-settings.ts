@@ -30,6 +30,8 @@ export interface ReadSettings {
   readonly listing: ListingSettings;
   /** The relay policy for unconfirmed transactions. */
   readonly relay: RelayOptions;
+  /** Least feerate of the transactions of a block template, satoshis per 1,000 virtual bytes. */
+  readonly blockMinFeerate: bigint;
   /** Whether the minimum relay fee rate is returned where fees cannot be estimated. */
   readonly feeFallback: boolean;
   /** Whether block filters are indexed. */

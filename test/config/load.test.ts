@@ -528,6 +528,8 @@ describe('an error names the setting, its source and the allowed values in one l
       ['--consensus.testActivationHeight=csv@1'],
       'consensus.testActivationHeight: only allowed with network regtest, not main',
     ],
+    [['--consensus.enforceBip94'], 'consensus.enforceBip94: only allowed with network regtest, not main'],
+    [['--mining.maxWeight=7999'], 'mining.reservedWeight: 8000 must not exceed mining.maxWeight, 7999'],
     [['--consensus.blockVersion=4'], 'consensus.blockVersion: only allowed with network regtest, not main'],
     [['--http.pages.utxos.max=10'], 'http.pages.utxos.default: 1000 must not exceed http.pages.utxos.max, 10'],
     [['--ready.disk.fail=20000'], 'ready.disk.fail: 20000 must not exceed ready.disk.degraded, 10240'],

@@ -29,6 +29,16 @@ describe('the parameters of the configured network', () => {
     expect(assumeValid!.toReversed().toHex()).toBe(hash);
   });
 
+  test('follow BIP-94 on regtest with consensus.enforceBip94, beside other heights', () => {
+    const { consensus } = paramsWith(
+      '--network=regtest',
+      '--consensus.enforceBip94',
+      '--consensus.testActivationHeight=csv@5',
+    );
+    expect([consensus.enforceBip94, consensus.csvHeight]).toEqual([true, 5]);
+    expect(paramsWith('--network=regtest').consensus.enforceBip94).toBe(false);
+  });
+
   test('assume no block valid with chain.assumeValid=0', () => {
     expect(paramsWith('--network=main', '--chain.assumeValid=0').consensus.assumeValid).toBeNull();
   });

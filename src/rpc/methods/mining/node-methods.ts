@@ -3,7 +3,6 @@ import { nextWorkRequired } from '../../../consensus/difficulty.ts';
 import { targetToHex } from '../../../consensus/work.ts';
 import { coins, double } from '../../../http/core-number.ts';
 import { minimumTime } from '../../../mining/minimum-time.ts';
-import { BLOCK_MIN_FEERATE } from '../../../policy/relay-options.ts';
 import type { NodeStatus } from '../../../port/node-port.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
 import { headerBits, headerTime, medianTime, workFields } from '../../../queries/block-facts.ts';
@@ -144,7 +143,7 @@ const getmininginfo = nodeMethod({
   params: [],
   result: MINING,
   scope: 'read',
-  async run({ ctx, read }) {
+  async run({ ctx, read, settings }) {
     const last = await ctx.node().call('lastAssembled');
     return read((env) => {
       const { reads, tip, params } = env;
@@ -160,7 +159,7 @@ const getmininginfo = nodeMethod({
         target,
         networkhashps: double(networkHashrate(env, tip, HASHRATE_BLOCKS)),
         pooledtx: ctx.mempool.mirror.entries.count,
-        blockmintxfee: coins(BLOCK_MIN_FEERATE),
+        blockmintxfee: coins(settings.blockMinFeerate),
         chain: params.name,
         ...signetChallenge(params.consensus.signetChallenge),
         next: { height: tip.height + 1, bits: next.bits, difficulty: next.difficulty, target: next.target },
