@@ -126,6 +126,10 @@ export const P2P_SETTINGS = {
       comments.every((text) => UA_COMMENT.test(text)) && comments.join('; ').length <= 200 ? comments : null,
     { fallback: [], help: 'comments in the name that peers see (BIP-14)' },
   ),
+  'p2p.reconciliation': boolean({
+    fallback: false,
+    help: 'negotiate the reconciliation of transactions with peers (BIP-330), to test the negotiation: transactions are announced as without it',
+  }),
   'p2p.bloomFilters': boolean({
     fallback: false,
     help: 'serve bloom filters to all peers (BIP-111), not only to those with that permission',

@@ -196,6 +196,13 @@ export const SETTINGS = {
     fallback: false,
     help: 'accept no transactions from peers, except from those with the relay permission',
   }),
+  'relay.sendRate': integer({
+    fallback: 14,
+    min: 1,
+    max: 1000,
+    unit: 'transactions per second',
+    help: 'rate of announcements of transactions to inbound peers; 30 seconds of it pass at once, and outbound peers get 2.5 times as many',
+  }),
   'relay.minFeeRate': number({
     fallback: 0.1,
     max: 10_000,

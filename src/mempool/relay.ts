@@ -15,6 +15,8 @@ export interface RelayFacts {
   /** Base fee in satoshis without prioritisation, and virtual bytes. */
   readonly fee: number;
   readonly vsize: number;
+  /** Size of the serialization with witness, bytes. */
+  readonly size: number;
   /** Unix seconds. */
   readonly enteredAt: number;
   /**
@@ -163,6 +165,7 @@ export class MempoolRelay {
       wtxid: entries.wtxid(slot).slice() as Wtxid,
       fee: entries.fee(slot),
       vsize: entries.vsize(slot),
+      size: entries.size(slot),
       enteredAt: entries.time(slot),
       sequence: entries.order(slot),
     };

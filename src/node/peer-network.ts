@@ -48,6 +48,10 @@ export class PeerNetwork {
   readonly blocksOnly: boolean;
   /** Age of a connection from which on its silence counts, milliseconds. */
   readonly peerTimeoutMs: number;
+  /** Whether the reconciliation of transactions is negotiated (BIP-330). */
+  readonly reconciliation: boolean;
+  /** Transactions per second that are announced to inbound peers. */
+  readonly sendRate: number;
   readonly #ending = new AbortController();
   readonly #clockWatch: ClockWatch;
   /** Number of rejected transactions of peers, by class. */
@@ -62,6 +66,8 @@ export class PeerNetwork {
     this.#options = options;
     this.blocksOnly = config.relay.blocksOnly;
     this.peerTimeoutMs = options.peerTimeout * 1000;
+    this.reconciliation = config.p2p.reconciliation;
+    this.sendRate = config.relay.sendRate;
     this.#userAgent = userAgentOf(config.p2p.userAgentComments);
     this.#network = config.storage.prune === 0 ? SERVICES.network : 0n;
     this.#services =

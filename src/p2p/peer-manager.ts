@@ -12,6 +12,7 @@ import { OutboundMonitor, type OutboundSlots } from './peer/outbound-monitor.ts'
 import { Peer } from './peer/peer.ts';
 import { offersBloom, type PeerContext } from './peer/peer-context.ts';
 import { TimeOffsets } from './peer/time-offsets.ts';
+import { TxReconciliation } from './peer/tx-reconciliation.ts';
 import { PeerMessages } from './peer-messages.ts';
 import { AddrRelay } from './relay/addr-relay.ts';
 import { BlockAnnouncer } from './relay/block-announcer.ts';
@@ -28,7 +29,7 @@ import type { NetMessage } from './transport/transport.ts';
 /** Interval of periodic work per peer, milliseconds; most work is triggered by messages. */
 const TICK_MS = 100;
 /** Messages allowed before the handshake is complete. */
-const HANDSHAKE_MESSAGES = new Set(['version', 'verack', 'wtxidrelay', 'sendaddrv2', 'feature']);
+const HANDSHAKE_MESSAGES = new Set(['version', 'verack', 'wtxidrelay', 'sendaddrv2', 'sendtxrcncl', 'feature']);
 
 const FILTER_MESSAGES = new Set(['filterload', 'filteradd', 'filterclear']);
 
@@ -61,6 +62,7 @@ export class PeerManager implements PeerLogic {
   readonly #all = new Map<PeerLink, Peer>();
   readonly #established = new Map<number, Peer>();
   readonly #handshake: Handshake;
+  readonly #reconciliation: TxReconciliation;
   readonly #keepalive: Keepalive;
   readonly #headers: HeaderSync;
   readonly #download: BlockDownload;
@@ -82,6 +84,7 @@ export class PeerManager implements PeerLogic {
       versionAccepted: (peer) => this.#onVersionAccepted(peer),
       established: (peer) => this.#onEstablished(peer),
     });
+    this.#reconciliation = new TxReconciliation(ctx);
     this.#keepalive = new Keepalive(ctx);
     this.#headers = new HeaderSync(ctx, (peer, last) =>
       this.#download.onHeadersAccepted(peer, last, ctx.clock.monotonicMs()),
@@ -96,6 +99,7 @@ export class PeerManager implements PeerLogic {
     this.#addrs = new AddrRelay(ctx);
     this.#messages = new PeerMessages(ctx, {
       handshake: this.#handshake,
+      reconciliation: this.#reconciliation,
       keepalive: this.#keepalive,
       headers: this.#headers,
       download: this.#download,
@@ -131,6 +135,11 @@ export class PeerManager implements PeerLogic {
   /** Returns the transactions whose parents are missing, with the peers that announced them. */
   orphans(): ReturnType<TxReceiver['orphanage']['all']> {
     return this.#txReceiver.orphanage.all();
+  }
+
+  /** Returns how many transactions wait for their announcement, and how many may be announced now. */
+  announcementBudgets(): ReturnType<TxRelay['budgets']> {
+    return this.#txRelay.budgets();
   }
 
   /** Does all that is due now, for tests that have moved the clock. */
@@ -251,10 +260,12 @@ export class PeerManager implements PeerLogic {
     peer.sync.preferred =
       (!peer.inbound || link.permissions.has('noban')) && link.type !== 'addr-fetch' && peer.servesBlocks;
     this.#txRelay.setUpPeer(peer);
+    this.#reconciliation.offer(peer);
   }
 
   #onEstablished(peer: Peer): void {
     this.#established.set(peer.id, peer);
+    this.#reconciliation.onEstablished(peer);
     this.#observer?.established(peer);
     this.#txReceiver.addPeer(peer);
     this.#addrs.requestAddresses(peer);
@@ -275,6 +286,7 @@ export class PeerManager implements PeerLogic {
 
   #tick(): void {
     const nowMs = this.#ctx.clock.monotonicMs();
+    this.#txRelay.queueReleased(nowMs);
     for (const peer of this.#all.values())
       try {
         if (peer.negotiated.established) this.#tickPeer(peer, nowMs);

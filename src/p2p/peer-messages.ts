@@ -14,6 +14,7 @@ import type { Handshake } from './peer/handshake.ts';
 import type { Keepalive } from './peer/keepalive.ts';
 import type { Peer } from './peer/peer.ts';
 import type { PeerContext } from './peer/peer-context.ts';
+import type { TxReconciliation } from './peer/tx-reconciliation.ts';
 import type { AddrRelay } from './relay/addr-relay.ts';
 import type { CompactRelay } from './relay/compact-relay.ts';
 import type { ServeBlocks } from './relay/serve-blocks.ts';
@@ -31,6 +32,7 @@ const MAX_NOT_FOUND = 1000;
 /** The parts of the protocol logic, each of which processes some messages. */
 export interface ProtocolParts {
   readonly handshake: Handshake;
+  readonly reconciliation: TxReconciliation;
   readonly keepalive: Keepalive;
   readonly headers: HeaderSync;
   readonly download: BlockDownload;
@@ -72,6 +74,8 @@ export class PeerMessages {
       case 'wtxidrelay':
       case 'sendaddrv2':
         return this.#parts.handshake.onNegotiation(peer, type);
+      case 'sendtxrcncl':
+        return this.#parts.reconciliation.onOffer(peer, value);
       case 'feature':
         return this.#parts.handshake.onFeature(peer, value.id);
       case 'ping':

@@ -202,6 +202,15 @@ export interface OrphanView {
   readonly peers: readonly number[];
 }
 
+/** The announcements of transactions to the peers of one direction. */
+interface AnnouncementView {
+  /** Number of transactions that wait. */
+  readonly backlog: number;
+  /** Transactions and bytes that may be announced now. */
+  readonly countTokens: number;
+  readonly byteTokens: number;
+}
+
 export interface NetworkView {
   readonly active: boolean;
   /** Whether transactions of peers are accepted. */
@@ -213,6 +222,10 @@ export interface NetworkView {
   readonly serviceNames: readonly string[];
   /** Median offset of the clocks of outbound peers to ours, in seconds. */
   readonly timeOffset: number;
+  /** Transactions per second that are announced to inbound peers. */
+  readonly sendRate: number;
+  /** Null where no peers are connected to. */
+  readonly announcements: { readonly inbound: AnnouncementView; readonly outbound: AnnouncementView } | null;
   readonly networks: readonly { readonly name: string; readonly reachable: boolean; readonly proxy: string }[];
   readonly localAddresses: readonly { readonly address: string; readonly port: number; readonly score: number }[];
 }

@@ -68,6 +68,7 @@ describe('defaults', () => {
       fixedSeeds: true,
       permissions: [],
       userAgentComments: [],
+      reconciliation: false,
       bloomFilters: false,
       filters: false,
       maxUpload: 0,

@@ -92,6 +92,8 @@ const IDLE_NETWORK: Omit<NetworkView, 'peers'> = {
   relaysTransactions: true,
   services: '0000000000000c09',
   serviceNames: ['NETWORK', 'WITNESS', 'NETWORK_LIMITED', 'P2P_V2'],
+  sendRate: 14,
+  announcements: null,
   timeOffset: 0,
   networks: ['ipv4', 'ipv6', 'onion', 'i2p', 'cjdns'].map((name) => ({
     name,

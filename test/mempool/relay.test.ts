@@ -62,6 +62,7 @@ describe('MempoolRelay', () => {
       wtxid: tx.wtxid,
       fee: 1100,
       vsize: 110,
+      size: tx.raw.length,
       enteredAt: Math.floor(pool.node.clock.nowMs() / 1000),
       sequence,
     };

@@ -201,6 +201,8 @@ function networkView(network: PeerNetwork): NetworkView {
     services: servicesHex(services),
     serviceNames: serviceNames(services),
     timeOffset: network.timeOffset(),
+    sendRate: network.sendRate,
+    announcements: network.manager?.announcementBudgets() ?? null,
     networks: NETWORKS.map((name) => ({
       name,
       reachable: (routes.networks as readonly string[]).includes(name),
@@ -240,6 +242,8 @@ function withoutNetwork(clock: Clock): Omit<CallTable<NetworkCalls>, 'advanceTim
       services: servicesHex(0n),
       serviceNames: [],
       timeOffset: 0,
+      sendRate: 0,
+      announcements: null,
       networks: NETWORKS.map((name) => ({ name, reachable: false, proxy: '' })),
       localAddresses: [],
     }),

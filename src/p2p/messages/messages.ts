@@ -6,7 +6,16 @@ import { blocktxn, cmpctblock, getblocktxn } from './compact-blocks.ts';
 import { cfcheckpt, cfheaders, cfilter, getcfcheckpt, getcfheaders, getcfilters } from './filters.ts';
 import { getblocks, getheaders, headers } from './headers.ts';
 import { getdata, inv, mempool, notfound } from './inventory.ts';
-import { feature, feefilter, sendaddrv2, sendcmpct, sendheaders, verack, wtxidrelay } from './negotiation.ts';
+import {
+  feature,
+  feefilter,
+  sendaddrv2,
+  sendcmpct,
+  sendheaders,
+  sendtxrcncl,
+  verack,
+  wtxidrelay,
+} from './negotiation.ts';
 import { ping, pong } from './ping.ts';
 import { version } from './version.ts';
 
@@ -17,6 +26,7 @@ export const MESSAGES = {
   wtxidrelay,
   sendaddrv2,
   sendheaders,
+  sendtxrcncl,
   sendcmpct,
   feefilter,
   feature,

@@ -47,6 +47,21 @@ export const feefilter = messageCodec<FeeFilterMessage>(
   (r) => ({ feerate: r.i64() }),
 );
 
+export interface SendTxRcnclMessage {
+  readonly version: number;
+  readonly salt: bigint;
+}
+
+/** BIP-330. */
+export const sendtxrcncl = messageCodec<SendTxRcnclMessage>(
+  'sendtxrcncl',
+  (w, { version, salt }) => {
+    w.u32(version);
+    w.u64(salt);
+  },
+  (r) => ({ version: r.u32(), salt: r.u64() }),
+);
+
 export interface FeatureMessage {
   /** One character per byte. */
   readonly id: string;

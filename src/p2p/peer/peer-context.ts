@@ -58,6 +58,10 @@ interface PeerOptions {
   readonly blocksOnly: boolean;
   /** Age of a connection from which on its silence counts, milliseconds. Core's -peertimeout. */
   readonly peerTimeoutMs: number;
+  /** Whether the reconciliation of transactions is negotiated (BIP-330). Core's -txreconciliation. */
+  readonly reconciliation: boolean;
+  /** Transactions per second that are announced to inbound peers. Core's -txsendrate. */
+  readonly sendRate: number;
 }
 
 /** The dependencies shared by all parts of the protocol logic. */

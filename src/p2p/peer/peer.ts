@@ -8,8 +8,8 @@ import type { PeerLink } from '../connections/peer-link.ts';
 import type { VersionMessage } from '../messages/version.ts';
 import { servesBlocks, servesWitness } from '../p2p-protocol.ts';
 import { SERVICES } from '../services.ts';
-
 import type { HeadersPresync } from '../sync/headers-presync.ts';
+import type { ReconciliationState } from './tx-reconciliation.ts';
 
 /** A block requested from a peer. */
 export interface BlockRequest {
@@ -40,6 +40,8 @@ export interface Negotiated {
   /** BIP-152: the peer supports compact blocks, and selected us for high-bandwidth mode. */
   compactBlocks: boolean;
   wantsCompactBlocks: boolean;
+  /** BIP-330: null where it was not offered to the peer, or not agreed on. */
+  reconciliation: ReconciliationState | null;
 }
 
 /**
@@ -151,6 +153,7 @@ export class Peer {
     prefersHeaders: false,
     compactBlocks: false,
     wantsCompactBlocks: false,
+    reconciliation: null,
   };
   readonly ping: PingState = { nonce: 0n, sentAt: 0, last: null, queued: false };
   readonly sync: PeerSyncState = {

@@ -11,6 +11,7 @@ import { INVENTORY, type InventoryItem, MAX_INVENTORY } from '../messages/invent
 import { FEEFILTER_VERSION } from '../p2p-protocol.ts';
 import type { Peer, TxRelayState } from '../peer/peer.ts';
 import { claimTxRelaySlot, offersBloom, type PeerContext } from '../peer/peer-context.ts';
+import { AnnouncementBudget, type BudgetView } from './announcement-budget.ts';
 import { FeeFilterRounder } from './fee-filter.ts';
 import type { RecentBlock } from './recent-block.ts';
 import { strippedTransaction } from './stripped.ts';
@@ -18,10 +19,8 @@ import { strippedTransaction } from './stripped.ts';
 /** Mean delays between announcements to a peer; all inbound peers of a network share one timer (as in Core). */
 const INBOUND_MEAN_MS = 5000;
 const OUTBOUND_MEAN_MS = 2000;
-/** Number of transactions per announcement: a base, an addition per thousand queued, and a maximum. */
-const ANNOUNCE = 70;
-const ANNOUNCE_PER_THOUSAND = 5;
-const MAX_ANNOUNCE = 1000;
+/** Announcements to outbound peers are more frequent, and so many more transactions per second pass. */
+const OUTBOUND_FACTOR = INBOUND_MEAN_MS / OUTBOUND_MEAN_MS;
 /** Maximum queue length per peer; the oldest entries are dropped, as other peers announce them too. */
 const MAX_QUEUE = 50_000;
 /** Number of queued transactions sorted per announcement, oldest first. */
@@ -41,6 +40,7 @@ export class TxRelay {
   readonly #recent: RecentBlock;
   readonly #rounder: FeeFilterRounder;
   readonly #maxFilter: number;
+  readonly #budgets: { readonly inbound: AnnouncementBudget; readonly outbound: AnnouncementBudget };
   readonly #nextInbound = new Map<NetworkClass, number>();
   #nextRebroadcast: number;
 
@@ -49,6 +49,11 @@ export class TxRelay {
     this.#recent = recent;
     this.#rounder = new FeeFilterRounder(Number(ctx.mempool.mempool.options.incrementalFeerate), ctx.random);
     this.#maxFilter = this.#rounder.round(MAX_MONEY);
+    const { sendRate } = ctx.options;
+    this.#budgets = {
+      inbound: new AnnouncementBudget(sendRate, 1),
+      outbound: new AnnouncementBudget(sendRate, OUTBOUND_FACTOR),
+    };
     this.#nextRebroadcast = ctx.clock.monotonicMs() + this.#rebroadcastDelay();
   }
 
@@ -77,18 +82,39 @@ export class TxRelay {
     peer.link.standing.relaysTransactions = wanted;
   }
 
-  /** Queues a transaction of the mempool for announcement; returns the number of peers it was queued for. */
+  /** Queues a transaction of the mempool for announcement; returns the number of peers that it is announced to. */
   announceTransaction(wtxid: Wtxid): number {
-    const key = hashToHex(wtxid);
+    const { inbound, outbound } = this.#budgets;
+    inbound.enqueue(wtxid);
+    outbound.enqueue(wtxid);
+    this.queueReleased(this.#ctx.clock.monotonicMs());
     let count = 0;
-    for (const { tx } of this.#ctx.peers.values()) {
-      // Transactions before the first announcement are skipped, since they would reveal when they arrived.
-      if (tx === null || tx.nextAnnouncementAt === 0) continue;
-      tx.queue.set(key, wtxid);
-      if (tx.queue.size > MAX_QUEUE) tx.queue.delete(tx.queue.keys().next().value!);
-      count++;
-    }
+    for (const { tx } of this.#ctx.peers.values()) if (isReady(tx)) count++;
     return count;
+  }
+
+  /** Queues the transactions that the rate of announcements allows now for each peer. */
+  queueReleased(nowMs: number): void {
+    const order = (wtxids: Iterable<Wtxid>) => this.#ctx.mempool.relay.inAnnouncementOrder(wtxids, 'wtxid');
+    const inbound = this.#budgets.inbound.release(nowMs, order);
+    const outbound = this.#budgets.outbound.release(nowMs, order);
+    if (inbound.length === 0 && outbound.length === 0) return;
+    let anyInbound = false;
+    let anyOutbound = false;
+    for (const peer of this.#ctx.peers.values()) {
+      if (!isReady(peer.tx)) continue;
+      if (peer.inbound) anyInbound = true;
+      else anyOutbound = true;
+      for (const wtxid of peer.inbound ? inbound : outbound) queueFor(peer.tx, wtxid);
+    }
+    // Without peers of a direction nothing waits for those that come.
+    if (!anyInbound) this.#budgets.inbound.clear();
+    if (!anyOutbound) this.#budgets.outbound.clear();
+  }
+
+  /** Returns the state of the budgets of announcements, by direction. */
+  budgets(): { readonly inbound: BudgetView; readonly outbound: BudgetView } {
+    return { inbound: this.#budgets.inbound.view(), outbound: this.#budgets.outbound.view() };
   }
 
   /** Records that the peer has the transaction, because it announced, sent or received it. */
@@ -168,7 +194,6 @@ export class TxRelay {
   }
 
   #announceQueued(peer: Peer, tx: TxRelayState): void {
-    const room = Math.min(MAX_ANNOUNCE, ANNOUNCE + Math.floor(tx.queue.size / 1000) * ANNOUNCE_PER_THOUSAND);
     const first = [...tx.queue.entries().take(MAX_ORDERED)];
     for (const [key] of first) tx.queue.delete(key);
     const items: InventoryItem[] = [];
@@ -177,10 +202,6 @@ export class TxRelay {
       first.map(([, wtxid]) => wtxid),
       'wtxid',
     )) {
-      if (items.length >= room) {
-        tx.queue.set(hashToHex(facts.wtxid), facts.wtxid);
-        continue;
-      }
       const item = itemFor(peer, facts);
       if (!meetsFeeFilter(tx, facts) || tx.known.contains(item.hash) || !this.#matches(tx, facts)) continue;
       tx.known.insert(item.hash);
@@ -253,6 +274,16 @@ export class TxRelay {
   #rebroadcastDelay(): number {
     return REBROADCAST_MS + this.#ctx.random(REBROADCAST_SPREAD_MS);
   }
+}
+
+/** Whether a peer had its first announcement. Earlier transactions are not announced: they would reveal when they arrived. */
+function isReady(tx: TxRelayState | null): tx is TxRelayState {
+  return tx !== null && tx.nextAnnouncementAt !== 0;
+}
+
+function queueFor({ queue }: TxRelayState, wtxid: Wtxid): void {
+  queue.set(hashToHex(wtxid), wtxid);
+  if (queue.size > MAX_QUEUE) queue.delete(queue.keys().next().value!);
 }
 
 /** Disconnects a peer for a request that is not permitted, unless it has the noban permission. */

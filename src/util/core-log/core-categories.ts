@@ -6,6 +6,7 @@ const CATEGORIES = new Map<string, LogCategory>([
   ['addrman', 'p2p'],
   ['cmpctblock', 'p2p'],
   ['mempoolrej', 'p2p'],
+  ['txreconciliation', 'p2p'],
   ['txpackages', 'p2p'],
   ['validation', 'chain'],
   ['prune', 'chain'],

@@ -51,6 +51,24 @@ export const NET_LINES: CoreForms = {
     ({ type, bytes, reason }) => `ProcessMessages(${type}, ${bytes} bytes): Exception '${parseWords(reason)}' caught`,
   ),
   'feature ignored: it is unknown': net(({ name }) => `unknown feature advertised: ${name}`),
+  'reconciliation offered': {
+    category: 'txreconciliation',
+    text: ({ peer }) => `Pre-register peer=${peer}`,
+  },
+  'reconciliation agreed': {
+    category: 'txreconciliation',
+    text: ({ peer, inbound }) => `Register peer=${peer} (inbound=${inbound ? 1 : 0})`,
+  },
+  'reconciliation dropped': {
+    category: 'txreconciliation',
+    text: ({ peer }) => `Forget txreconciliation state of peer=${peer}`,
+  },
+  'reconciliation ignored: it is not enabled': net(
+    ({ peer }) => `sendtxrcncl from peer=${peer} ignored, as our node does not have txreconciliation enabled`,
+  ),
+  'reconciliation ignored: it was not offered': net(
+    ({ peer }) => `Ignore unexpected txreconciliation signal from peer=${peer}`,
+  ),
   'getaddr ignored: it was answered': net(({ peer }) => `Ignoring repeated "getaddr". peer=${peer}`),
   'peer connected': plain(
     ({ peer, type, protocol, version, height }) =>

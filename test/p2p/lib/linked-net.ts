@@ -137,6 +137,10 @@ export interface LinkedNodeOptions extends Pick<NodeOptions, 'nowMs' | 'filters'
   readonly blocksOnly?: boolean;
   /** Age of a connection from which on its silence counts. */
   readonly peerTimeoutMs?: number;
+  /** Negotiates BIP-330. */
+  readonly reconciliation?: boolean;
+  /** Announced transactions per second. */
+  readonly sendRate?: number;
 }
 
 /** A node with a real chain, mempool and protocol logic; only its connections are simulated. */
@@ -159,7 +163,14 @@ export class LinkedNode implements AsyncDisposable {
 
   constructor(
     params: NetworkParams,
-    { services = OUR_SERVICES, blocksOnly = false, peerTimeoutMs = 60_000, ...options }: LinkedNodeOptions = {},
+    {
+      services = OUR_SERVICES,
+      blocksOnly = false,
+      peerTimeoutMs = 60_000,
+      sendRate = 14,
+      reconciliation = false,
+      ...options
+    }: LinkedNodeOptions = {},
   ) {
     this.node = new TestNode({ params, nowMs: Date.now(), ...options });
     const { chain, clock, dir } = this.node;
@@ -192,7 +203,7 @@ export class LinkedNode implements AsyncDisposable {
         clock,
         random: systemRandomBelow,
         log: silentLog,
-        options: { services, userAgent: '/Test/', blocksOnly, peerTimeoutMs },
+        options: { services, userAgent: '/Test/', blocksOnly, peerTimeoutMs, sendRate, reconciliation },
         slots: { extraFullRelay: () => 0, extraBlockRelay: () => 0, isNotOnlyOfNetwork: () => false },
         every: (_, tick) => (this.#tick = tick),
       },

@@ -21,6 +21,8 @@ export interface Introduction {
   readonly version?: number;
   /** Name of a feature (BIP-434) that it announces before `verack`. */
   readonly feature?: string;
+  /** Its offers of reconciliation (BIP-330) before `verack`. */
+  readonly reconciliation?: readonly { readonly version: number; readonly salt: bigint }[];
 }
 
 /** A peer that only sends what the test demands and records what it receives. */
@@ -41,7 +43,14 @@ export class ScriptedEnd implements PeerLogic {
 
   /** Connects, and waits until the node has made its first, empty transaction announcement or has disconnected. */
   static async join(node: LinkedNode, introduction: Introduction = {}): Promise<ScriptedEnd> {
-    const { type = 'inbound', permissions = [], from = SOMEWHERE, relay = true, feature } = introduction;
+    const {
+      type = 'inbound',
+      permissions = [],
+      from = SOMEWHERE,
+      relay = true,
+      feature,
+      reconciliation = [],
+    } = introduction;
     const { services = OUR_SERVICES, wtxidRelay = true, version = 70_016 } = introduction;
     const end = new ScriptedEnd(node, type, permissions, from);
     end.in.open();
@@ -58,6 +67,7 @@ export class ScriptedEnd implements PeerLogic {
     });
     if (wtxidRelay) end.send('wtxidrelay', null);
     if (feature !== undefined) end.send('feature', { id: feature, data: new Uint8Array(0) });
+    for (const offer of reconciliation) end.send('sendtxrcncl', offer);
     end.send('verack', null);
     await until('the handshake', [node], () => end.in.closed || end.peer?.negotiated.established === true);
     if (relay && !end.in.closed)

@@ -80,6 +80,7 @@ export const VALUES: { readonly [K in MessageType]: fc.Arbitrary<DecodedOf<K>> }
   sendheaders: fc.constant(null),
   sendcmpct: fc.record({ announce: fc.boolean(), version: u64 }),
   feefilter: fc.record({ feerate: fc.bigInt({ min: -(1n << 63n), max: (1n << 63n) - 1n }) }),
+  sendtxrcncl: fc.record({ version: fc.nat(0xffff_ffff), salt: fc.bigInt(0n, 2n ** 64n - 1n) }),
   feature: fc.record({ id: latin1(4, 80), data: fc.uint8Array({ maxLength: 512 }) }),
   ping: fc.record({ nonce: u64 }),
   pong: fc.record({ nonce: fc.option(u64) }),

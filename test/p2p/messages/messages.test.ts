@@ -129,7 +129,7 @@ describe.each(TYPES)('%s', (type) => {
 });
 
 test('unknown message types decode to null, including names of Object members', () => {
-  for (const type of ['sendtxrcncl', '', 'constructor', '__proto__', 'toString'])
+  for (const type of ['reqrecon', '', 'constructor', '__proto__', 'toString'])
     expect([isMessageType(type), decodeMessage(type, new Uint8Array(3))]).toEqual([false, null]);
 });
 

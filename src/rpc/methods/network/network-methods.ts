@@ -103,6 +103,13 @@ function networkInfo({ ctx: { options, node }, settings: { relay } }: MainThread
     localservicesnames: network.serviceNames,
     localrelay: network.relaysTransactions,
     timeoffset: network.timeOffset,
+    tx_send_rate: network.sendRate,
+    ...(network.announcements && {
+      inv_buckets: {
+        inbound: bucket(network.announcements.inbound),
+        outbound: bucket(network.announcements.outbound),
+      },
+    }),
     networkactive: network.active,
     connections: inbound + outbound,
     connections_in: inbound,
@@ -120,6 +127,10 @@ function networkInfo({ ctx: { options, node }, settings: { relay } }: MainThread
     warnings: operatorWarnings(node().status()),
     softwareversion: options.version,
   };
+}
+
+function bucket({ backlog, countTokens, byteTokens }: NonNullable<NetworkView['announcements']>['inbound']) {
+  return { backlog, count_tok: countTokens, size_tok: byteTokens };
 }
 
 const SECONDS_IN_A_DAY = 86_400;

@@ -46,6 +46,12 @@ export const PEER = obj({
   session_id: str('session id of BIP-324; empty with v1'),
 });
 
+const BUCKET = obj({
+  backlog: int('number of transactions that wait for their announcement'),
+  count_tok: num('transactions that may be announced now; negative while none may be'),
+  size_tok: num('bytes of transactions that may be announced now; negative while none may be'),
+});
+
 /** Result of getnetworkinfo. */
 export const NETWORK = obj({
   version: int('version of Bitcoin Core whose interface this node follows'),
@@ -55,6 +61,10 @@ export const NETWORK = obj({
   localservicesnames: arr(str(), 'names of the services'),
   localrelay: bool('whether transactions are relayed'),
   timeoffset: int('median clock offset of the outbound peers, seconds'),
+  tx_send_rate: int('transactions per second that are announced to inbound peers in the long run'),
+  inv_buckets: maybe(
+    obj({ inbound: BUCKET, outbound: BUCKET }, 'announcements of transactions by the direction of connections'),
+  ),
   networkactive: bool('as set by setnetworkactive'),
   connections: int('number of peers'),
   connections_in: int('number of inbound peers'),
