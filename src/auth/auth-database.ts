@@ -58,6 +58,7 @@ CREATE TABLE key_secrets (
 ${KEY_STATE}${AUDIT_TABLES}`;
 
 const AUTH: DatabaseKind = {
+  name: 'auth',
   schema: SCHEMA,
   version: 2,
   upgrades: { 1: addWalletsAndChainedAudit },

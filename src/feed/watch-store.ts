@@ -65,6 +65,7 @@ CREATE INDEX watches_by_label ON watches (owner, label, seq) WHERE label IS NOT 
 `;
 
 const WATCHES: DatabaseKind = {
+  name: 'watches',
   schema: SCHEMA,
   version: 1,
   // An acknowledged watch must survive a power cut, or its owner is not notified of its deposits.

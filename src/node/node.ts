@@ -29,6 +29,7 @@ import { mergeThread } from '../storage/runs/merge-thread.ts';
 import { SampleStore, type StateSample } from '../storage/sample-store.ts';
 import { SeqFloor } from '../storage/seq-floor.ts';
 import { type Clock, protocolClock, systemClock, unixSeconds } from '../util/clock.ts';
+import { lockFailures } from '../util/lock-failures.ts';
 import type { Log } from '../util/log.ts';
 import { Observers } from '../util/observers.ts';
 import { backgroundStatus } from './background-status.ts';
@@ -412,6 +413,7 @@ export class Node {
       signatures: { kind: engine.name, library: source },
       stages,
       commits: commit,
+      lockFailures: lockFailures(),
       eventRows: this.chain.eventRows,
       runs: this.chain.runCounts,
       p2p: this.#network?.counters() ?? null,

@@ -1,6 +1,7 @@
 import type { SentChange } from '../mempool/changes.ts';
 import type { SharedEntries } from '../mempool/entries.ts';
 import type { DurationTotals } from '../util/duration-counts.ts';
+import type { LockFailures } from '../util/lock-failures.ts';
 import type { WalletState } from '../wallet/wallet-state.ts';
 import type { CallArgs, CallResult, NodeCallName } from './node-calls.ts';
 import type { PeerView } from './peer-view.ts';
@@ -97,6 +98,8 @@ export interface NodeCounters {
   readonly stages: Readonly<Record<string, DurationTotals>>;
   /** Commits of chain.db. */
   readonly commits: DurationTotals;
+  /** Statements that failed at the lock of a database. */
+  readonly lockFailures: LockFailures;
   /** Events that chain.db holds. */
   readonly eventRows: number;
   /** Runs of coins and indexes, and their bytes, by family. */

@@ -27,6 +27,7 @@ export function openWriter(
 ): Database {
   convertToRuns(path, identity, conversion);
   const kind = {
+    name: 'chain' as const,
     schema: SCHEMA,
     version: SCHEMA_VERSION,
     upgrades: { 2: UPGRADE_TO_INDEXES },

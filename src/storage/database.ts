@@ -1,7 +1,9 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, openSync } from 'node:fs';
 import { withDescriptors } from '../util/descriptors.ts';
+import type { CountedDatabaseName } from '../util/lock-failures.ts';
 import { OperatorError } from '../util/operator-error.ts';
+import { CountedDatabase } from './counted-database.ts';
 
 /** Time for which a statement waits for a lock of another connection. */
 export const BUSY_TIMEOUT_MS = 5000;
@@ -15,6 +17,8 @@ export interface ChainDatabaseIdentity {
 
 /** Properties of all databases of one kind. */
 export interface DatabaseKind {
+  /** Name in metrics. */
+  readonly name: CountedDatabaseName;
   /** Creates the tables. A database of a chain has `meta (key, value)` among them. */
   readonly schema: string;
   readonly version: number;
@@ -37,7 +41,7 @@ export interface DatabaseKind {
 export function openDatabase(path: string, kind: DatabaseKind, identity: ChainDatabaseIdentity | null): Database {
   return withDescriptors(() => {
     createPrivateFile(path);
-    return opened(new Database(path, { readwrite: true, create: true }), (db) => {
+    return opened(new CountedDatabase(path, kind.name, { readwrite: true, create: true }), (db) => {
       try {
         configure(db, kind);
         db.transaction(() => {

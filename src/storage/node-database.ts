@@ -33,6 +33,7 @@ CREATE TABLE fee_deltas (txid BLOB PRIMARY KEY, delta INTEGER NOT NULL) WITHOUT 
 ${PEER_TABLES}${WALLET_TABLE}${ENCRYPTED_WALLET_TABLE}${SAMPLE_TABLE}`;
 
 const NODE: DatabaseKind = {
+  name: 'node',
   schema: SCHEMA,
   version: 5,
   upgrades: { 1: PEER_TABLES, 2: WALLET_TABLE, 3: ENCRYPTED_WALLET_TABLE, 4: SAMPLE_TABLE },

@@ -1,3 +1,4 @@
+import { addLockFailures, type LockFailures, unreportedLockFailures } from './lock-failures.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import { announceStart } from './worker.ts';
 
@@ -13,6 +14,8 @@ interface FromWorker<A> {
   readonly answer?: A;
   /** The reason of a failure, for the log. */
   readonly error: string | null;
+  /** Statements that failed at a lock since the reply before. */
+  readonly lockFailures?: LockFailures;
 }
 
 /** The result of a request: an answer, or the reason why there is none. */
@@ -88,7 +91,8 @@ export class WorkerPort<O, Q, A> {
     return worker;
   }
 
-  #finish({ id, answer, error }: FromWorker<A>): void {
+  #finish({ id, answer, error, lockFailures }: FromWorker<A>): void {
+    if (lockFailures) addLockFailures(lockFailures);
     const resolve = this.#waiting.get(id);
     this.#waiting.delete(id);
     resolve?.(error === null ? { ok: true, answer: answer as A } : { ok: false, error, ended: false });
@@ -119,9 +123,14 @@ export function serveRequests<O, Q, A>(served: Served<O, Q, A>): void {
   self.onmessage = ({ data }: MessageEvent<ToWorker<O, Q>>) => {
     if (data.type === 'open') return served.open(data.options);
     const reply = replyTo(served, data);
-    if (reply instanceof Promise) void reply.then((ready) => self.postMessage(ready));
-    else self.postMessage(reply);
+    if (reply instanceof Promise) void reply.then(send);
+    else send(reply);
   };
+}
+
+function send<A>(reply: FromWorker<A>): void {
+  const lockFailures = unreportedLockFailures();
+  self.postMessage(lockFailures === null ? reply : { ...reply, lockFailures });
 }
 
 function replyTo<O, Q, A>(

@@ -94,6 +94,7 @@ CREATE TABLE webhooks (
 `;
 
 const WEBHOOKS: DatabaseKind = {
+  name: 'webhooks',
   schema: SCHEMA,
   version: 1,
   // A position that a power cut takes back leads to a repeated delivery. Everything else is written durably below.

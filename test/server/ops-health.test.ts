@@ -355,6 +355,7 @@ describe('metrics', () => {
       signatures: { kind: 'system', library: '/usr/lib/libsecp256k1.so.6' },
       stages: { parse: durations.totals(), connect: durations.totals() },
       commits: durations.totals(),
+      lockFailures: { chain: 2 },
       eventRows: 17,
       runs: [{ family: 'coins', runs: 3, bytes: 900 }],
       p2p: {
@@ -393,6 +394,8 @@ describe('metrics', () => {
       'obverse_block_connect_seconds_bucket{le="0.5",stage="connect"} 2',
       'obverse_block_connect_seconds_count{stage="parse"} 3',
       'obverse_db_commit_seconds_count{db="chain"} 3',
+      'obverse_db_busy_total{db="chain"} 2',
+      'obverse_db_busy_total{db="webhooks"} 0',
     ])
       expect(text).toContain(`\n${line}\n`);
     it.node.counted = { ...it.node.counted, p2p: null };

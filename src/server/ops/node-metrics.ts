@@ -3,6 +3,7 @@ import Counter from 'prom-client/lib/counter';
 import Gauge from 'prom-client/lib/gauge';
 import type { FeeReport } from '../../mempool/fees/fee-estimator.ts';
 import type { NodeCounters, P2pCounters } from '../../port/node-port.ts';
+import { COUNTED_DATABASES, lockFailures, sumOf } from '../../util/lock-failures.ts';
 import { DurationHistogram, type DurationSeries } from './durations.ts';
 
 export interface NodeMetricSources {
@@ -59,6 +60,17 @@ export class NodeMetrics {
         const rows = counters()?.eventRows;
         if (rows === undefined) this.remove();
         else this.set(rows);
+      },
+    });
+    new Counter({
+      name: 'obverse_db_busy_total',
+      help: 'Statements that failed because another connection held the lock of the database for the 5 seconds that each waits; shorter waits are not counted. All wallets are one database here.',
+      labelNames: ['db'],
+      registers,
+      collect() {
+        this.reset();
+        const all = sumOf(lockFailures(), counters()?.lockFailures ?? {});
+        for (const db of COUNTED_DATABASES) this.inc({ db }, all[db] ?? 0);
       },
     });
     new Gauge({

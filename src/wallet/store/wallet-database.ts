@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, existsSync, openSync } from 'node:fs';
+import { CountedDatabase } from '../../storage/counted-database.ts';
 import {
   type ChainDatabaseIdentity,
   cacheSize,
@@ -27,6 +28,7 @@ const READER_CACHE_MIB = 16;
 const DAMAGED_WALLET = 'keep the file, and restore a backup of it under another name (restorewallet)';
 
 const WALLET: DatabaseKind = {
+  name: 'wallet',
   schema: WALLET_SCHEMA,
   version: WALLET_SCHEMA_VERSION,
   // An address or a payment that was returned to a client must survive a power failure.
@@ -47,7 +49,7 @@ export function createWalletDatabase(path: string, identity: ChainDatabaseIdenti
 export function openWalletDatabase(path: string, identity: ChainDatabaseIdentity): Database {
   if (!existsSync(path)) throw new OperatorError(`${path} does not exist`);
   return withDescriptors(() =>
-    opened(new Database(path, { readwrite: true }), (db) => {
+    opened(new CountedDatabase(path, WALLET.name, { readwrite: true }), (db) => {
       // Checked first: it may be any file, which must not be changed.
       checkWallet(db, path, identity);
       configure(db, WALLET);
