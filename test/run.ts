@@ -1,9 +1,11 @@
 import { chmodSync, mkdtempSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { testArguments } from './lib/test-arguments.ts';
 import { TestOutput } from './lib/test-output.ts';
 
-// Runs the tests without the slow ones, or all of them with `--all`. Other arguments are those of `bun test`.
+// Runs the tests without the slow ones, or all of them with `--all`; with paths only the tests of these. Other arguments are
+// those of `bun test`.
 //
 // The tests start their nodes from an executable that is built here: a start from the sources transpiles every module in
 // every thread, and takes three times as much processor time. For the same reason the threads that tests start in their own
@@ -11,8 +13,8 @@ import { TestOutput } from './lib/test-output.ts';
 
 const root = resolve(import.meta.dir, '..');
 const { TEST_EXECUTABLE: given } = process.env;
-const args = process.argv.slice(2);
-const all = args.includes('--all');
+// npm changes to the root, and INIT_CWD is the folder that it was called in.
+const { paths, options: chosen } = testArguments(process.argv.slice(2), root, process.env.INIT_CWD ?? process.cwd());
 const folder = mkdtempSync(join(tmpdir(), 'obverse-tests-'));
 
 /**
@@ -113,13 +115,8 @@ async function runTests(): Promise<number> {
   const fixtures = mkdtempSync(join(scratch, 'obverse-fixtures-'));
   const made = { TEST_EXECUTABLE: executable, TEST_WORKERS: workers, TEST_FIXTURES: fixtures };
   const env = { ...made, TMPDIR: scratch, ...ENGINE };
-  const chosen = all ? [] : ['--path-ignore-patterns', 'test/slow/**'];
   const output = new TestOutput();
-  const status = await run(
-    ['test', './test/', ...options, ...chosen, ...args.filter((arg) => arg !== '--all')],
-    env,
-    output,
-  );
+  const status = await run(['test', ...paths, ...options, ...chosen], env, output);
   return output.crashed ? repeatUnfinished(output, options, env) : status;
 }
 
