@@ -1,5 +1,5 @@
 import { medianTimePast } from '../consensus/header-entry.ts';
-import { MAX_BLOCK_SIGOPS_COST } from '../consensus/limits.ts';
+import { MAX_BLOCK_SIGOPS_COST, WITNESS_SCALE_FACTOR } from '../consensus/limits.ts';
 import { isFinalAtAnySequence, isFinalTx } from '../consensus/locktime.ts';
 import { bestChunks } from '../mempool/cluster/best-chunks.ts';
 import type { ChainView } from '../mempool/coins-view.ts';
@@ -72,7 +72,8 @@ export function selectSlots(
   let { fees, weight, sigopCost } = emptySelection(limits);
   let failures = 0;
   for (const { fee, size, slots } of bestChunks(graph, maxWeight * BLOCKS_CONSIDERED)) {
-    if (fee * 4000 < minFeerate * size) break;
+    // As in Core, the virtual size of a chunk is rounded up.
+    if (fee * 1000 < minFeerate * Math.ceil(size / WITNESS_SCALE_FACTOR)) break;
     if (leftOut.size > 0 && leftOut.has(clusterOf(slots))) continue;
     let chunkSigops = 0;
     for (let i = 0; i < slots.length; i++) chunkSigops += entries.sigopCost(slots[i]!);

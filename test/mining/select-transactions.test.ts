@@ -46,7 +46,7 @@ test('a block has the best transactions of at least the minimum feerate that its
         const expected: string[] = [];
         let weight = reservedWeight;
         for (let i = FEES.length - 1; i >= 0; i--) {
-          if (Number(FEES[i]) * 4000 < minFeerate * weights[i]!) break;
+          if (Number(FEES[i]) * 1000 < minFeerate * Math.ceil(weights[i]! / 4)) break;
           if (weight + weights[i]! >= limits.maxWeight) continue;
           weight += weights[i]!;
           expected.push(txids[i]!);
