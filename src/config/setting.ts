@@ -143,6 +143,14 @@ export function number(options: Options<number> & { readonly max: number }) {
   });
 }
 
+/** A setting of the form of `number`; empty, the default, for null. */
+export function numberOrNone({ max, ...options }: Omit<Options<number | null>, 'fallback'> & { readonly max: number }) {
+  const given = number({ ...options, max, fallback: 0 });
+  return setting<number | null>('number', given.allowed, { fallback: null, ...options }, (value, context) =>
+    value === '' ? ok(null) : given.read(value, context),
+  );
+}
+
 /** A setting whose value is a number from 0, or null. */
 export function optionalNumber(options: Omit<Options<number | null>, 'fallback'>) {
   return setting<number | null>(

@@ -10,6 +10,7 @@ import {
   integer,
   list,
   number,
+  numberOrNone,
   oneOf,
   optionalInteger,
   optionalPath,
@@ -203,10 +204,10 @@ export const SETTINGS = {
     unit: 'transactions per second',
     help: 'rate of announcements of transactions to inbound peers; 30 seconds of it pass at once, and outbound peers get 2.5 times as many',
   }),
-  'relay.minFeeRate': number({
-    fallback: 0.1,
+  'relay.minFeeRate': numberOrNone({
     max: 10_000,
     unit: 'sat/vB',
+    defaultText: '0.1, or relay.incrementalFeeRate where that is higher',
     help: 'minimum fee rate of relayed transactions',
   }),
   'relay.incrementalFeeRate': number({

@@ -3,11 +3,13 @@ import type { RelayOptions } from '../policy/relay-options.ts';
 
 const MEGABYTE = 1_000_000;
 const HOUR = 3600;
+/** Core's minimum relay feerate, sat/vB. A higher incremental feerate raises it, unless it is set itself. */
+const DEFAULT_MIN_FEE_RATE = 0.1;
 
 /** Returns the relay policy that the configuration sets. */
 export function relayOptionsOf({ mempool, relay }: Config): RelayOptions {
   return {
-    minRelayFeerate: perKvB(relay.minFeeRate),
+    minRelayFeerate: perKvB(relay.minFeeRate ?? Math.max(DEFAULT_MIN_FEE_RATE, relay.incrementalFeeRate)),
     incrementalFeerate: perKvB(relay.incrementalFeeRate),
     dustFeerate: perKvB(relay.dustFeeRate),
     maxMempoolBytes: mempool.maxSize * MEGABYTE,
