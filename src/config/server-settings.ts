@@ -1,4 +1,5 @@
 import { paramsFor } from '../params/networks.ts';
+import { DEPRECATED_FEATURES } from '../queries/read-settings.ts';
 import { SCOPES } from '../util/scope-names.ts';
 import { originElement, subnetElement } from './elements.ts';
 import { RPC_WHITELIST_FORM, readRpcWhitelist } from './rpc-whitelist.ts';
@@ -143,6 +144,10 @@ export const SERVER_SETTINGS = {
   'rpc.maxBatch': integer({ fallback: 1000, min: 1, live: true, help: 'calls of a batch' }),
   'rpc.maxRunning': integer({ fallback: 16, min: 1, live: true, help: 'calls of one key that run in parallel' }),
   'rpc.maxQueued': integer({ fallback: 64, live: true, help: 'calls of one key that wait to run' }),
+  'rpc.deprecated': list(`a list of ${choicesText(DEPRECATED_FEATURES)}`, choiceElement(DEPRECATED_FEATURES), {
+    fallback: [],
+    help: "outdated features of JSON-RPC that stay, by the names of Bitcoin Core's -deprecatedrpc",
+  }),
   rpcauth: list('a list of user:salt$hmac_sha256_hex', stringElement(/^[^:,\s]+:[^$,\s]+\$[0-9a-f]{64}$/), {
     fallback: [],
     secret: true,

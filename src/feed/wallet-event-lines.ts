@@ -217,7 +217,7 @@ class WalletEventFormatter {
     phase: WalletPhase,
     { reason, replacedBy }: Cause,
   ): Line {
-    this.#views ??= new WalletTxViews(this.view, this.#params, (satoshis) => satoshis);
+    this.#views ??= new WalletTxViews(this.view, this.#params, { amount: (satoshis) => satoshis });
     const { txid, time: _shownWith, ...about } = this.#views.about(tx);
     const details = this.#views.entries(tx, { minDepth: ANY_DEPTH, long: false, label: null, includeChange: false });
     const data = { wallet: this.#wallet, txid, phase, reason, replacedBy, ...this.#net(tx), ...about, details };

@@ -131,6 +131,7 @@ export function readSourcesOf(config: Config, params: NetworkParams): ReadSource
     blockMinFeerate: miningOptionsOf(config).minFeerate,
     feeFallback: config.fees.fallback,
     filterIndex: index.filter,
+    deprecated: config.rpc.deprecated,
     prune: pruneSettingsOf(config),
     wallet: { trustsOwn: config.wallet.spendUnconfirmedChange, replaceable: config.wallet.replaceable },
     indexes: { tx: index.tx, address: index.address, spender: index.spender, coinStats: index.coinStats },

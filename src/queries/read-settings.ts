@@ -2,6 +2,14 @@ import type { NetworkParams } from '../params/network-params.ts';
 import type { RelayOptions } from '../policy/relay-options.ts';
 import type { IndexSwitches } from '../storage/index-store.ts';
 
+/**
+ * Outdated methods and members of Bitcoin Core that can be switched on, by Core's names for them:
+ * `bip125-replaceable`, `fullrbf` of getmempoolinfo, and removeprunedfunds.
+ */
+export const DEPRECATED_FEATURES = ['bip125', 'fullrbf', 'removeprunedfunds'] as const;
+
+export type DeprecatedFeature = (typeof DEPRECATED_FEATURES)[number];
+
 /** The operator's facts about the coin in `GET /api/listing`. */
 export interface ListingSettings {
   readonly name: string;
@@ -38,6 +46,8 @@ export interface ReadSettings {
   readonly filterIndex: boolean;
   /** Pruning of block and undo files, with the target in bytes or null without one; null if it is off. */
   readonly prune: { readonly target: number | null } | null;
+  /** Outdated features of JSON-RPC that are switched on. */
+  readonly deprecated: readonly DeprecatedFeature[];
   /** The other indexes that are switched on. */
   readonly indexes: IndexSwitches;
   readonly wallet: {

@@ -48,7 +48,7 @@ describe('further methods of wallets', () => {
   };
 
   beforeAll(async () => {
-    node = await startNode({ args: ['--wallet.keypool=5'] });
+    node = await startNode({ args: ['--wallet.keypool=5', '--rpc.deprecated=removeprunedfunds'] });
     api = node.api;
     for (const label of ['a', 'b', 'c']) addresses.push(await on('default', 'getnewaddress', [label]));
     for (const address of addresses) await on('default', 'generatetoaddress', [1, address]);

@@ -68,7 +68,7 @@ describe('results of wallet methods fit their schemas', () => {
   const run = new Set<string>();
   let node: NodeProcess;
   beforeAll(async () => {
-    node = await startNode({ args: ['--wallet.keypool=10'] });
+    node = await startNode({ args: ['--wallet.keypool=10', '--rpc.deprecated=removeprunedfunds'] });
   });
 
   type Params = readonly unknown[] | Readonly<Record<string, unknown>>;

@@ -52,11 +52,7 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   'lockunspent(transactions): default': 'null means an empty list',
   'send(estimate_mode): default': 'unset is what the configuration says',
   'sendall(estimate_mode): default': 'unset is what the configuration says',
-  'gettransaction.bip125-replaceable: not here': 'Core has it for those alone who ask for what is deprecated',
   'gettransaction.parent_descs: not here': 'Core declares it there and has it in the details alone',
-  'listsinceblock.removed[].bip125-replaceable: not here': 'as in gettransaction',
-  'listsinceblock.transactions[].bip125-replaceable: not here': 'as in gettransaction',
-  'listtransactions[].bip125-replaceable: not here': 'as in gettransaction',
   'loadwallet.warnings: not here': 'what is wrong with a wallet fails the call',
   'restorewallet.warnings: not here': 'what is wrong with a wallet fails the call',
   'unloadwallet.warnings: not here': 'what goes wrong fails the call',
@@ -84,6 +80,11 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   'getnetworkinfo.softwareversion: ours alone': '`version` is the level of Core that is mirrored',
   'getnetworkinfo.tx_send_rate: not here': 'relay has no such limit',
   'getnetworkinfo.inv_buckets: not here': 'relay has no such limit',
+  'getmempoolancestors|1.*.bip125-replaceable: ours alone': 'Core declares it only with -deprecatedrpc',
+  'getmempooldescendants|1.*.bip125-replaceable: ours alone': 'Core declares it only with -deprecatedrpc',
+  'getmempoolentry.bip125-replaceable: ours alone': 'Core declares it only with -deprecatedrpc',
+  'getrawmempool|1.*.bip125-replaceable: ours alone': 'Core declares it only with -deprecatedrpc',
+  'getmempoolinfo.fullrbf: ours alone': 'Core declares it only with -deprecatedrpc',
   'getwalletinfo.warnings: ours alone': 'what an operator should know of the wallet',
 };
 

@@ -178,6 +178,9 @@ export const mempoolEntry = obj({
   depends: arr(hashStr(), 'txids of its unconfirmed parents'),
   spentby: arr(hashStr(), 'txids of its unconfirmed children'),
   unbroadcast: bool('true until a peer has requested the transaction'),
+  'bip125-replaceable': maybe(
+    bool('whether it or an unconfirmed ancestor signals replaceability (BIP-125); only with rpc.deprecated = "bip125"'),
+  ),
 });
 
 export const entriesById = mapOf('txid', mempoolEntry);

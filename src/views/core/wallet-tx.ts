@@ -21,6 +21,16 @@ export interface EntryOptions {
 
 type Format = Pick<NetworkParams, 'address'>;
 
+/** Core's words for whether an unconfirmed transaction signals replaceability (BIP-125). */
+export type Replaceability = 'yes' | 'no' | 'unknown';
+
+interface ViewOptions {
+  /** Converts satoshis to the shown value. */
+  readonly amount?: (satoshis: number) => unknown;
+  /** Finds whether an unconfirmed transaction signals replaceability; null if that is not shown. */
+  readonly replaceability?: ((tx: WalletTxRecord) => Replaceability) | null;
+}
+
 interface ListedOutput {
   readonly vout: number;
   readonly value: number;
@@ -33,13 +43,14 @@ export class WalletTxViews {
   readonly #view: WalletView;
   readonly #params: Format;
   readonly #amount: (satoshis: number) => unknown;
+  readonly #replaceability: ((tx: WalletTxRecord) => Replaceability) | null;
   readonly #descriptors = new Map<number, string>();
 
-  /** `amount` converts satoshis to the shown value. */
-  constructor(view: WalletView, params: Format, amount: (satoshis: number) => unknown = coins) {
+  constructor(view: WalletView, params: Format, { amount = coins, replaceability = null }: ViewOptions = {}) {
     this.#view = view;
     this.#params = params;
     this.#amount = amount;
+    this.#replaceability = replaceability;
     for (const { id, normalized } of view.reads.keys.descriptors()) this.#descriptors.set(id, normalized);
   }
 
@@ -131,6 +142,9 @@ export class WalletTxViews {
       mempoolconflicts: reads.txs.mempoolConflicts(tx.id).map(hashToHex),
       time: tx.time,
       timereceived: tx.receivedAt,
+      ...(this.#replaceability && {
+        'bip125-replaceable': this.#view.depth(tx) > 0 ? 'no' : this.#replaceability(tx),
+      }),
       ...(tx.comment !== null && { comment: tx.comment }),
       ...(tx.commentTo !== null && { to: tx.commentTo }),
       ...(tx.replaces !== null && { replaces_txid: hashToHex(tx.replaces) }),

@@ -1,5 +1,6 @@
 import { coins } from '../../../http/core-number.ts';
 import { ancestorsOf, childrenOf, descendantsOf, parentsOf } from '../../../mempool/relatives.ts';
+import { isReplaceableByBip125 } from '../../../mempool/replaceability.ts';
 import { virtualSize } from '../../../policy/virtual-size.ts';
 import { hashToHex, type Txid } from '../../../primitives/hash.ts';
 import type { Outpoint } from '../../../primitives/outpoint.ts';
@@ -242,6 +243,7 @@ function entryView(env: MainThreadEnv, slot: number, chunkOf = chunkFinder(env))
     slots.reduce((all, each) => all + of(each), 0);
   const fees = (slots: readonly number[]) => coins(sum(slots, (each) => entries.modifiedFee(each)));
   const names = (slots: readonly number[]) => slots.map((each) => hashToHex(entries.txid(each))).sort();
+  const isSignalShown = env.settings.deprecated.includes('bip125');
   return {
     vsize_adjusted: vsize,
     vsize,
@@ -265,6 +267,7 @@ function entryView(env: MainThreadEnv, slot: number, chunkOf = chunkFinder(env))
     depends: names(parentsOf(entries, slot)),
     spentby: names(childrenOf(entries, slot)),
     unbroadcast: mempool.isUnbroadcast(slot),
+    ...(isSignalShown && { 'bip125-replaceable': isReplaceableByBip125(entries, slot) }),
   };
 }
 

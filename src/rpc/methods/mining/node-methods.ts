@@ -219,6 +219,7 @@ const getmempoolinfo = nodeMethod({
     limitclustercount: int('transactions per cluster'),
     limitclustersize: int('virtual bytes per cluster'),
     optimal: bool('whether every cluster has its best linearization'),
+    fullrbf: maybe(bool('true: any transaction can be replaced; only with rpc.deprecated = "fullrbf"')),
   }),
   scope: 'read',
   run(env) {
@@ -241,6 +242,7 @@ const getmempoolinfo = nodeMethod({
       limitclustersize: relay.clusterVsize,
       // Every cluster is linearized when it changes.
       optimal: true,
+      ...(env.settings.deprecated.includes('fullrbf') && { fullrbf: true }),
     };
   },
 });

@@ -4,9 +4,9 @@ import { equalBytes } from '../../../util/bytes.ts';
 import { walletName } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
 import { nodeMethod, type RpcMethod } from '../../engine/method.ts';
-import { hashParam, hex, textParam } from '../../engine/params.ts';
+import { hex, readHashValue, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
-import { hexStr, nil, obj, str } from '../../engine/schema.ts';
+import { hashStr, hexStr, nil, obj, str } from '../../engine/schema.ts';
 import { decodeProof } from '../rawtransactions/raw-transaction-methods.ts';
 import { readTransactionHex } from '../rawtransactions/transaction-hex.ts';
 
@@ -37,16 +37,22 @@ const importprunedfunds = nodeMethod({
   },
 });
 
+/** Core's sentence, and the setting of this node. */
+const REMOVE_DEPRECATED =
+  'DEPRECATION WARNING: This feature will be removed in the next major release. Start bitcoind with the `-deprecatedrpc=removeprunedfunds` option in order to use this. The setting of this node is rpc.deprecated = "removeprunedfunds".';
+
 const removeprunedfunds = nodeMethod({
   name: 'removeprunedfunds',
   category: 'wallet',
-  help: 'Removes a transaction from the wallet, which changes the balance. A rescan finds a confirmed transaction again.',
-  params: [hashParam<Txid>('txid', 'txid', { note: 'Transaction to remove.' })],
+  help: 'Removes a transaction from the wallet, which changes the balance. A rescan finds a confirmed transaction again. Bitcoin Core will remove this method; it works only with rpc.deprecated = "removeprunedfunds".',
+  params: [textParam('txid', { note: 'Transaction to remove.', schema: hashStr() })],
   result: nil(),
   examples: [example([EXAMPLE.txid])],
   scope: 'wallet.keys',
   async run(env, txid) {
-    orFail(await env.ctx.node().call('walletRemovePruned', walletName(env), txid));
+    if (!env.settings.deprecated.includes('removeprunedfunds')) rpcFail('deprecated', REMOVE_DEPRECATED);
+    const removed = readHashValue<Txid>(txid, 'txid');
+    orFail(await env.ctx.node().call('walletRemovePruned', walletName(env), removed));
     return null;
   },
 });

@@ -1,4 +1,7 @@
 import { coins } from '../../../http/core-number.ts';
+import { ancestorsOf } from '../../../mempool/relatives.ts';
+import { isReplaceableByBip125 } from '../../../mempool/replaceability.ts';
+import { signalsOptInRbf } from '../../../policy/rbf.ts';
 import { parseTransaction } from '../../../primitives/block.ts';
 import { type BlockHash, hashToHex, type Txid } from '../../../primitives/hash.ts';
 import { headerFromBytes } from '../../../primitives/header.ts';
@@ -8,7 +11,7 @@ import type { ReadEnv } from '../../../queries/read-env.ts';
 import type { WalletEnv } from '../../../queries/wallet-env.ts';
 import type { HeaderRecord } from '../../../storage/header-store.ts';
 import { coreTx } from '../../../views/core/core-tx.ts';
-import { WalletTxViews } from '../../../views/core/wallet-tx.ts';
+import { type Replaceability, WalletTxViews } from '../../../views/core/wallet-tx.ts';
 import type { WalletTxRecord } from '../../../wallet/store/wallet-tx-reads.ts';
 import { checkLabel, readWallet, WATCH_ONLY_NOTE, walletName } from '../../engine/call-wallet.ts';
 import { EXAMPLE, example } from '../../engine/example.ts';
@@ -37,7 +40,8 @@ const listtransactions = walletMethod({
   ],
   result: listedTxs,
   examples: [example([]), example(['*', 20, 100])],
-  run({ view, params, expectWork }, given, count, skip) {
+  run(env, given, count, skip) {
+    const { view, params, expectWork } = env;
     const label = given === '*' ? null : given;
     if (label === '') rpcFail('invalidParameter', 'Label argument must be a valid label name or "*".');
     if (count < 0) rpcFail('invalidParameter', 'Negative count');
@@ -45,8 +49,9 @@ const listtransactions = walletMethod({
     // All receipts of a label are read before they are sorted.
     const counted = label === null ? skip : skip + view.reads.receivedCount();
     expectWork(count * ENTRY_US + counted * COUNT_US);
-    return new WalletTxViews(view, params).latest(label, count, skip).reverse();
+    return new WalletTxViews(view, params, replaceabilityIn(env)).latest(label, count, skip).reverse();
   },
+  mempoolPart: unconfirmedPart,
 });
 
 const listsinceblock = walletMethod({
@@ -75,7 +80,7 @@ const listsinceblock = walletMethod({
     const since = blockHash === '' ? null : detour(env, readHashValue<BlockHash>(blockHash, 'blockhash'));
     if (target < 1) rpcFail('invalidParameter', 'Invalid parameter');
     if (label !== null) checkLabel(label);
-    const views = new WalletTxViews(view, params);
+    const views = new WalletTxViews(view, params, replaceabilityIn(env));
     const list = (tx: WalletTxRecord, minDepth: number) =>
       views.entries(tx, { minDepth, long: true, label, includeChange });
     const txs = since === null ? view.reads.allTransactions() : view.reads.transactionsSince(since.fork);
@@ -89,7 +94,34 @@ const listsinceblock = walletMethod({
       lastblock: hashToHex(lastHeight === view.tipHeight ? view.tipHash : env.reads.headers.byHeight(lastHeight)!.hash),
     };
   },
+  mempoolPart: unconfirmedPart,
 });
+
+/** The option of WalletTxViews that shows replaceability, if the settings demand it. */
+function replaceabilityIn({
+  settings,
+  mempool,
+  view,
+}: Pick<MainThreadEnv, 'settings' | 'mempool'> & Pick<WalletEnv, 'view'>) {
+  if (!settings.deprecated.includes('bip125')) return {};
+  const { entries } = mempool;
+  return {
+    replaceability(tx: WalletTxRecord): Replaceability {
+      const slot = entries.find(tx.txid);
+      if (slot >= 0) return isReplaceableByBip125(entries, slot) ? 'yes' : 'no';
+      return signalsOptInRbf(parseTransaction(view.reads.txs.raw(tx.id)).tx) ? 'yes' : 'unknown';
+    },
+  };
+}
+
+/** Returns the mempool slots that replaceability depends on: unconfirmed transactions of the wallet with their ancestors. */
+function unconfirmedPart({ settings, view, mempool: { entries } }: WalletEnv): readonly number[] {
+  if (!settings.deprecated.includes('bip125')) return [];
+  return view.reads.transactionsSince(view.tipHeight).flatMap(({ txid }) => {
+    const slot = entries.find(txid);
+    return slot < 0 ? [] : ancestorsOf(entries, slot);
+  });
+}
 
 /** Returns the fork point of a block with the active chain, and the blocks between them, the highest first. */
 function detour({ reads }: ReadEnv, blockHash: BlockHash): { fork: number; blocks: HeaderRecord[] } {
@@ -126,7 +158,11 @@ const gettransaction = nodeMethod({
   run: (env, txid, _watchOnly, verbose) =>
     readWallet(env, (view) => {
       const tx = view.reads.txs.byTxid(txid) ?? rpcFail('invalidAddressOrKey', 'Invalid or non-wallet transaction id');
-      const views = new WalletTxViews(view, env.ctx.params);
+      const views = new WalletTxViews(
+        view,
+        env.ctx.params,
+        replaceabilityIn({ settings: env.settings, mempool: env.mempool, view }),
+      );
       const parsed = parseTransaction(view.reads.txs.raw(tx.id));
       const credit = view.isImmature(tx) ? 0 : view.reads.txs.coinsOf(tx.id).reduce((sum, { value }) => sum + value, 0);
       const fromMe = tx.debit > 0;

@@ -83,6 +83,11 @@ const aboutTx = {
   mempoolconflicts: arr(hashStr(), 'transactions in the mempool that spend coins of it or of its ancestors'),
   time: unixTime('time of the transaction, as the wallet lists it'),
   timereceived: unixTime('time at which the wallet first saw it'),
+  'bip125-replaceable': maybe(
+    str(
+      'yes, no, or unknown: whether it or an unconfirmed ancestor signals replaceability (BIP-125); only with rpc.deprecated = "bip125"',
+    ),
+  ),
   comment: maybe(str('comment of the sender')),
   to: maybe(str('comment_to of the sender')),
   replaces_txid: maybe(hashStr('transaction that it replaced')),
