@@ -1,4 +1,13 @@
-import { boolean, integer, number, oneOf, optionalNumber, optionalPath, type Setting } from './setting.ts';
+import {
+  boolean,
+  integer,
+  number,
+  oneOf,
+  optionalNumber,
+  optionalPath,
+  optionalString,
+  type Setting,
+} from './setting.ts';
 
 const ADDRESS_TYPES = ['legacy', 'p2sh-segwit', 'bech32', 'bech32m'] as const;
 const CHANGE_TYPES = ['auto', ...ADDRESS_TYPES] as const;
@@ -95,6 +104,10 @@ export const WALLET_SETTINGS = {
     fallback: 25,
     max: 10_000,
     help: 'transactions in the cluster of a coin that coin selection prefers',
+  }),
+  'wallet.signer': optionalString({
+    allowed: 'a program and its first arguments, separated by blanks, or empty for none',
+    help: 'program of external signers such as HWI, which is run without a shell',
   }),
   'wallet.broadcast': boolean({
     fallback: true,

@@ -32,6 +32,7 @@ import { type Clock, protocolClock, systemClock, unixSeconds } from '../util/clo
 import { lockFailures } from '../util/lock-failures.ts';
 import type { Log } from '../util/log.ts';
 import { Observers } from '../util/observers.ts';
+import { ExternalSigner } from '../wallet/signer/external-signer.ts';
 import { backgroundStatus } from './background-status.ts';
 import { backupCalls } from './calls/backup-calls.ts';
 import { chainCalls } from './calls/chain-calls.ts';
@@ -248,8 +249,11 @@ export class Node {
     this.#sandbox = config.dev.enabled
       ? sandboxChain({ chain: this.chain, mempool: this.mempool, clock }, config.chainDir, this.#ending.signal)
       : null;
+    const signing = { command: config.wallet.signer, chain: this.params.name, signal: this.#ending.signal };
+    const signer = new ExternalSigner(signing);
     this.#wallets = config.wallet.enabled
       ? openWallets(config, {
+          signer,
           chain: this.chain,
           mempool: this.mempool,
           database: this.#database,
@@ -271,7 +275,7 @@ export class Node {
       log: logs.chain,
       onIndexesBuilt: () => this.#wallets?.manager.openWaiting(),
     });
-    this.#walletCalls = walletCalls(this.#wallets?.manager ?? null);
+    this.#walletCalls = walletCalls(this.#wallets?.manager ?? null, signer);
     this.#calls = {
       echo: () => null,
       sampledSeries: (request) => this.#sampler.readSeries(request),

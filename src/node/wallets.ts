@@ -11,6 +11,7 @@ import { ChainReads } from '../storage/chain-reads.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { openMacKey } from '../wallet/node-voucher.ts';
+import type { ExternalSigner } from '../wallet/signer/external-signer.ts';
 import { EncryptedWallets } from '../wallet/store/encrypted-wallets.ts';
 import { KnownWallets } from '../wallet/store/known-wallets.ts';
 import { WalletManager } from '../wallet/wallet-manager.ts';
@@ -41,6 +42,7 @@ export function openWallets(
     mempool: MempoolService;
     /** node.db. */
     database: Database;
+    signer: ExternalSigner;
     clock: Clock;
     log: Log;
     signal: AbortSignal;
@@ -84,6 +86,7 @@ export function openWallets(
         dust: Number(relayOptions.dustFeerate),
       },
       spending: spendPolicyOf(config),
+      signer: deps.signer,
       chain: {
         get tip() {
           return chain.tip;

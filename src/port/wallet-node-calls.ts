@@ -3,6 +3,7 @@ import type { TxOutput } from '../primitives/transaction.ts';
 import type { DerivedKeyView, HdKeyView } from '../wallet/hd-keys.ts';
 import type { DescriptorImport, ImportOutcome } from '../wallet/import-descriptors.ts';
 import type { PsbtVersion } from '../wallet/psbt/psbt.ts';
+import type { ListedSigner } from '../wallet/signer/external-signer.ts';
 import type { BumpOptions, BumpView } from '../wallet/spend/bump.ts';
 import type { FillOptions } from '../wallet/spend/fill-psbt.ts';
 import type { FinishedView, FinishOptions, FundedPsbtView, FundedView, SentView } from '../wallet/spend/send.ts';
@@ -52,6 +53,11 @@ export interface WalletCalls {
    * Returns the descriptor of an own script, even of one that was not yet given out; null where the script is not ours.
    */
   walletSolve: { args: [name: string, script: Uint8Array]; result: string | null | Refusal };
+
+  /** Lists the connected external signers. */
+  walletSigners: { args: []; result: readonly ListedSigner[] | Refusal };
+  /** Resolves when the external signer has confirmed that it displays the address of an own script. */
+  walletDisplayAddress: { args: [name: string, script: Uint8Array]; result: null | Refusal };
 
   walletPrivateDescriptors: { args: [name: string]; result: readonly PrivateDescriptorView[] | Refusal };
   walletImport: {

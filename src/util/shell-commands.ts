@@ -116,7 +116,7 @@ export function fillCommand(
 }
 
 /** Returns the variables that a command inherits. */
-function inheritedVariables(env: NodeJS.ProcessEnv): Record<string, string> {
+export function inheritedVariables(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).filter((entry): entry is [string, string] => {
       const [name, value] = entry;

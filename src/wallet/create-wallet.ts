@@ -2,19 +2,25 @@ import { closeSync, constants, copyFileSync, fsyncSync, openSync, renameSync, st
 import { dirname } from 'node:path';
 import { withDescriptors } from '../util/descriptors.ts';
 import { syncDirectory } from '../util/sync-directory.ts';
+import { addSignerDescriptors, type SignerDescriptor } from './signer/signer-descriptors.ts';
 import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
 import { PART_SUFFIX, removeDatabase } from './wallet-files.ts';
 
-/** Creates the file of a wallet with unencrypted keys and opens it. Throws where the file exists. */
+/**
+ * Creates the file of a wallet with unencrypted keys, or without keys and with the descriptors of an external signer, and
+ * opens it. Throws where the file exists.
+ */
 export function createWallet(
   path: string,
   name: string,
   options: Omit<NewWallet, 'passphrase'>,
   deps: WalletDeps,
+  signers: readonly SignerDescriptor[] = [],
 ): Wallet {
   const created = startPart(path, name, options, deps);
   try {
     created.createDefaultDescriptors();
+    addSignerDescriptors(created, signers);
     return complete(created, path, deps);
   } catch (error) {
     discard(created);

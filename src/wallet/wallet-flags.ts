@@ -4,21 +4,26 @@ export type WalletFlag =
   | 'last_hardened_xpub_cached'
   | 'disable_private_keys'
   | 'blank'
-  | 'descriptor_wallet';
+  | 'descriptor_wallet'
+  | 'external_signer';
 
 /** Returns the flags of a new wallet. */
 export function flagsOf({
   disablePrivateKeys,
   blank,
   avoidReuse,
+  externalSigner = false,
 }: {
   readonly disablePrivateKeys: boolean;
   readonly blank: boolean;
   readonly avoidReuse: boolean;
+  readonly externalSigner?: boolean;
 }): WalletFlag[] {
   const flags = new Set<WalletFlag>(['descriptor_wallet', 'last_hardened_xpub_cached']);
   if (disablePrivateKeys) flags.add('disable_private_keys');
-  if (blank) flags.add('blank');
+  // The descriptors of the signer are in it from the beginning.
+  if (blank && !externalSigner) flags.add('blank');
+  if (externalSigner) flags.add('external_signer');
   if (avoidReuse) flags.add('avoid_reuse');
   return inOrder(flags);
 }
@@ -31,6 +36,7 @@ export function inOrder(flags: ReadonlySet<string>): WalletFlag[] {
     'disable_private_keys',
     'blank',
     'descriptor_wallet',
+    'external_signer',
   ];
   return all.filter((flag) => flags.has(flag));
 }

@@ -5,6 +5,7 @@ import { OperatorError } from '../util/operator-error.ts';
 import { noteProgress } from '../util/progress.ts';
 import { runInSlices } from '../util/slices.ts';
 import { createSealedWallet, createWallet } from './create-wallet.ts';
+import { signerDescriptors } from './signer/signer-descriptors.ts';
 import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
 import { WalletBackups } from './wallet-backups.ts';
 import { WalletBeyondPruned, walletFail } from './wallet-error.ts';
@@ -207,6 +208,8 @@ export class WalletManager {
 
   async createWallet(name: string, options: NewWallet, loadOnStartup: boolean | null): Promise<void> {
     if (name === '') walletFail('invalidParameter', 'Wallet name cannot be empty');
+    if (options.externalSigner && !options.disablePrivateKeys)
+      walletFail('wallet', 'Private keys must be disabled when using an external signer');
     if (options.passphrase.length > 0 && options.disablePrivateKeys)
       walletFail(
         'wallet',
@@ -226,8 +229,14 @@ export class WalletManager {
       );
     this.#ensureRoom();
     await this.#exclusively(name, async () => {
-      const create = options.passphrase.length === 0 ? createWallet : createSealedWallet;
-      await this.#add(await create(path, name, options, this.#deps));
+      const { signer, params } = this.#deps;
+      // Requested first: without them there is no wallet.
+      const signers = options.externalSigner ? await signerDescriptors(signer, params) : [];
+      await this.#add(
+        options.passphrase.length === 0
+          ? createWallet(path, name, options, this.#deps, signers)
+          : await createSealedWallet(path, name, options, this.#deps),
+      );
     });
     this.files.remember(name, loadOnStartup);
   }

@@ -16,6 +16,7 @@ import type { NodeVoucher } from './node-voucher.ts';
 import { overwriteLeftPlainKeys, overwritePlainKeys } from './overwrite-plain-keys.ts';
 import { ADDRESS_TYPES, type AddressType, ownDescriptor } from './scripts/own-descriptors.ts';
 import { WalletScripts } from './scripts/wallet-scripts.ts';
+import type { ExternalSigner } from './signer/external-signer.ts';
 import type { SpendPolicy } from './spend/spend-policy.ts';
 import { SpentCode, TxStateCode } from './store/wallet-schema.ts';
 import { WalletStore } from './store/wallet-store.ts';
@@ -47,6 +48,8 @@ export interface WalletDeps {
   readonly changeType: AddressType | null;
   /** Vouches for encrypted wallets while they are locked. */
   readonly voucher: NodeVoucher;
+  /** The program by which wallets of external signers sign. */
+  readonly signer: ExternalSigner;
   /** Ends all background work. */
   readonly signal: AbortSignal;
 }
@@ -56,6 +59,8 @@ export interface NewWallet {
   readonly disablePrivateKeys: boolean;
   readonly blank: boolean;
   readonly avoidReuse: boolean;
+  /** Whether an external signer has the keys; the wallet gets its descriptors. */
+  readonly externalSigner?: boolean;
   /** UTF-8, overwritten by the caller; empty for a wallet with unencrypted keys. */
   readonly passphrase: Uint8Array;
   /** The caller, by which passphrase attempts are queued. */

@@ -38,7 +38,7 @@ async function measure(one: Case): Promise<readonly [string, string]> {
   );
   try {
     manager.open();
-    const table = walletCalls(manager) as Record<string, (...args: unknown[]) => Promise<unknown>>;
+    const table = walletCalls(manager, it.deps.signer) as Record<string, (...args: unknown[]) => Promise<unknown>>;
     const never = new AbortController().signal;
     const actWith =
       (signal: AbortSignal): Act =>

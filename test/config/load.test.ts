@@ -88,6 +88,7 @@ describe('defaults', () => {
     expect(config.wallet).toEqual({
       enabled: true,
       autocreate: true,
+      signer: null,
       fallbackFee: null,
       keypool: 1000,
       addressType: 'bech32',

@@ -48,7 +48,7 @@ class Fixture extends WalletFixture {
     for (const txs of [[paid], [], [], [], [], [], []]) this.connect(...txs);
     this.coins = Array.from({ length: count }, (_, vout) => ({ txid: paid.txid, vout }));
     const manager = { wallet: () => this.wallet } as unknown as WalletManager;
-    this.act = walletCalls(manager);
+    this.act = walletCalls(manager, this.deps.signer);
   }
 
   connect(...txs: ReturnType<typeof parsed>[]): void {

@@ -8,6 +8,7 @@ import type { BlockHash, MerkleRoot } from '../../src/primitives/hash.ts';
 import { type Transaction, transactionBytes } from '../../src/primitives/transaction.ts';
 import { parseAddress } from '../../src/script/address.ts';
 import { createLog, type Log } from '../../src/util/log.ts';
+import { ExternalSigner } from '../../src/wallet/signer/external-signer.ts';
 import type { SpendPolicy } from '../../src/wallet/spend/spend-policy.ts';
 import { type NewWallet, Wallet, type WalletDeps } from '../../src/wallet/wallet.ts';
 import type { WalletMemory } from '../../src/wallet/wallet-memory.ts';
@@ -99,6 +100,7 @@ export class WalletFixture implements Disposable {
         dust: 3000,
       },
       spending: CORE_SPEND_POLICY,
+      signer: new ExternalSigner({ command: null, chain: 'regtest', signal: this.ending.signal }),
       voucher: {
         key: this.macKey,
         encrypted: {

@@ -266,7 +266,7 @@ describe('stored texts', () => {
 
   test('texts that a wallet stores have at most 1,000 characters', async () => {
     using it = new WalletFixture();
-    const act = walletCalls({ wallet: () => it.wallet } as unknown as WalletManager);
+    const act = walletCalls({ wallet: () => it.wallet } as unknown as WalletManager, it.deps.signer);
     const address = addressOf(it.script(), regtest.address)!;
     const refused = (name: string) => ({
       refused: 'invalidParameter',

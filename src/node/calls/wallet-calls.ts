@@ -9,6 +9,8 @@ import { addHdKey, deriveHdKey, hdKeys } from '../../wallet/hd-keys.ts';
 import { importDescriptors } from '../../wallet/import-descriptors.ts';
 import { importPrunedFunds, removePrunedFunds } from '../../wallet/pruned-funds.ts';
 import { type AddressType, isAddressType } from '../../wallet/scripts/own-descriptors.ts';
+import { displayAddress } from '../../wallet/signer/display-address.ts';
+import type { ExternalSigner } from '../../wallet/signer/external-signer.ts';
 import { bumpTransaction } from '../../wallet/spend/bump.ts';
 import { createFundedPsbt, fundTransaction, sendMoney, sendPayment } from '../../wallet/spend/send.ts';
 import { sendAll } from '../../wallet/spend/send-all.ts';
@@ -26,18 +28,22 @@ const LONGEST_WAIT_MS = 10_000;
 const MAX_UNLOCK_S = 100_000_000;
 const NULL_HINT = 'passphrase entered is incorrect. It contains a null character (ie - a zero byte).';
 
-/** Returns the wallet calls of the RPC interface. All of them are refused where wallets are disabled. */
-export function walletCalls(manager: WalletManager | null): CallTable<WalletCalls> {
-  const act =
-    <A extends unknown[], R>(work: (manager: WalletManager, ...args: A) => R | Promise<R>) =>
+/** Returns the wallet calls of the RPC interface. All but the list of signers are refused where wallets are disabled. */
+export function walletCalls(manager: WalletManager | null, signer: ExternalSigner): CallTable<WalletCalls> {
+  const refusable =
+    <A extends unknown[], R>(work: (...args: A) => R | Promise<R>) =>
     async (...args: A): Promise<R | Refusal> => {
       try {
-        return await work(manager ?? walletFail('walletNotFound', 'wallets are disabled (wallet.enabled)'), ...args);
+        return await work(...args);
       } catch (error) {
         if (error instanceof WalletError) return { refused: error.kind, message: error.message };
         throw error;
       }
     };
+  const act = <A extends unknown[], R>(work: (manager: WalletManager, ...args: A) => R | Promise<R>) =>
+    refusable((...args: A) =>
+      work(manager ?? walletFail('walletNotFound', 'wallets are disabled (wallet.enabled)'), ...args),
+    );
   const on = <A extends unknown[], R>(work: (wallet: Wallet, ...args: A) => R | Promise<R>) =>
     act(async (wallets, name: string, ...args: A) => {
       const { integrity } = wallets.wallet(name);
@@ -194,9 +200,9 @@ export function walletCalls(manager: WalletManager | null): CallTable<WalletCall
     walletCreatePsbt: alone((wallet, request, version, derivations, signal) =>
       wallet.inSlices(createFundedPsbt(wallet, request, version, derivations), signal),
     ),
-    walletProcessPsbt: on((wallet, psbt, options, signal) =>
-      wallet.inSlices(processPsbtText(wallet, psbt, options), signal),
-    ),
+    walletProcessPsbt: on(processPsbtText),
+    walletSigners: refusable(() => signer.list()),
+    walletDisplayAddress: on(displayAddress),
     walletSignTransaction: on((wallet, raw, outputs, scripts, hashType, signal) =>
       wallet.inSlices(signRaw(wallet, raw, outputs, scripts, hashType), signal),
     ),

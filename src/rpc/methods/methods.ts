@@ -35,6 +35,7 @@ import { descriptorMethods } from './util/descriptor-methods.ts';
 import { feeMethods } from './util/fee-methods.ts';
 import { indexMethods } from './util/index-methods.ts';
 import { utilMethods } from './util/util-methods.ts';
+import { signerMethods } from './wallet/signer-methods.ts';
 import { walletAnalysisMethods } from './wallet/wallet-analysis-methods.ts';
 import { walletCoinMethods } from './wallet/wallet-coin-methods.ts';
 import { walletControlMethods } from './wallet/wallet-control-methods.ts';
@@ -88,6 +89,7 @@ const METHODS: readonly RpcMethod[] = [
   ...walletHistoryMethods,
   ...walletPsbtMethods,
   ...walletSendMethods,
+  ...signerMethods,
   ...blockScanMethods,
   ...mempoolImportMethods,
   ...walletAnalysisMethods,

@@ -162,7 +162,7 @@ export function updatePsbtOutput(provider: SigningProvider, output: PsbtOutput):
 }
 
 /** Finalizes the complete inputs, one per step. `complete` says whether all are. */
-function* finalizePsbtSteps(psbt: Psbt): Steps<{ readonly psbt: Psbt; readonly complete: boolean }> {
+export function* finalizePsbtSteps(psbt: Psbt): Steps<{ readonly psbt: Psbt; readonly complete: boolean }> {
   const context = yield* psbtContextSteps(psbt);
   if (context === null) return { psbt, complete: false };
   let complete = true;

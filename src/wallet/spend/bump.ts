@@ -9,13 +9,15 @@ import type { MeasuredInput } from '../coin-selection/input-size.ts';
 import { maxSignedInputWeight } from '../coin-selection/signed-input-weight.ts';
 import { encodePsbtBase64Steps } from '../psbt/encode.ts';
 import type { PsbtVersion } from '../psbt/psbt.ts';
+import { extractTransactionSteps } from '../psbt/sign-psbt.ts';
 import { WalletView } from '../read/wallet-view.ts';
 import { contextOf } from '../signing/sign-transaction.ts';
 import { TxStateCode } from '../store/wallet-schema.ts';
 import type { WalletTxRecord } from '../store/wallet-tx-reads.ts';
 import type { Wallet } from '../wallet.ts';
-import { walletFail } from '../wallet-error.ts';
+import { WalletError, walletFail } from '../wallet-error.ts';
 import { commitTransaction, createTransactionSteps, feerateSources, signOwn } from './create-transaction.ts';
+import { fillAndSign } from './fill-psbt.ts';
 import { rememberBumpDraft } from './repeated-send.ts';
 import { psbtOf } from './send.ts';
 import { type FeeOptions, ORDINARY_SPEND } from './spend-request.ts';
@@ -50,7 +52,8 @@ const ERROR_KINDS: Readonly<Record<string, RpcErrorName>> = {
 export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options: BumpOptions): Promise<BumpView> {
   const { store } = wallet;
   const requireMine = options.psbtVersion === null;
-  if (wallet.hasFlag('disable_private_keys') && requireMine)
+  const signsExternally = wallet.hasFlag('external_signer');
+  if (wallet.hasFlag('disable_private_keys') && !signsExternally && requireMine)
     walletFail(
       'wallet',
       'bumpfee is not available with wallets that have private keys disabled. Use psbtbumpfee instead.',
@@ -84,13 +87,29 @@ export async function bumpTransaction(wallet: Wallet, txid: Uint8Array, options:
     const psbt = await wallet.inSlices(psbtOf(wallet, built.value.tx, options.psbtVersion));
     return { txid: null, psbt: await wallet.inSlices(encodePsbtBase64Steps(psbt)), ...fees };
   }
-  const { tx, errors } = await wallet.inSlices(signOwn(wallet, built.value.tx));
-  if (errors.size > 0) walletFail('wallet', "Can't sign transaction.");
+  const tx = await (signsExternally ? signedExternally : signedByWallet)(wallet, built.value.tx);
   if (store.txs.byTxid(txid)!.state === TxStateCode.CONFIRMED)
     walletFail('wallet', 'Transaction has been mined, or is conflicted with a mined transaction');
   const { comment, commentTo } = record;
   const sent = await commitTransaction(wallet, tx, { comment, commentTo, replaces: txid });
   return { txid: sent, psbt: null, ...fees };
+}
+
+async function signedByWallet(wallet: Wallet, unsigned: Transaction): Promise<Transaction> {
+  const { tx, errors } = await wallet.inSlices(signOwn(wallet, unsigned));
+  return errors.size > 0 ? walletFail('wallet', "Can't sign transaction.") : tx;
+}
+
+async function signedExternally(wallet: Wallet, unsigned: Transaction): Promise<Transaction> {
+  const incomplete = () => walletFail('wallet', 'Transaction incomplete. Try psbtbumpfee instead.');
+  const psbt = await wallet.inSlices(psbtOf(wallet, unsigned, 2));
+  const signed = await fillAndSign(wallet, psbt, { sign: true, derivations: true }).catch((error) => {
+    // The log has the reason.
+    if (error instanceof WalletError && error.kind === 'verify') return incomplete();
+    throw error;
+  });
+  const tx = signed.complete ? await wallet.inSlices(extractTransactionSteps(signed.psbt)) : null;
+  return tx ?? incomplete();
 }
 
 /** Collects the data for the replacement, one input or output of the original in each step. Throws WalletError. */

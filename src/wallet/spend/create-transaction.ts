@@ -226,5 +226,10 @@ export async function commitTransaction(wallet: Wallet, tx: Transaction, notes: 
 /** Throws WalletError unless the wallet can sign. */
 export function ensureSigner(wallet: Wallet): void {
   wallet.ensureUnlocked();
+  if (wallet.hasFlag('external_signer'))
+    walletFail(
+      'wallet',
+      'Error: sendtoaddress and sendmany are not supported for wallets with external signers; use send instead',
+    );
   if (wallet.hasFlag('disable_private_keys')) walletFail('wallet', 'Error: Private keys are disabled for this wallet');
 }

@@ -7,6 +7,7 @@ import { noteTxid } from '../psbt/known-txid.ts';
 import type { Psbt, PsbtInput, PsbtOutput } from '../psbt/psbt.ts';
 import { isSignedAndVerified, psbtContextSteps, utxoOf } from '../psbt/sign-psbt.ts';
 import { processPsbtSteps } from '../psbt/update.ts';
+import { signExternally } from '../signer/sign-externally.ts';
 import { hideFrom } from '../signing/providers.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
@@ -56,13 +57,35 @@ export function* fillPsbtSteps(wallet: Wallet, psbt: Psbt, options: FillOptions)
   const steps = processPsbtSteps(psbt, lookup, providerOf, { sighashType, finalize });
   const filled = yield* sign ? whileUnlocked(wallet, steps) : steps;
   if (!filled.ok) return walletFail('deserialization', filled.error);
-  const context = yield* psbtContextSteps(filled.value);
-  let complete = context !== null;
-  for (let i = 0; complete && i < filled.value.inputs.length; i++) {
+  return { psbt: filled.value, complete: yield* isCompleteSteps(filled.value) };
+}
+
+/**
+ * Adds the wallet's data to a PSBT and has it signed on request, by the external signer where that has the keys. Throws
+ * WalletError.
+ */
+export async function fillAndSign(
+  wallet: Wallet,
+  psbt: Psbt,
+  options: FillOptions,
+  signal: AbortSignal | null = null,
+): Promise<FilledPsbt> {
+  if (!options.sign || !wallet.hasFlag('external_signer'))
+    return wallet.inSlices(fillPsbtSteps(wallet, psbt, options), signal);
+  const filled = await wallet.inSlices(fillPsbtSteps(wallet, psbt, { ...options, sign: false }), signal);
+  const signed = await signExternally(wallet, filled.psbt, options.finalize ?? true);
+  return { psbt: signed, complete: await wallet.inSlices(isCompleteSteps(signed), signal) };
+}
+
+/** Returns whether all inputs have signatures that are valid. */
+function* isCompleteSteps(psbt: Psbt): Steps<boolean> {
+  const context = yield* psbtContextSteps(psbt);
+  if (context === null) return false;
+  for (const [i, input] of psbt.inputs.entries()) {
     yield;
-    complete = isSignedAndVerified(context!, filled.value.inputs[i]!, i);
+    if (!isSignedAndVerified(context, input, i)) return false;
   }
-  return { psbt: filled.value, complete };
+  return true;
 }
 
 function ownTransaction({ store }: Wallet, txid: Txid): Transaction | null {

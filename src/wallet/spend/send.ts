@@ -18,7 +18,7 @@ import {
   type SpendNotes,
   signOwn,
 } from './create-transaction.ts';
-import { type FilledPsbt, fillPsbtSteps } from './fill-psbt.ts';
+import { type FilledPsbt, fillAndSign, fillPsbtSteps } from './fill-psbt.ts';
 import { earlierSend, repeatableRequest } from './repeated-send.ts';
 import type { SpendRequest } from './spend-request.ts';
 
@@ -101,7 +101,7 @@ export async function finishTransaction(
   { psbt: asPsbt, addToWallet }: FinishOptions,
   notes: SpendNotes,
 ): Promise<FinishedView> {
-  const { signed, extracted } = await wallet.inSlices(signAsFarAsCan(wallet, tx));
+  const { signed, extracted } = await signAsFarAsCan(wallet, tx);
   const complete = extracted !== null;
   const psbt = asPsbt || !complete || !addToWallet ? await wallet.inSlices(encodePsbtBase64Steps(signed.psbt)) : null;
   if (!extracted) return { psbt, txid: null, raw: null, complete };
@@ -111,16 +111,17 @@ export async function finishTransaction(
   return { psbt, txid, raw: null, complete };
 }
 
-function* signAsFarAsCan(
+async function signAsFarAsCan(
   wallet: Wallet,
   tx: Transaction,
-): Steps<{ signed: FilledPsbt; extracted: Transaction | null }> {
-  const filled = yield* fillPsbtSteps(wallet, createPsbt(tx, 2), { sign: false, derivations: true });
+): Promise<{ signed: FilledPsbt; extracted: Transaction | null }> {
+  const filled = await wallet.inSlices(fillPsbtSteps(wallet, createPsbt(tx, 2), { sign: false, derivations: true }));
+  const canSign = wallet.hasFlag('external_signer') || !wallet.hasFlag('disable_private_keys');
   const signed =
-    wallet.vault.locked || wallet.hasFlag('disable_private_keys')
+    wallet.vault.locked || !canSign
       ? filled
-      : yield* fillPsbtSteps(wallet, filled.psbt, { sign: true, derivations: false });
-  return { signed, extracted: signed.complete ? yield* extractTransactionSteps(signed.psbt) : null };
+      : await fillAndSign(wallet, filled.psbt, { sign: true, derivations: false });
+  return { signed, extracted: signed.complete ? await wallet.inSlices(extractTransactionSteps(signed.psbt)) : null };
 }
 
 /** Core's send. Throws WalletError. */

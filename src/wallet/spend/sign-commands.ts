@@ -11,7 +11,7 @@ import { signTransactionSteps } from '../signing/sign-transaction.ts';
 import type { Wallet } from '../wallet.ts';
 import { walletFail } from '../wallet-error.ts';
 import { whileUnlocked } from './create-transaction.ts';
-import { type FillOptions, fillPsbtSteps } from './fill-psbt.ts';
+import { type FilledPsbt, type FillOptions, fillAndSign } from './fill-psbt.ts';
 import { ensureOwnOutputs } from './own-outputs.ts';
 import { findOutputs, signingData, signingDataSteps } from './spendable.ts';
 
@@ -23,16 +23,24 @@ export interface ProcessedPsbtView {
 }
 
 /** Core's walletprocesspsbt. Throws WalletError. */
-export function* processPsbtText(wallet: Wallet, text: string, options: FillOptions): Steps<ProcessedPsbtView> {
-  const psbt = yield* readPsbt(text);
+export async function processPsbtText(
+  wallet: Wallet,
+  text: string,
+  options: FillOptions,
+  signal: AbortSignal,
+): Promise<ProcessedPsbtView> {
+  const psbt = await wallet.inSlices(readPsbt(text), signal);
   if (options.sign) wallet.ensureUnlocked();
-  yield;
-  const filled = yield* fillPsbtSteps(wallet, psbt, options);
-  const tx = filled.complete ? yield* extractTransactionSteps(filled.psbt) : null;
+  const filled = await fillAndSign(wallet, psbt, options, signal);
+  return wallet.inSlices(processedView(filled), signal);
+}
+
+function* processedView({ psbt, complete }: FilledPsbt): Steps<ProcessedPsbtView> {
+  const tx = complete ? yield* extractTransactionSteps(psbt) : null;
   yield;
   const raw = tx && transactionBytes(tx);
   yield;
-  return { psbt: yield* encodePsbtBase64Steps(filled.psbt), complete: filled.complete, raw };
+  return { psbt: yield* encodePsbtBase64Steps(psbt), complete, raw };
 }
 
 function* readPsbt(text: string): Steps<Psbt> {

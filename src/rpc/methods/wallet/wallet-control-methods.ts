@@ -62,7 +62,12 @@ const createwallet = nodeMethod({
     ),
     optional(flagParam('descriptors', { note: 'Must be true, since legacy wallets are not supported.' }), true),
     startupParam,
-    optional(flagParam('external_signer', { note: 'Must be false, since external signers are not supported.' }), false),
+    optional(
+      flagParam('external_signer', {
+        note: 'Whether an external signer (wallet.signer) has the keys; disable_private_keys must be true. The wallet gets the descriptors of the connected signer.',
+      }),
+      false,
+    ),
   ],
   result: createdWallet,
   examples: [
@@ -70,16 +75,15 @@ const createwallet = nodeMethod({
     example({ wallet_name: 'savings', passphrase: 'correct horse battery staple', load_on_startup: true }),
   ],
   scope: 'wallet.keys',
-  async run(env, name, disablePrivateKeys, blank, passphrase, avoidReuse, descriptors, onStartup, signer) {
+  async run(env, name, disablePrivateKeys, blank, passphrase, avoidReuse, descriptors, onStartup, externalSigner) {
     checkWalletAllowed(env, name);
     if (!descriptors)
       rpcFail(
         'wallet',
         'descriptors argument must be set to "true"; it is no longer possible to create a legacy wallet.',
       );
-    if (signer) rpcFail('wallet', 'Compiled without external signing support (required for external signing)');
     const secrets = { passphrase: passphrase ?? new Uint8Array(0), caller: callerOf(env) };
-    const wanted = { disablePrivateKeys, blank, avoidReuse, ...secrets };
+    const wanted = { disablePrivateKeys, blank, avoidReuse, externalSigner, ...secrets };
     orFail(await env.ctx.node().call('walletCreate', name, wanted, onStartup));
     return { name, ...(passphrase?.length === 0 && { warnings: [NOT_ENCRYPTED] }) };
   },

@@ -227,7 +227,7 @@ const getwalletinfo = nodeMethod({
         avoid_reuse: flags.includes('avoid_reuse'),
         scanning: state.scanning ?? false,
         descriptors: true,
-        external_signer: false,
+        external_signer: flags.includes('external_signer'),
         blank: flags.includes('blank'),
         ...(birthTime !== null && { birthtime: birthTime }),
         flags,

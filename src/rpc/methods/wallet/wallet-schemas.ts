@@ -45,7 +45,7 @@ export const walletInfo = obj({
     bool('false without a rescan'),
   ),
   descriptors: bool('true'),
-  external_signer: bool('false'),
+  external_signer: bool('whether an external signer has the keys'),
   blank: bool('whether it was created without keys'),
   birthtime: maybe(unixTime('time before which it has no transactions, if that is known')),
   flags: arr(str(), 'flags of the wallet, as Bitcoin Core names them'),
