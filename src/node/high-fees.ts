@@ -16,7 +16,7 @@ export function warnOfHighFees({ wallet, relay }: Pick<Config, 'wallet' | 'relay
     ['wallet.fallbackFee', wallet.fallbackFee ?? 0, HIGH_FEERATE, 'sat/vB'],
     ['wallet.discardFeeRate', wallet.discardFeeRate, HIGH_FEERATE, 'sat/vB'],
     ['wallet.maxFee', wallet.maxFee, HIGH_MAX_FEE, 'sat'],
-    ['relay.minFeeRate', relay.minFeeRate, HIGH_FEERATE, 'sat/vB'],
+    ['relay.minFeeRate', relay.minFeeRate ?? 0, HIGH_FEERATE, 'sat/vB'],
   ] as const;
   for (const [setting, value, high, unit] of settings)
     if (value > high) log.warn('a fee setting is very high', { setting, value, unit, usual: `at most ${high}` });
