@@ -179,8 +179,7 @@ function contradictions(config: Config): string[] {
   }
   if (ready.disk.fail > ready.disk.degraded)
     lines.push(`ready.disk.fail: ${ready.disk.fail} must not exceed ready.disk.degraded, ${ready.disk.degraded}`);
-  if (config.p2p.onlyNetworks.includes('onion') && !config.p2p.proxy && !config.p2p.onionProxy)
-    lines.push('p2p.onlyNetworks: onion can only be reached through p2p.onionProxy or p2p.proxy');
+  lines.push(...unreachableNetworks(config));
   if (config.dev.enabled && !config.index.address) lines.push('index.address: must be on with dev.enabled');
   const twice = listedTwice([...config.p2p.listen, ...config.p2p.listenOnion]);
   if (twice !== null) lines.push(`p2p.listen and p2p.listenOnion: ${twice} is listed twice`);
@@ -196,6 +195,21 @@ function contradictions(config: Config): string[] {
 function listedTwice(addresses: readonly Address[]): string | null {
   const bound = addresses.filter(({ port }) => port !== 0).map(hostPortText);
   return bound.find((text, at) => bound.indexOf(text) !== at) ?? null;
+}
+
+/** Returns one line for each network of `p2p.onlyNetworks` that no setting makes reachable. */
+function unreachableNetworks({ p2p }: Config): string[] {
+  const wants = (network: (typeof p2p.onlyNetworks)[number]) => p2p.onlyNetworks.includes(network);
+  const lines: string[] = [];
+  const rule = p2p.proxy.findLast(({ network }) => network === 'onion' || network === null);
+  if (wants('onion') && p2p.onionProxy === 'none')
+    lines.push('p2p.onlyNetworks: onion cannot be reached with p2p.onionProxy none');
+  else if (wants('onion') && p2p.onionProxy === null && !rule?.address && p2p.torControl === null)
+    lines.push('p2p.onlyNetworks: onion can only be reached through p2p.onionProxy, p2p.proxy or p2p.torControl');
+  if (wants('i2p') && p2p.i2pSam === null) lines.push('p2p.onlyNetworks: i2p can only be reached through p2p.i2pSam');
+  if (wants('cjdns') && !p2p.cjdns) lines.push('p2p.onlyNetworks: cjdns can only be reached with p2p.cjdns');
+  if (p2p.torPasswordFile !== null && p2p.torControl === null) lines.push('p2p.torPasswordFile: needs p2p.torControl');
+  return lines;
 }
 
 function deepFreeze<T extends object>(value: T): T {

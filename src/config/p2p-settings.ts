@@ -1,5 +1,6 @@
 import { paramsFor } from '../params/networks.ts';
 import { hostElement, permissionElement } from './elements.ts';
+import { PRIVATE_NETWORK_SETTINGS } from './private-network-settings.ts';
 import {
   addresses,
   boolean,
@@ -8,7 +9,6 @@ import {
   integer,
   lines,
   list,
-  optionalAddress,
   optionalBoolean,
   optionalPath,
   parseHostPort,
@@ -16,7 +16,10 @@ import {
 } from './setting.ts';
 
 /** Networks on which the node may look for peers. */
-const PEER_NETWORKS = ['ipv4', 'ipv6', 'onion'] as const;
+const PEER_NETWORKS = ['ipv4', 'ipv6', 'onion', 'i2p', 'cjdns'] as const;
+
+/** Addresses on I2P have no port (SAM 3.1). */
+const isI2pName = (text: string) => /\.b32\.i2p$/i.test(text);
 
 /** Limit of lists of seeds. */
 const MAX_SEED_NODES = 64;
@@ -59,7 +62,7 @@ export const P2P_SETTINGS = {
   }),
   'p2p.connect': list(
     'a list of host or host:port',
-    (text, { network }) => parseHostPort(text, paramsFor(network).ports.p2p),
+    (text, { network }) => parseHostPort(text, isI2pName(text) ? 0 : paramsFor(network).ports.p2p),
     { fallback: [], help: 'connect only to these peers' },
   ),
   'p2p.maxConnections': integer({
@@ -81,12 +84,7 @@ export const P2P_SETTINGS = {
     help: 'time in which a new peer must send its first message and complete the handshake',
   }),
   'p2p.v2': boolean({ fallback: true, help: 'encrypted connections (BIP-324) with peers that support them' }),
-  'p2p.proxy': optionalAddress({ fallback: null, help: 'SOCKS5 proxy for all connections; it also resolves names' }),
-  'p2p.onionProxy': optionalAddress({
-    fallback: null,
-    defaultText: 'p2p.proxy',
-    help: 'SOCKS5 proxy for onion services, such as Tor on 127.0.0.1:9050',
-  }),
+  ...PRIVATE_NETWORK_SETTINGS,
   'p2p.onlyNetworks': list(`a list of ${choicesText(PEER_NETWORKS)}`, choiceElement(PEER_NETWORKS), {
     fallback: [],
     defaultText: 'all that are reachable',
@@ -141,11 +139,10 @@ export const P2P_SETTINGS = {
     unit: 'MiB',
     help: 'bytes sent to peers per day; 0 = no limit',
   }),
-  'p2p.externalAddress': list(
-    'a list of address or address:port',
-    (text, { network }) => parseHostPort(text, paramsFor(network).ports.p2p),
-    { fallback: [], help: 'public addresses that this node announces to peers' },
-  ),
+  'p2p.externalAddress': list('a list of address or address:port', (text) => parseHostPort(text, 0), {
+    fallback: [],
+    help: 'public addresses that this node announces to peers; without a port, with that of p2p.listen',
+  }),
   'p2p.discover': boolean({
     fallback: true,
     help: 'discover the public address; not with p2p.proxy or p2p.externalAddress',

@@ -173,9 +173,12 @@ export function oneOf<const C extends string>(choices: readonly C[], options: Op
 }
 
 /** A setting of the form `host:port`; empty for none. */
-export function optionalAddress(options: Options<Address | null>) {
+export function optionalAddress({
+  defaultPort,
+  ...options
+}: Options<Address | null> & { readonly defaultPort?: number }) {
   return setting<Address | null>('address', 'host:port, or empty for none', options, (value) =>
-    value === '' ? ok(null) : wrap(parseHostPort(value)),
+    value === '' ? ok(null) : wrap(parseHostPort(value, defaultPort)),
   );
 }
 
@@ -265,7 +268,8 @@ const HOST =
 /** Parses `host:port`; null when the text is malformed, or has no port and no default applies. */
 export function parseHostPort(value: unknown, defaultPort?: number): Address | null {
   const match = typeof value === 'string' ? HOST.exec(value) : null;
-  if (!match) return null;
+  // A name with an empty label has no address.
+  if (!match || match[2]?.includes('..')) return null;
   const port = match[3] === undefined ? defaultPort : Number(match[3]);
   if (port === undefined || port > 65_535) return null;
   return { host: (match[1] ?? match[2])!, port };

@@ -5,6 +5,7 @@ import { txRejectClass } from '../http/errors.ts';
 import type { MempoolService } from '../mempool/service.ts';
 import type { NetService } from '../p2p/address/net-address.ts';
 import { ConnectionManager } from '../p2p/connections/connection-manager.ts';
+import { targetText } from '../p2p/connections/dial.ts';
 import type { NetOptions } from '../p2p/connections/net-options.ts';
 import { missingBlocks, servesWhatWeNeed, userAgentOf } from '../p2p/p2p-protocol.ts';
 import { Peer } from '../p2p/peer/peer.ts';
@@ -186,13 +187,6 @@ export class PeerNetwork {
     return syncState(chain, peers, unixSeconds(clock));
   }
 
-  /** Returns the proxy through which a network is reached, `host:port`; empty for none. */
-  proxyOf(network: string): string {
-    const { proxy, onionProxy } = this.#options;
-    const one = network === 'onion' ? (onionProxy ?? proxy) : network === 'ipv4' || network === 'ipv6' ? proxy : null;
-    return one === null ? '' : `${one.host}:${one.port}`;
-  }
-
   /** Returns all peers, by id: also those that have only connected, whose transport is not known yet. */
   views(): PeerView[] {
     const peers = new Map(Array.from(this.#manager?.peers() ?? [], (peer) => [peer.id, peer]));
@@ -223,7 +217,7 @@ export class PeerNetwork {
       allowExtraBlockRelay: (allowed) => connections.allowExtraBlockRelay(allowed),
       isReachable: (address) => connections.routes.isReachable(address),
       isBannedOrDiscouraged: (address) => connections.isBannedOrDiscouraged(address),
-      listening: this.#options.listen.length > 0,
+      listening: this.#options.listen.length > 0 || this.#options.i2pKeyFile !== null,
     };
   }
 
@@ -247,14 +241,14 @@ export class PeerNetwork {
   }
 
   #logStart(): void {
-    const { listen, connect, autoConnect, v2, proxy, onlyNetworks, networkActive } = this.#options;
+    const { listen, connect, autoConnect, v2, nameProxy, onlyNetworks, networkActive } = this.#options;
     this.#deps.log.info(
       listen.length === 0 ? 'connecting to peers, not accepting connections' : 'connecting to peers',
       {
         to: connect.length > 0 ? connect.join(' ') : autoConnect ? 'any' : 'none',
         v2,
         networkActive: networkActive ? undefined : false,
-        proxy: proxy === null ? undefined : `${proxy.host}:${proxy.port}`,
+        proxy: nameProxy === null ? undefined : targetText(nameProxy),
         onlyNetworks: onlyNetworks.length > 0 ? onlyNetworks.join(' ') : undefined,
       },
     );

@@ -226,7 +226,13 @@ export interface NetworkView {
   readonly sendRate: number;
   /** Null where no peers are connected to. */
   readonly announcements: { readonly inbound: AnnouncementView; readonly outbound: AnnouncementView } | null;
-  readonly networks: readonly { readonly name: string; readonly reachable: boolean; readonly proxy: string }[];
+  readonly networks: readonly {
+    readonly name: string;
+    readonly reachable: boolean;
+    /** `host:port` or `unix:/path`; empty for none. */
+    readonly proxy: string;
+    readonly randomizesCredentials: boolean;
+  }[];
   readonly localAddresses: readonly { readonly address: string; readonly port: number; readonly score: number }[];
 }
 

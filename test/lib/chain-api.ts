@@ -99,6 +99,7 @@ const IDLE_NETWORK: Omit<NetworkView, 'peers'> = {
     name,
     reachable: name.startsWith('ip'),
     proxy: '',
+    randomizesCredentials: false,
   })),
   localAddresses: [],
 };

@@ -2,6 +2,7 @@ import type { Chain } from '../../chain/chain.ts';
 import { parseNetAddress, printAddress, printService } from '../../p2p/address/address-text.ts';
 import { networkClassOf } from '../../p2p/address/net-group.ts';
 import type { ConnectionManager } from '../../p2p/connections/connection-manager.ts';
+import { targetText } from '../../p2p/connections/dial.ts';
 import { parseSubnet, printSubnet } from '../../p2p/connections/subnet.ts';
 import { SERVICES } from '../../p2p/services.ts';
 import type { AddressEntryView, CallTable, NetworkCalls, NetworkView } from '../../port/node-calls.ts';
@@ -158,7 +159,8 @@ export function networkCalls(
       return null;
     },
     addPeerAddress(text, port, tried) {
-      const address = parseNetAddress(text);
+      const parsed = parseNetAddress(text);
+      const address = parsed && connections.routes.resolveCjdns(parsed);
       if (address === null) return { refused: 'clientInvalidIpOrSubnet', message: 'Invalid IP address' };
       const services = SERVICES.network | SERVICES.witness;
       const { addresses } = connections;
@@ -203,10 +205,11 @@ function networkView(network: PeerNetwork): NetworkView {
     timeOffset: network.timeOffset(),
     sendRate: network.sendRate,
     announcements: network.manager?.announcementBudgets() ?? null,
-    networks: NETWORKS.map((name) => ({
+    networks: routes.list().map(({ network: name, reachable, proxy, randomizesCredentials }) => ({
       name,
-      reachable: (routes.networks as readonly string[]).includes(name),
-      proxy: network.proxyOf(name),
+      reachable,
+      proxy: proxy === null ? '' : targetText(proxy),
+      randomizesCredentials,
     })),
     localAddresses: connections.local.list().map(({ service, score }) => ({
       address: printAddress(service.address),
@@ -244,7 +247,7 @@ function withoutNetwork(clock: Clock): Omit<CallTable<NetworkCalls>, 'advanceTim
       timeOffset: 0,
       sendRate: 0,
       announcements: null,
-      networks: NETWORKS.map((name) => ({ name, reachable: false, proxy: '' })),
+      networks: NETWORKS.map((name) => ({ name, reachable: false, proxy: '', randomizesCredentials: false })),
       localAddresses: [],
     }),
     traffic: () => ({

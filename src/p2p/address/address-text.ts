@@ -8,6 +8,8 @@ const TOR_KEY_SIZE = 32;
 const TOR_SIZE = TOR_KEY_SIZE + 2 + 1;
 const I2P_TEXT = /^([a-z2-7]{52})\.b32\.i2p$/i;
 const PORT = /^\d+$/;
+/** The port of addresses on I2P: SAM 3.1 has none. Core's I2P_SAM31_PORT. */
+export const I2P_PORT = 0;
 
 /**
  * Parses an IPv4, IPv6, Tor v3 or I2P address; returns null for anything else. Host names are not resolved, and IPv6
@@ -41,12 +43,13 @@ export function printAddress({ network, bytes }: NetAddress): string {
 }
 
 /**
- * Parses `host:port`, `[ipv6]:port`, or an address alone, for which `defaultPort` is used; the host may be a short form
+ * Parses `host:port`, `[ipv6]:port`, or an address alone, for which `defaultPort` is used, or 0 on I2P; the host may be a short form
  * like `127.1`. Returns null for anything else.
  */
 export function parseService(text: string, defaultPort: number): NetService | null {
   let host = text;
   let port = defaultPort;
+  let hasPort = false;
   const colon = text.lastIndexOf(':');
   const bracketed = text.startsWith('[') && text[colon - 1] === ']';
   // Text with several colons and no brackets is an IPv6 address without a port.
@@ -54,11 +57,13 @@ export function parseService(text: string, defaultPort: number): NetService | nu
     const digits = text.slice(colon + 1);
     if (!PORT.test(digits) || Number(digits) > 0xffff) return null;
     port = Number(digits);
+    hasPort = true;
     host = text.slice(0, colon);
   }
   if (host.startsWith('[') && host.endsWith(']')) host = host.slice(1, -1);
   const address = parseNetAddress(host) ?? parseShortIpv4(host);
-  return address === null ? null : { address, port };
+  if (address === null) return null;
+  return { address, port: address.network === 'i2p' && !hasPort ? I2P_PORT : port };
 }
 
 export function printService({ address, port }: NetService): string {

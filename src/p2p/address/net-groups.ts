@@ -27,8 +27,9 @@ export class NetGroups {
    * IPv6.
    */
   mappedAs(address: NetAddress): number {
+    if (this.#asmap === null) return 0;
     const kind = networkClassOf(address);
-    if (this.#asmap === null || (kind !== 'ipv4' && kind !== 'ipv6')) return 0;
+    if (kind !== 'ipv4' && kind !== 'ipv6') return 0;
     const linked = linkedIpv4(address);
     return this.#asmap.lookUp(linked === null ? address.bytes : ipv4InIpv6(linked));
   }

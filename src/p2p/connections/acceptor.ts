@@ -13,6 +13,7 @@ import { Connection, type ConnectionEvents } from './connection.ts';
 import type { ConnectionTable } from './connection-table.ts';
 import { type EvictionCandidate, selectPeerToEvict } from './eviction.ts';
 import type { ListenTarget } from './net-options.ts';
+import type { Routes } from './network-routes.ts';
 import { type PermissionRule, permissionsOf } from './permissions.ts';
 import type { Timing } from './timing.ts';
 
@@ -28,6 +29,7 @@ export interface AcceptorParts {
   readonly isBanned: (address: NetAddress) => boolean;
   readonly isDiscouraged: (address: NetAddress) => boolean;
   readonly active: () => boolean;
+  readonly routes: Pick<Routes, 'resolveCjdnsOf'>;
   readonly events: ConnectionEvents;
   readonly timing: Timing;
   readonly log: Log;
@@ -87,12 +89,12 @@ export class Acceptor {
 
   /** Creates an inbound peer on an accepted stream, or closes the stream. */
   acceptStream(stream: ByteStream, isOnion = false): void {
-    const { table, magic, v2, events, timing, log, permissions: rules } = this.#parts;
-    const service = stream.remote;
-    if (service === null) {
+    const { table, magic, v2, events, timing, log, permissions: rules, routes } = this.#parts;
+    if (stream.remote === null) {
       stream.close();
       return;
     }
+    const service = routes.resolveCjdnsOf(stream.remote);
     const permissions = permissionsOf(service.address, 'inbound', rules);
     const refusal = this.#refusal(service.address, permissions.has('noban'));
     if (refusal !== null) {

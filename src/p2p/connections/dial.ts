@@ -35,7 +35,7 @@ export class DialError extends Error {
 }
 
 export interface DialTarget {
-  /** A numeric address, or a host name to be resolved by the system. */
+  /** A numeric address, a host name to be resolved by the system, or `unix:` with the path of a socket. */
   readonly host: string;
   readonly port: number;
 }
@@ -46,7 +46,16 @@ export type Dial = (to: DialTarget, signal: AbortSignal) => Promise<ByteStream>;
 /** Time limit for establishing a connection, milliseconds. */
 const CONNECT_TIMEOUT_MS = 5000;
 
-/** Returns a function that connects over TCP. A connection established after the time limit is closed. */
+/** Begins the text of a Unix socket. */
+const UNIX_PREFIX = 'unix:';
+
+/** Returns the text of a target, as in settings. */
+export function targetText({ host, port }: DialTarget): string {
+  if (host.startsWith(UNIX_PREFIX)) return host;
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Returns a function that connects over TCP, or to a Unix socket. A connection established after the time limit is closed. */
 export function tcpDial(timing: Timing): Dial {
   return async ({ host, port }, signal) => {
     signal.throwIfAborted();
@@ -57,7 +66,10 @@ export function tcpDial(timing: Timing): Dial {
       else stream.close();
     });
     const failed = (error: unknown) => reject(new DialError(codeOf(error)));
-    Bun.connect<TcpStream>({ hostname: host, port, socket: handlers }).catch(failed);
+    const opening = host.startsWith(UNIX_PREFIX)
+      ? Bun.connect<TcpStream>({ unix: host.slice(UNIX_PREFIX.length), socket: handlers })
+      : Bun.connect<TcpStream>({ hostname: host, port, socket: handlers });
+    opening.catch(failed);
     const abort = () => reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     try {

@@ -4,6 +4,7 @@ import type { AddrManager } from '../address/addr-manager.ts';
 import { parseNetAddress, parseService, printAddress, printService } from '../address/address-text.ts';
 import { type NetService, type PeerAddress, UNSPECIFIED } from '../address/net-address.ts';
 import { isValid } from '../address/ranges.ts';
+import type { I2pNetwork } from '../i2p/i2p-network.ts';
 import { V1Transport } from '../transport/v1-transport.ts';
 import { V2Transport } from '../transport/v2-transport.ts';
 import type { ByteStream } from './byte-stream.ts';
@@ -14,7 +15,7 @@ import type { LocalAddresses } from './local-addresses.ts';
 import type { Routes } from './network-routes.ts';
 import type { ConnectionType } from './peer-link.ts';
 import { type PermissionRule, permissionsOf } from './permissions.ts';
-import { socks5Connect } from './socks5.ts';
+import { isolatingCredentials, socks5Connect } from './socks5.ts';
 import type { Timing } from './timing.ts';
 
 export type OutboundType = Exclude<ConnectionType, 'inbound'>;
@@ -42,6 +43,8 @@ export interface DialerParts {
   readonly timing: Timing;
   readonly random: RandomBelow;
   readonly dial: Dial;
+  /** Null without an I2P router. */
+  readonly i2p: I2pNetwork | null;
   readonly lookup: Lookup;
   readonly log: Log;
 }
@@ -105,7 +108,8 @@ export class Dialer {
   async #targets(to: PeerAddress | string, signal: AbortSignal): Promise<(NetService | null)[]> {
     if (typeof to !== 'string') return [{ address: to.address, port: to.port }];
     const { defaultPort, routes, table } = this.#parts;
-    const numeric = parseService(to, defaultPort);
+    const parsed = parseService(to, defaultPort);
+    const numeric = parsed && routes.resolveCjdnsOf(parsed);
     if (numeric === null && routes.nameProxy !== null) return [null];
     const services = numeric === null ? await this.#resolve(to, signal) : [numeric];
     const usable = services.every((service) => isValid(service.address) && !table.hasService(service));
@@ -113,13 +117,13 @@ export class Dialer {
   }
 
   async #resolve(text: string, signal: AbortSignal): Promise<NetService[]> {
-    const { random, log, defaultPort } = this.#parts;
+    const { random, log, defaultPort, routes } = this.#parts;
     const { host, port } = splitHost(text, defaultPort);
     try {
       const texts = await lookUp(host, this.#parts, signal);
       const services = texts.slice(0, MAX_RESOLVED).flatMap((text) => {
         const address = parseNetAddress(text);
-        return address === null ? [] : [{ address, port }];
+        return address === null ? [] : [{ address: routes.resolveCjdns(address), port }];
       });
       return shuffled(services, random);
     } catch (error) {
@@ -147,8 +151,9 @@ export class Dialer {
   }
 
   async #dial({ to }: DialRequest, target: NetService | null, signal: AbortSignal): Promise<ByteStream> {
-    const { routes, dial, timing, defaultPort } = this.#parts;
+    const { routes, dial, timing, defaultPort, i2p } = this.#parts;
     if (target !== null && !routes.canDial(target.address)) throw new DialError('network cannot be reached');
+    if (i2p !== null && target?.address.network === 'i2p') return await i2p.connect(target, signal);
     const { host, port } =
       target === null ? splitHost(String(to), defaultPort) : { host: printAddress(target.address), port: target.port };
     const proxy = target === null ? routes.nameProxy : routes.proxyFor(target.address);
@@ -157,7 +162,8 @@ export class Dialer {
       throw error instanceof DialError ? new DialError(`proxy: ${error.message}`, true) : error;
     });
     try {
-      await socks5Connect(stream, host, port, { timing, signal });
+      const credentials = routes.randomizesCredentials ? isolatingCredentials() : null;
+      await socks5Connect(stream, host, port, { timing, signal, credentials });
       return stream;
     } catch (error) {
       stream.close();

@@ -3,6 +3,7 @@ import { equalServices, type NetService } from '../address/net-address.ts';
 import type { ConnectionTable } from './connection-table.ts';
 import type { Dialer } from './dialer.ts';
 import { MANUAL_SLOTS } from './net-options.ts';
+import type { Routes } from './network-routes.ts';
 import type { Timing } from './timing.ts';
 
 /** Maximum number of added nodes. */
@@ -24,10 +25,12 @@ export interface AddedNodeState extends AddedNode {
 export class AddedNodes {
   readonly #defaultPort: number;
   readonly #defaultV2: boolean;
+  readonly #routes: Pick<Routes, 'resolveCjdnsOf'>;
   #nodes: AddedNode[] = [];
 
-  constructor(defaultPort: number, defaultV2: boolean) {
+  constructor(defaultPort: number, defaultV2: boolean, routes: Pick<Routes, 'resolveCjdnsOf'>) {
     this.#defaultPort = defaultPort;
+    this.#routes = routes;
     this.#defaultV2 = defaultV2;
   }
 
@@ -75,7 +78,8 @@ export class AddedNodes {
   }
 
   #serviceOf({ text }: AddedNode): NetService | null {
-    return parseService(text, this.#defaultPort);
+    const service = parseService(text, this.#defaultPort);
+    return service && this.#routes.resolveCjdnsOf(service);
   }
 }
 

@@ -47,6 +47,15 @@ export interface ListenTarget extends DialTarget {
   readonly isOnion?: boolean;
 }
 
+/** An onion service that Tor makes for this node. */
+interface OnionServiceSettings {
+  /** Tor's control port. */
+  readonly control: DialTarget;
+  readonly password: string | null;
+  /** File of the service's private key. */
+  readonly keyFile: string;
+}
+
 /** Configuration of the connections. */
 export interface NetOptions extends RouteOptions {
   readonly params: Pick<NetworkParams, 'name' | 'magic' | 'dnsSeeds' | 'ports'>;
@@ -54,6 +63,10 @@ export interface NetOptions extends RouteOptions {
   readonly networkActive: boolean;
   /** Without any, inbound connections are disabled. */
   readonly listen: readonly ListenTarget[];
+  /** Null for none. Peers of the service come to the first of the listeners for onion services. */
+  readonly onionService: OnionServiceSettings | null;
+  /** File of the key of the lasting address on I2P, at which peers are accepted; null to accept none. */
+  readonly i2pKeyFile: string | null;
   /** Maximum number of automatic connections in both directions. Manual ones are additional, as in Core. */
   readonly maxConnections: number;
   /** Whether to look for peers where `connect` is empty. */

@@ -61,10 +61,15 @@ export class NetState {
     this.totals = new NetTotals(clock, options.maxUpload);
     this.routes = new Routes(options);
     this.slots = connectionSlots(options.maxConnections);
-    this.added = new AddedNodes(params.ports.p2p, options.v2);
+    this.added = new AddedNodes(params.ports.p2p, options.v2, this.routes);
     const port = listen.find(({ isOnion }) => !isOnion)?.port ?? params.ports.p2p;
-    this.local = new LocalAddresses({ listening: listen.length > 0, port, discover }, this.routes, random);
-    for (const service of options.externalAddresses) this.local.add(service, LOCAL_SCORES.manual);
+    this.local = new LocalAddresses(
+      { listening: listen.length > 0 || options.i2pKeyFile !== null, port, discover },
+      this.routes,
+      random,
+    );
+    for (const service of options.externalAddresses)
+      this.local.add(this.routes.resolveCjdnsOf(service), LOCAL_SCORES.manual);
   }
 
   isBannedOrDiscouraged(address: NetAddress): boolean {
@@ -77,7 +82,8 @@ export class NetState {
     const bound = parseNetAddress(host);
     const isAny = bound === null || isBindAny(bound);
     for (const text of isAny ? this.deps.interfaces() : [host]) {
-      const address = parseNetAddress(text);
+      const parsed = parseNetAddress(text);
+      const address = parsed && this.routes.resolveCjdns(parsed);
       if (address === null || (bound?.network === 'ipv4' && address.network !== 'ipv4')) continue;
       this.local.add({ address, port }, isAny ? LOCAL_SCORES.interface : LOCAL_SCORES.bound);
     }

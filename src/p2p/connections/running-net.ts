@@ -1,9 +1,14 @@
+import type { NetService } from '../address/net-address.ts';
+import { I2pNetwork } from '../i2p/i2p-network.ts';
+import { keepOnionService } from '../tor/onion-service.ts';
 import { Acceptor } from './acceptor.ts';
 import { type Connection, inactivityOf } from './connection.ts';
 import { LogicEvents } from './connection-events.ts';
 import { Dialer } from './dialer.ts';
+import { LOCAL_SCORES } from './local-addresses.ts';
 import { keepAdded, keepConnected } from './manual-connections.ts';
 import { MessageCapture } from './message-capture.ts';
+import type { ListenTarget } from './net-options.ts';
 import type { NetState } from './net-state.ts';
 import { Outbound } from './outbound.ts';
 import type { PeerLogic } from './peer-link.ts';
@@ -29,6 +34,10 @@ export class RunningNet {
   readonly #events: LogicEvents;
   readonly #abort = new AbortController();
   readonly #loops: Promise<void>[] = [];
+  /** Null without an I2P router. */
+  readonly #i2p: I2pNetwork | null;
+  /** The address to which Tor forwards the peers of an onion service; null for none. */
+  readonly #onionTarget: ListenTarget | null;
 
   /** Throws OperatorError if the listening address cannot be used. */
   constructor(state: NetState, logic: PeerLogic) {
@@ -57,19 +66,24 @@ export class RunningNet {
       v2,
       maxInbound: state.slots.inbound,
       relayPercent: options.inboundRelayPercent,
+      routes: state.routes,
       isBanned: (address) => state.bans.isBanned(address),
       isDiscouraged: (address) => state.discouragement.isDiscouraged(address),
     });
     const listening = this.acceptor.listenAll(listen);
     this.port = listening[0]?.port ?? null;
+    this.#onionTarget = listening.find(({ isOnion }) => isOnion) ?? listening[0] ?? null;
     for (const { host, port, isOnion } of listening) {
       // The address to which Tor forwards is not one at which peers reach this node.
       if (!isOnion) state.findLocalAddresses({ host, port });
       deps.log.info('listening for peers', { host, port, onion: isOnion || undefined, v2 });
     }
+    const { i2pSam, i2pKeyFile } = options;
+    this.#i2p = i2pSam === null ? null : new I2pNetwork({ ...deps, sam: i2pSam, keyFile: i2pKeyFile });
     this.dialer = new Dialer({
       ...deps,
       ...shared,
+      i2p: this.#i2p,
       defaultPort: options.params.ports.p2p,
       routes: state.routes,
       local: state.local,
@@ -95,6 +109,7 @@ export class RunningNet {
     this.#abort.abort(new Error('connections are stopped'));
     for (const connection of table.all()) connection.disconnect('shutdown');
     await Promise.all(this.#loops);
+    this.#i2p?.close();
     this.#events.stop();
     if (this.outbound !== null) saveAnchors(deps.peerStore, anchors);
     this.#save();
@@ -136,12 +151,42 @@ export class RunningNet {
         this.#every(ASMAP_REPORT_MS, () => this.#reportAsmap(), signal),
       );
     }
+    this.#startPrivateNetworks();
     this.#loop('added nodes', (signal) => keepAdded(manual, signal));
     if (outbound === null) {
       if (options.connect.length > 0) this.#loop('connect', (signal) => keepConnected(options.connect, manual, signal));
       return;
     }
     this.#loop('outbound', (signal) => outbound.run(signal));
+  }
+
+  /** Starts to accept peers on Tor and I2P, through the programs beside the node. */
+  #startPrivateNetworks(): void {
+    const { options, deps, routes } = this.#state;
+    const { onionService } = options;
+    const target = this.#onionTarget;
+    if (onionService !== null && target !== null) {
+      const wantsProxy = options.proxies.onion === undefined;
+      const service = { ...onionService, target, port: options.params.ports.p2p, wantsProxy };
+      const onProxy = routes.setTorProxy.bind(routes);
+      const parts = { ...deps, onService: this.#ownAddress(), onProxy };
+      this.#loop('onion service', (signal) => keepOnionService(service, parts, signal));
+    }
+    const i2p = this.#i2p;
+    if (i2p === null) return;
+    const onPeer = this.acceptor.acceptStream.bind(this.acceptor);
+    this.#loop('I2P', (signal) => i2p.acceptPeers((stream) => onPeer(stream), this.#ownAddress(), signal));
+  }
+
+  /** Returns a function that makes its argument an address of this node in place of the earlier one. */
+  #ownAddress(): (service: NetService | null) => void {
+    const { local } = this.#state;
+    let own: NetService | null = null;
+    return (service) => {
+      if (own !== null && own !== service) local.remove(own.address);
+      if (service !== null && own !== service) local.add(service, LOCAL_SCORES.manual);
+      own = service;
+    };
   }
 
   /** Without automatic connections, the addresses that DNS seeds return are only for peers that request some. */

@@ -1,7 +1,7 @@
 import { bytesToHex } from '../../util/bytes.ts';
 import { parsePrefix, sharePrefix } from '../../util/ip-address.ts';
 import { parseNetAddress, printAddress } from '../address/address-text.ts';
-import type { NetAddress } from '../address/net-address.ts';
+import type { AddressNetwork, NetAddress } from '../address/net-address.ts';
 import { isValid } from '../address/ranges.ts';
 
 /** Addresses with a common prefix. For networks other than IPv4 and IPv6 it is always a single address. */
@@ -36,13 +36,18 @@ export function printSubnet({ address, prefix }: Subnet): string {
 }
 
 export function isInSubnet(address: NetAddress, { address: base, prefix }: Subnet): boolean {
-  if (address.network !== base.network || !isValid(address)) return false;
+  if (familyOf(address.network) !== familyOf(base.network) || !isValid(address)) return false;
   return sharePrefix(address.bytes, base.bytes, prefix);
 }
 
 /** Returns the `Map` key of the subnet with this prefix length that contains the address. */
 export function subnetKey({ network, bytes }: NetAddress, prefix: number): string {
-  return `${network}:${bytesToHex(maskedBytes(bytes, prefix))}/${prefix}`;
+  return `${familyOf(network)}:${bytesToHex(maskedBytes(bytes, prefix))}/${prefix}`;
+}
+
+/** Text does not distinguish CJDNS from IPv6, and no host has addresses of fc00::/8 in both. */
+function familyOf(network: AddressNetwork): AddressNetwork {
+  return network === 'cjdns' ? 'ipv6' : network;
 }
 
 function maskedBytes(bytes: Uint8Array, prefix: number): Uint8Array {

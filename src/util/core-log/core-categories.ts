@@ -4,6 +4,9 @@ import type { LogCategory } from '../log-levels.ts';
 const CATEGORIES = new Map<string, LogCategory>([
   ['net', 'p2p'],
   ['addrman', 'p2p'],
+  ['tor', 'p2p'],
+  ['i2p', 'p2p'],
+  ['proxy', 'p2p'],
   ['cmpctblock', 'p2p'],
   ['mempoolrej', 'p2p'],
   ['txreconciliation', 'p2p'],

@@ -2,6 +2,8 @@ import { type CoreForm, type CoreForms, type EventFacts, plainForm as plain } fr
 import { disconnectWords } from './disconnect-words.ts';
 
 const addrman = (text: CoreForm['text']): CoreForm => ({ category: 'addrman', text });
+const tor = (text: CoreForm['text']): CoreForm => ({ category: 'tor', text });
+const i2p = (text: CoreForm['text']): CoreForm => ({ category: 'i2p', text });
 const net = (text: CoreForm['text']): CoreForm => ({ category: 'net', text });
 
 /** Core's words for the events of peers and connections. */
@@ -138,6 +140,21 @@ export const NET_LINES: CoreForms = {
     (facts) => `CheckAddrman: new ${facts.new}, tried ${facts.tried}, total ${facts.total} started`,
   ),
   'check of the addresses of peers completed': addrman(() => 'CheckAddrman: completed'),
+  'connected to Tor': tor(() => 'Successfully connected to Tor control port'),
+  'no onion service': plain(({ reason }) => `tor: ${reason}`),
+  'Tor accepted the authentication': tor(() => 'Authentication successful'),
+  'proxy of Tor used for onion services': tor(({ proxy }) => `Configuring onion proxy for ${proxy}`),
+  'onion service made': plain(
+    ({ address, port }) =>
+      `Got tor service ID ${String(address).replace('.onion', '')}, advertising service ${address}:${port}`,
+  ),
+  'I2P session requested': i2p(({ kind, session, sam }) => `Creating ${kind} I2P SAM session ${session} with ${sam}`),
+  'I2P session made': plain(
+    ({ kind, session, address }) => `${capitalized(kind)} I2P SAM session ${session} created, my address=${address}`,
+  ),
+  'I2P session closed': i2p(({ session }) => `Destroying I2P SAM session ${session}`),
+  'connection over I2P failed': i2p(i2pFailure),
+  'peers on I2P are not accepted': i2p(({ reason }) => `Couldn't listen: ${reason}`),
   'addresses of peers loaded': plain(({ count }) => `Loaded ${count} addresses from peers.dat`),
 };
 
@@ -158,6 +175,16 @@ function parseWords(reason: unknown): string {
 
 function hostAndPort(host: unknown, port: unknown): string {
   return String(host).includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function capitalized(word: unknown): string {
+  const text = String(word);
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+function i2pFailure({ to, error }: EventFacts): string {
+  const isOfPort = String(error).startsWith('connection refused due to arbitrary port');
+  return `Error connecting to ${to}${isOfPort ? ', ' : ': '}${error}`;
 }
 
 function refusal({ reason, from }: EventFacts): string | null {

@@ -6,13 +6,22 @@ import type { PeerLink } from '../../../src/p2p/connections/peer-link.ts';
 import { at, ONION } from '../address/addr-fixture.ts';
 
 const PROXY = { host: '127.0.0.1', port: 9050 };
+const DIRECT: RouteOptions = {
+  proxies: {},
+  nameProxy: null,
+  proxyRandomize: true,
+  i2pSam: null,
+  cjdns: false,
+  onlyNetworks: [],
+};
+const ALL = { proxies: { ipv4: PROXY, ipv6: PROXY, onion: PROXY, cjdns: PROXY }, nameProxy: PROXY };
 
 function fixture(
   options: Partial<LocalAddressOptions> = {},
   routes: Partial<RouteOptions> = {},
   random: (limit: number) => number = (limit) => limit - 1,
 ) {
-  const reach = new Routes({ proxy: null, onionProxy: null, onlyNetworks: [], ...routes });
+  const reach = new Routes({ ...DIRECT, ...routes });
   return new LocalAddresses({ listening: true, port: 8333, discover: true, ...options }, reach, random);
 }
 
@@ -64,11 +73,11 @@ describe('the announced address', () => {
   });
 
   test('an address on a private network is not announced to peers on other networks', () => {
-    const local = fixture({}, { onionProxy: PROXY });
+    const local = fixture({}, { proxies: { onion: PROXY } });
     local.add(at(ONION), 4);
     expect(local.forPeer(link('9.9.9.9'), null)).toBeNull();
     expect(local.forPeer(link(ONION), null)).toEqual(at(ONION));
-    const other = fixture({}, { onionProxy: PROXY });
+    const other = fixture({}, { proxies: { onion: PROXY } });
     other.add(at('1.2.3.4'), 4);
     expect(other.forPeer(link(ONION), null)).toBeNull();
   });
@@ -107,24 +116,47 @@ describe('the announced address', () => {
 });
 
 describe('routes', () => {
-  const routes = (options: Partial<RouteOptions>) =>
-    new Routes({ proxy: null, onionProxy: null, onlyNetworks: [], ...options });
+  const routes = (options: Partial<RouteOptions>) => new Routes({ ...DIRECT, ...options });
   const OTHER = { host: '127.0.0.1', port: 9150 };
 
   test.each([
     [{}, ['ipv4', 'ipv6']],
-    [{ proxy: PROXY }, ['ipv4', 'ipv6', 'onion']],
+    [ALL, ['ipv4', 'ipv6', 'onion']],
+    [{ ...ALL, cjdns: true, i2pSam: PROXY }, ['ipv4', 'ipv6', 'onion', 'i2p', 'cjdns']],
+    [{ proxies: { ...ALL.proxies, onion: null } }, ['ipv4', 'ipv6']],
+    [{ onlyNetworks: ['i2p' as const, 'cjdns' as const] }, []],
     [{ onlyNetworks: ['ipv6' as const] }, ['ipv6']],
     [{ onlyNetworks: ['onion' as const] }, []],
-    [{ onlyNetworks: ['onion' as const], onionProxy: PROXY }, ['onion']],
+    [{ onlyNetworks: ['onion' as const], proxies: { onion: PROXY } }, ['onion']],
   ])('%j reaches %j', (options, expected) => expect(routes(options).networks).toEqual(expected as never));
 
   test('the proxy applies to all public addresses, and the onion proxy takes precedence for onion services', () => {
-    const both = routes({ proxy: PROXY, onionProxy: OTHER });
+    const both = routes({ ...ALL, proxies: { ...ALL.proxies, onion: OTHER } });
     expect(both.proxyFor(at('9.9.9.9').address)).toBe(PROXY);
     expect(both.proxyFor(at(ONION).address)).toBe(OTHER);
     expect(both.proxyFor(at('127.0.0.1').address)).toBeNull();
     expect(both.nameProxy).toBe(PROXY);
-    expect(routes({ onionProxy: OTHER }).nameProxy).toBeNull();
+    expect(routes({ proxies: { onion: OTHER } }).nameProxy).toBeNull();
+  });
+
+  test('addresses of fc00::/8 are those of CJDNS only where this host is part of it', () => {
+    const address = at('fc00:1:2:3:4:5:6:7').address;
+    expect(routes({}).resolveCjdns(address)).toBe(address);
+    const within = routes({ ...ALL, cjdns: true });
+    expect(within.resolveCjdns(address)).toEqual({ network: 'cjdns', bytes: address.bytes });
+    expect(within.proxyFor(within.resolveCjdns(address))).toBe(PROXY);
+    expect(within.resolveCjdns(at('fd00::1').address).network).toBe('ipv6');
+  });
+
+  test('the proxy of Tor itself is used where no other one is configured, and none is forbidden', () => {
+    const bare = routes({});
+    bare.setTorProxy(OTHER);
+    expect([bare.networks, bare.proxyFor(at(ONION).address)]).toEqual([['ipv4', 'ipv6', 'onion'], OTHER]);
+    const without = routes({ proxies: { onion: null } });
+    without.setTorProxy(OTHER);
+    expect([without.networks, without.canDial(at(ONION).address)]).toEqual([['ipv4', 'ipv6'], false]);
+    const chosen = routes(ALL);
+    chosen.setTorProxy(OTHER);
+    expect(chosen.proxyFor(at(ONION).address)).toBe(PROXY);
   });
 });

@@ -37,8 +37,13 @@ export const OPTIONS: NetOptions = {
   banTime: 86_400,
   asmap: null,
   checkAddresses: 0,
-  proxy: null,
-  onionProxy: null,
+  proxies: {},
+  nameProxy: null,
+  proxyRandomize: true,
+  i2pSam: null,
+  cjdns: false,
+  onionService: null,
+  i2pKeyFile: null,
   onlyNetworks: [],
 };
 

@@ -394,9 +394,10 @@ describe('seeds', () => {
 
 describe('proxies', () => {
   const proxy = { host: '127.0.0.1', port: 9050 };
+  const throughProxy = { proxies: { ipv4: proxy, ipv6: proxy, onion: proxy, cjdns: proxy }, nameProxy: proxy };
 
   test('every public address and name is connected to through the proxy', async () => {
-    const here = world({ options: { ...V1.options, proxy } });
+    const here = world({ options: { ...V1.options, ...throughProxy } });
     const { asked, peers } = here.internet.proxy('127.0.0.1:9050', [
       '9.9.9.9:18444',
       'node.example:5',
@@ -416,7 +417,7 @@ describe('proxies', () => {
   });
 
   test('the onion proxy is used only for onion services', async () => {
-    const here = world({ options: { ...V1.options, onionProxy: proxy } });
+    const here = world({ options: { ...V1.options, proxies: { onion: proxy } } });
     const { asked } = here.internet.proxy('127.0.0.1:9050', [`${ONION}:18444`]);
     here.internet.node('9.9.9.9:18444');
     here.start();
@@ -435,7 +436,7 @@ describe('proxies', () => {
   });
 
   test('a failing proxy does not count against addresses', async () => {
-    const here = world({ options: { ...V1.options, proxy } });
+    const here = world({ options: { ...V1.options, ...throughProxy } });
     here.manager.addresses.add([peerAddress('9.9.9.9', { port: 18_444 })], service('9.9.9.9').address);
     here.start();
     await here.time.passUntil(() => here.internet.dialled.length >= 3);
@@ -444,7 +445,7 @@ describe('proxies', () => {
   });
 
   test('a network without connections is tried periodically', async () => {
-    const here = world({ options: { ...V1.options, onionProxy: proxy } });
+    const here = world({ options: { ...V1.options, proxies: { onion: proxy } } });
     const { asked } = here.internet.proxy('127.0.0.1:9050', [`${ONION}:18444`]);
     know(here, groups(60));
     here.start();

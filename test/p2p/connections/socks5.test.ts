@@ -1,6 +1,9 @@
 import { afterEach, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
-import type { ByteStream, TcpStream } from '../../../src/p2p/connections/byte-stream.ts';
+import { type ByteStream, type TcpStream, tcpHandlers } from '../../../src/p2p/connections/byte-stream.ts';
 import { DialError, tcpDial } from '../../../src/p2p/connections/dial.ts';
 import { isolatingCredentials, socks5Connect } from '../../../src/p2p/connections/socks5.ts';
 import { systemTiming } from '../../../src/p2p/connections/timing.ts';
@@ -203,4 +206,33 @@ test('replies may arrive in pieces of any size, and invalid ones are reported as
     }),
     { numRuns: 30 },
   );
+});
+
+test('a proxy may listen on a Unix socket', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'socks-'));
+  const path = join(folder, 's');
+  const asked: number[] = [];
+  const server = Bun.listen<TcpStream>({
+    unix: path,
+    socket: tcpHandlers((stream) =>
+      stream.attach({
+        data: (bytes) => {
+          asked.push(bytes.length);
+          stream.write(asked.length === 1 ? Uint8Array.of(5, 0) : CONNECTED);
+        },
+        drain: () => {},
+        closed: () => {},
+      }),
+    ),
+  });
+  cleanups.push(() => {
+    server.stop(true);
+    rmSync(folder, { recursive: true });
+  });
+  const { signal } = new AbortController();
+  const stream = await tcpDial(systemTiming)({ host: `unix:${path}`, port: 0 }, signal);
+  cleanups.push(() => stream.close());
+  await socks5Connect(stream, '15.61.23.23', 1234, { timing: systemTiming, signal, credentials: null });
+  expect([asked, stream.remote]).toEqual([[3, 18], null]);
+  expect(tcpDial(systemTiming)({ host: `unix:${path}-absent`, port: 0 }, signal)).rejects.toThrow(DialError);
 });

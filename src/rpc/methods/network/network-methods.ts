@@ -114,12 +114,12 @@ function networkInfo({ ctx: { options, node }, settings: { relay } }: MainThread
     connections: inbound + outbound,
     connections_in: inbound,
     connections_out: outbound,
-    networks: network.networks.map(({ name, reachable, proxy }) => ({
+    networks: network.networks.map(({ name, reachable, proxy, randomizesCredentials }) => ({
       name,
       limited: !reachable,
       reachable,
       proxy,
-      proxy_randomize_credentials: proxy !== '',
+      proxy_randomize_credentials: randomizesCredentials,
     })),
     relayfee: coins(relay.minRelayFeerate),
     incrementalfee: coins(relay.incrementalFeerate),

@@ -74,7 +74,7 @@ export const NETWORK = obj({
       name: str('network (ipv4, ipv6, onion, i2p, cjdns)'),
       limited: bool('the opposite of reachable'),
       reachable: bool('whether the node uses the network'),
-      proxy: str('host and port, or empty'),
+      proxy: str('host and port, or unix: with the path of a socket; empty for none'),
       proxy_randomize_credentials: bool('whether each connection has its own credentials at the proxy'),
     }),
     'state of each network',
