@@ -2,6 +2,7 @@ import { bytesToHex } from '../../util/bytes.ts';
 import type { Log } from '../../util/log.ts';
 import { poissonDelay, type RandomBelow, shuffled } from '../../util/random.ts';
 import type { AddrManager } from '../address/addr-manager.ts';
+import { printService } from '../address/address-text.ts';
 import { internalAddress, type NetService, type PeerAddress } from '../address/net-address.ts';
 import type { NetGroups } from '../address/net-groups.ts';
 import { hasServices, SERVICES } from '../services.ts';
@@ -212,11 +213,13 @@ export class Outbound {
   }
 
   #nextAnchor(isGroupConnected: (service: NetService) => boolean): PeerAddress | null {
-    const { local, routes, isDesirable } = this.#parts;
+    const { local, routes, isDesirable, log } = this.#parts;
     for (let anchor = this.#anchors.pop(); anchor !== undefined; anchor = this.#anchors.pop()) {
       const { address, services } = anchor;
       const isUsable = !local.isLocal(address) && routes.isReachable(address) && isDesirable(services);
-      if (isUsable && !isGroupConnected(anchor)) return anchor;
+      if (!isUsable || isGroupConnected(anchor)) continue;
+      log.debug('connecting to an anchor', { to: printService(anchor) });
+      return anchor;
     }
     return null;
   }

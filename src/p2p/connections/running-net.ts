@@ -111,19 +111,24 @@ export class RunningNet {
     await Promise.all(this.#loops);
     this.#i2p?.close();
     this.#events.stop();
-    if (this.outbound !== null) saveAnchors(deps.peerStore, anchors);
+    if (this.outbound !== null) {
+      saveAnchors(deps.peerStore, anchors);
+      deps.log.debug('anchors saved', { count: anchors.length });
+    }
     this.#save();
   }
 
   #makeOutbound(): Outbound {
     const { deps, options } = this.#state;
-    const { timing, random, peerStore } = deps;
+    const { timing, random, peerStore, log } = deps;
+    const anchors = loadAnchors(peerStore);
+    log.info('anchors loaded', { count: anchors.length });
     return new Outbound({
       ...this.#state,
       ...deps,
       dialer: this.dialer,
       v2: options.v2,
-      anchors: loadAnchors(peerStore),
+      anchors,
       fixedSeeds: () => (options.fixedSeeds ? fixedSeeds(options.params.name, timing.clock, random) : []),
       usesDnsSeeds: this.#usesDnsSeeds,
       seedNodes: options.seedNodes,

@@ -155,6 +155,11 @@ export const NET_LINES: CoreForms = {
   'I2P session closed': i2p(({ session }) => `Destroying I2P SAM session ${session}`),
   'connection over I2P failed': i2p(i2pFailure),
   'peers on I2P are not accepted': i2p(({ reason }) => `Couldn't listen: ${reason}`),
+  'anchors loaded': plain(({ count }) => `${count} block-relay-only anchors will be tried for connections.`),
+  'anchors saved': net(
+    ({ count }) => `DumpAnchors: Flush ${count} outbound block-relay-only peer addresses to anchors.dat completed`,
+  ),
+  'connecting to an anchor': net(({ to }) => `Trying to make an anchor connection to ${to}`),
   'addresses of peers loaded': plain(({ count }) => `Loaded ${count} addresses from peers.dat`),
 };
 

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { isRoutable } from '../../../src/p2p/address/ranges.ts';
+import { loadAnchors, saveAnchors } from '../../../src/p2p/connections/saved-peers.ts';
 import { fixedSeeds } from '../../../src/p2p/connections/seeds.ts';
 import { parseSubnet } from '../../../src/p2p/connections/subnet.ts';
 import { mainnet } from '../../../src/params/mainnet.ts';
@@ -153,6 +154,18 @@ test('anchors are connected to first, and only once', async () => {
       .sort(),
   ).toEqual([...anchors].sort());
   expect(given.peerStore.popAnchors()).toEqual([]);
+  const lines = after.lines().join('\n');
+  expect(lines).toContain('anchors loaded count=2');
+  for (const to of anchors) expect(lines).toContain(`connecting to an anchor to=${to}`);
+});
+
+test('anchors may be on any network, and at most two are kept', () => {
+  const { peerStore } = stores();
+  const i2p = 'zsxwyo6qcn3chqzwxnseusqgsnuw3maqnztkiypyfxtya4snkoka.b32.i2p';
+  const peers = [ONION, i2p, '9.9.9.9'].map((text) => ({ ...service(text), time: 1_700_000_000, services: 9n }));
+  saveAnchors(peerStore, peers);
+  expect(loadAnchors(peerStore)).toEqual(peers.slice(0, 2));
+  expect(loadAnchors(peerStore)).toEqual([]);
 });
 
 test('few connections are outbound ones first', () => {

@@ -1,5 +1,4 @@
 import { afterEach, expect, test } from 'bun:test';
-import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,44 +16,19 @@ import {
   parseSamReply,
 } from '../../../src/p2p/i2p/sam-reply.ts';
 import { memoryLog, until } from '../connections/net-fixture.ts';
-import { type LineClient, lineServer } from '../lib/line-server.ts';
+import { lineServer } from '../lib/line-server.ts';
+import { addressOf, destination, i2pBase64, keyOf, PEER, router as samRouter } from '../lib/sam-router.ts';
+
+function router(replies?: Parameters<typeof samRouter>[0]) {
+  const server = samRouter(replies);
+  cleanups.push(server.stop);
+  return server;
+}
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
-
-/** A private key whose destination has a certificate of four bytes. */
-function keyOf(seed: number): Uint8Array {
-  const key = new Uint8Array(391 + 64).fill(seed);
-  key.set([0, 4], 385);
-  return key;
-}
-const i2pBase64 = (bytes: Uint8Array) =>
-  Buffer.from(bytes).toString('base64').replaceAll('+', '-').replaceAll('/', '~');
-const destination = (seed: number) => keyOf(seed).subarray(0, 391);
-const addressOf = (seed: number) => ({
-  network: 'i2p' as const,
-  bytes: new Uint8Array(createHash('sha256').update(destination(seed)).digest()),
-});
-const PEER = { address: addressOf(50), port: 0 };
-
-/** The part of an I2P router that the node uses. New keys are numbered from 1. */
-function router(replies: (client: LineClient, line: string) => string | null = () => null) {
-  let keys = 0;
-  const answer = (line: string): string => {
-    if (line.startsWith('HELLO')) return 'HELLO REPLY RESULT=OK VERSION=3.1';
-    if (line.startsWith('DEST GENERATE')) return `DEST REPLY PUB=x PRIV=${i2pBase64(keyOf(++keys))}`;
-    const [, key] = /^SESSION CREATE .*DESTINATION=(\S+)/.exec(line) ?? [];
-    if (key !== undefined)
-      return `SESSION STATUS RESULT=OK DESTINATION=${key === 'TRANSIENT' ? i2pBase64(keyOf(++keys)) : key}`;
-    if (line.startsWith('NAMING')) return `NAMING REPLY RESULT=OK NAME=x VALUE=${i2pBase64(destination(50))}`;
-    return 'STREAM STATUS RESULT=OK';
-  };
-  const server = lineServer((client, line) => client.send(`${replies(client, line) ?? answer(line)}\n`));
-  cleanups.push(server.stop);
-  return server;
-}
 
 function i2p(port: number, isLasting: boolean) {
   const folder = mkdtempSync(join(tmpdir(), 'i2p-'));
