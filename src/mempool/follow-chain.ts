@@ -1,7 +1,7 @@
 import { medianTimePast } from '../consensus/header-entry.ts';
 import { COINBASE_MATURITY, MAX_BLOCK_WEIGHT, MIN_TRANSACTION_WEIGHT } from '../consensus/limits.ts';
 import { calculateSequenceLocks, evaluateSequenceLocks, isFinalTx } from '../consensus/locktime.ts';
-import type { ParsedBlock } from '../primitives/block.ts';
+import type { ParsedBlock, ParsedTransaction } from '../primitives/block.ts';
 import { coinHeight, isCoinbaseCoin } from '../primitives/coin.ts';
 import { hashToHex, type Txid } from '../primitives/hash.ts';
 import { type ChainView, MempoolCoins } from './coins-view.ts';
@@ -10,6 +10,10 @@ import type { Acceptance } from './validation/acceptance.ts';
 
 /** Blocks whose transactions return to the mempool after `invalidateblock`. */
 const MAX_INVALIDATED_BLOCKS = 10;
+/** Memory of transactions of disconnected blocks that may return (Core's MAX_DISCONNECTED_TX_POOL_BYTES), bytes. */
+const MAX_RETURNING_BYTES = 20_000_000;
+/** Memory of a transaction beyond its bytes in Core, of each of its inputs, and of each of its outputs, bytes. */
+const [TX_BYTES, INPUT_BYTES, OUTPUT_BYTES] = [250, 110, 40];
 const MAX_BLOCK_TXS = Math.floor(MAX_BLOCK_WEIGHT / MIN_TRANSACTION_WEIGHT);
 
 /** A change of the active chain. Blocks are read one at a time, since a reorganization may be long. */
@@ -34,6 +38,9 @@ export interface BlocksMoved {
  * Updates the mempool after a change of the active chain (Core's removeForBlock and MaybeUpdateMempoolForReorg).
  * Transactions of connected blocks and their conflicts are removed. Transactions of disconnected blocks are accepted
  * again, oldest first, and everything that cannot be in the next block is removed. `chain` is already at the new tip.
+ *
+ * The oldest transactions of disconnected blocks return, up to 20 MB, so that a long reorganization is bounded in time and
+ * memory. Those that confirmed last do not, and neither do their descendants.
  */
 export function followChain(
   move: BlocksMoved,
@@ -58,12 +65,17 @@ export function followChain(
   // They get arrival numbers below all others: when the mempool is restored, they must precede their children, and
   // peers that know the block may request them at once.
   let order = mempool.entries.lowestOrder - move.disconnected.length * MAX_BLOCK_TXS;
+  let returningBytes = 0;
   const kept = move.invalidated ? move.disconnected.length - MAX_INVALIDATED_BLOCKS : 0;
   for (const [depth, block] of move.disconnected.toReversed().entries()) {
     for (const [index, parsed] of block().txs.entries()) {
+      const isCandidate = index > 0 && depth >= kept;
+      // Transactions that the new branch confirms count as well: in Core they are held until their block is connected.
+      if (isCandidate) returningBytes += memoryOf(parsed);
       if (confirmed.has(hashToHex(parsed.txid))) continue;
+      const fits = returningBytes <= MAX_RETURNING_BYTES;
       const options = { bypassLimits: true, keepAboveLimit: true, order: order++ };
-      const result = move.reaccept && index > 0 && depth >= kept ? acceptance.accept(parsed, options) : null;
+      const result = move.reaccept && isCandidate && fits ? acceptance.accept(parsed, options) : null;
       const { outputs } = parsed.tx;
       if (result?.status === 'accepted')
         back.push({ slot: mempool.entries.find(parsed.txid), txid: parsed.txid, outputs: outputs.length });
@@ -75,6 +87,11 @@ export function followChain(
   mempool.removeRecursive(mempool.graph.trim(), 'sizelimit');
   if (move.reaccept) mempool.removeRecursive(premature(mempool, chain), 'reorg');
   mempool.limit();
+}
+
+/** Returns the memory that Core counts for a transaction of a disconnected block, roughly, bytes. */
+function memoryOf({ raw, tx }: ParsedTransaction): number {
+  return raw.length + TX_BYTES + tx.inputs.length * INPUT_BYTES + tx.outputs.length * OUTPUT_BYTES;
 }
 
 /** Links accepted transactions to children that were in the mempool before them. */

@@ -298,6 +298,28 @@ describe('chain changes', () => {
     expect(txs.map((tx) => pool.has(tx))).toEqual([false, ...Array(10).fill(true)]);
   });
 
+  test('the oldest 20 MB of disconnected transactions return, and no descendants of later ones stay', async () => {
+    const chain = chainWithCoins(23, 'p2wpkh');
+    const other = chain.fork();
+    await using pool = await TestMempool.on(chain, { requireStandard: false, clusterVsize: 1_000_000 });
+    const data = scriptOf(Op.OP_RETURN, new Uint8Array(940_000));
+    const parents = Array.from({ length: 23 }, (_, i) =>
+      spend(chain.coin(i + 1), [
+        { to: 'p2wpkh', value: COIN },
+        { to: data, value: 0n },
+      ]),
+    );
+    for (const tx of parents) await pool.node.take([chain.mine(1, { txs: [tx] })]);
+    const children = parents.map((tx) => pays(coinOf(tx, 0), 1000n));
+    for (const tx of children) expect(await pool.reason(tx)).toBe('accepted');
+    other.mine(24);
+    await pool.node.take(other.blocks.slice(-24));
+    // 21 transactions of 940,000 bytes are 19.74 million bytes.
+    const stays = (_: Transaction, i: number) => i < 21;
+    expect(parents.map((tx) => pool.has(tx))).toEqual(parents.map(stays));
+    expect(children.map((tx) => pool.has(tx))).toEqual(children.map(stays));
+  }, 60_000);
+
   test('a reorganization removes transactions that are no longer valid', async () => {
     const { chain, pool } = await start();
     await using _pool = pool;
