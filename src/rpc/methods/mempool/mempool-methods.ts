@@ -61,6 +61,7 @@ const getrawmempool = nodeMethod({
     const { mempool } = env;
     if (verbose && withSequence)
       return rpcFail('invalidParameter', 'Verbose results cannot contain mempool sequence values.');
+    await onTip(env);
     const all = mempool.arrivalOrder();
     if (verbose) return entryTexts(env, all);
     const { sequence } = mempoolTotals(env);
@@ -78,7 +79,10 @@ const getmempoolentry = nodeMethod({
   result: mempoolEntry,
   examples: [example([EXAMPLE.txid])],
   scope: 'read',
-  run: (env, txid) => entryView(env, slotOf(env, txid)),
+  async run(env, txid) {
+    await onTip(env);
+    return entryView(env, slotOf(env, txid));
+  },
 });
 
 const getmempoolancestors = nodeMethod({
@@ -89,7 +93,10 @@ const getmempoolancestors = nodeMethod({
   result: RELATIVES,
   examples: [example([EXAMPLE.txid]), example([EXAMPLE.txid, true])],
   scope: 'read',
-  run: (env, txid, verbose) => relatives(env, ancestorsOf(env.mempool.entries, slotOf(env, txid)).slice(1), verbose),
+  async run(env, txid, verbose) {
+    await onTip(env);
+    return relatives(env, ancestorsOf(env.mempool.entries, slotOf(env, txid)).slice(1), verbose);
+  },
 });
 
 const getmempooldescendants = nodeMethod({
@@ -100,7 +107,10 @@ const getmempooldescendants = nodeMethod({
   result: RELATIVES,
   examples: [example([EXAMPLE.txid]), example([EXAMPLE.txid, true])],
   scope: 'read',
-  run: (env, txid, verbose) => relatives(env, descendantsOf(env.mempool.entries, slotOf(env, txid)).slice(1), verbose),
+  async run(env, txid, verbose) {
+    await onTip(env);
+    return relatives(env, descendantsOf(env.mempool.entries, slotOf(env, txid)).slice(1), verbose);
+  },
 });
 
 const gettxspendingprevout = rpcMethod({
@@ -213,6 +223,14 @@ const savemempool = nodeMethod({
     return { filename: await ctx.node().call('saveMempool') };
   },
 });
+
+/**
+ * Resolves when the mempool stands on the tip, so that the changes of a block are never seen half applied: a reorganization
+ * changes thousands of entries, which the mirror applies in slices.
+ */
+function onTip(env: MainThreadEnv): Promise<unknown> {
+  return env.read(({ mempool }) => mempool.tip);
+}
 
 function relatives(env: MainThreadEnv, slots: readonly number[], verbose: boolean): unknown {
   const { entries } = env.mempool;
