@@ -91,6 +91,22 @@ describe('dumptxoutset', () => {
     expect(readFileSync(elsewhere).toHex() === files(125).hex).toBe(true);
   });
 
+  test('writes to a named pipe as soon as it has a reader, and ends when the reader closes it', async () => {
+    const node = await startNode({ datadir: await directoryWith(chain) });
+    const pipe = join(node.networkDir, 'set.pipe');
+    expect(Bun.spawnSync(['mkfifo', pipe]).exitCode).toBe(0);
+    const dump = node.api.rpc<object>('dumptxoutset', { path: 'set.pipe', rollback: 124 } as never);
+    const reader = Bun.spawn(['cat', pipe], { stdout: 'pipe' });
+    const [result, bytes] = await Promise.all([dump, new Response(reader.stdout).bytes()]);
+    const { hex, coins } = files(124);
+    expect(result).toMatchObject({ path: pipe, coins_written: coins });
+    expect(bytes.toHex() === hex).toBe(true);
+    expect(existsSync(`${pipe}.incomplete`)).toBe(false);
+    const closed = rpcError(node, 'dumptxoutset', ['set.pipe', 'latest']);
+    await Bun.spawn(['head', '--bytes=51', pipe], { stdout: 'ignore' }).exited;
+    expect(await closed).toEqual({ code: -1, message: `Couldn't write ${pipe}: its reader has closed it` });
+  });
+
   test('rejects what Core rejects, with its messages', async () => {
     const node = await startNode({ datadir: await directoryWith(chainWithCoins(2)) });
     const [, stale] = await generate(node, 2);

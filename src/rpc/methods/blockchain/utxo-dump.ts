@@ -1,5 +1,4 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
 import type { NetworkParams } from '../../../params/network-params.ts';
 import { coinHeight, isCoinbaseCoin } from '../../../primitives/coin.ts';
 import { writeCompactSize } from '../../../primitives/compact-size.ts';
@@ -16,13 +15,11 @@ import type { Run } from '../../../storage/runs/run.ts';
 import { encodeSetElement, setHasher } from '../../../storage/utxo-hash.ts';
 import { encodeSnapshotMetadata, writeSnapshotTx } from '../../../storage/utxo-snapshot.ts';
 import { ByteWriter, DecodeError, equalBytes } from '../../../util/bytes.ts';
-import { withDescriptors } from '../../../util/descriptors.ts';
 import { diskProblem } from '../../../util/disk-problem.ts';
-import { syncDirectory } from '../../../util/sync-directory.ts';
 import { rpcFail } from '../../engine/rpc-error.ts';
+import { DumpFile, type DumpOutput, DumpPipe, isNamedPipe } from './dump-output.ts';
 
 const MISSING_DATA = 'Could not roll back to requested height since necessary block data is already pruned.';
-const WRITE_BUFFER = 1 << 20;
 const CHECK_EVERY = 1024;
 /** Indexes below this have VARINTs in their own order. */
 const ORDERED_INDEXES = 16_512;
@@ -53,28 +50,27 @@ interface DumpSource {
 
 /**
  * Writes the UTXO set of the tip or of an earlier block of the active chain to a file. No snapshot of the database is held
- * meanwhile: the set is read from its runs, which never change, and earlier states from undo data. Throws RpcError.
+ * meanwhile: the set is read from its runs, which never change, and earlier states from undo data. Where the path is a
+ * named pipe, its reader gets the bytes. Throws RpcError.
  */
 export function dumpUtxoSet({ reads, params }: Base, dump: UtxoDump, checkpoint: () => void): DumpedUtxoSet {
   const { path } = dump;
   const source = reads.snapshot(() => openSource(reads, dump));
   const rewind = new CoinRewind(reads);
   try {
-    if (existsSync(path))
+    const isPipe = isNamedPipe(path);
+    if (!isPipe && existsSync(path))
       rpcFail(
         'invalidParameter',
         `${path} already exists. If you are sure this is what you want, move it out of the way first`,
       );
-    const temporary = `${path}.incomplete`;
-    const file = new DumpFile(temporary);
+    const file = isPipe ? new DumpPipe(path, checkpoint) : new DumpFile(path);
     try {
       rewindSource(rewind, source, checkpoint);
       const { target, coins, txs } = source;
       file.write(encodeSnapshotMetadata({ magic: params.magic, baseHash: target.hash, coins }));
       const hash = writeCoins(file, [...rewind.runs, ...source.runs], coins, checkpoint);
       file.finish();
-      renameSync(temporary, path);
-      syncDirectory(dirname(path));
       return {
         coins_written: coins,
         base_hash: hashToHex(target.hash),
@@ -135,7 +131,7 @@ function rewindSource(rewind: CoinRewind, { tip, target }: DumpSource, checkpoin
 }
 
 /** Writes all coins. Returns the hash_serialized_3 of the set, wire order. */
-function writeCoins(file: DumpFile, runs: readonly Run[], expected: number, checkpoint: () => void): Uint8Array {
+function writeCoins(file: DumpOutput, runs: readonly Run[], expected: number, checkpoint: () => void): Uint8Array {
   const hasher = setHasher('hash_serialized_3')!;
   const element = new ByteWriter(16_384);
   let written = 0;
@@ -157,7 +153,7 @@ function writeCoins(file: DumpFile, runs: readonly Run[], expected: number, chec
 }
 
 /** Writes the coins of one transaction, which come in the order of their indexes. */
-function writeGroup(file: DumpFile, group: PlacedCoin[]): void {
+function writeGroup(file: DumpOutput, group: PlacedCoin[]): void {
   if (group.at(-1)!.outpoint.vout >= ORDERED_INDEXES)
     group.sort((a, b) => compareVarInts(a.outpoint.vout, b.outpoint.vout));
   const w = file.writer;
@@ -167,55 +163,5 @@ function writeGroup(file: DumpFile, group: PlacedCoin[]): void {
     const { value, scriptPubKey } = coin.output;
     writeCompressedCoin(w, coinHeight(coin), isCoinbaseCoin(coin), Number(value), scriptPubKey);
     file.flushFull();
-  }
-}
-
-function openForWriting(path: string): number {
-  try {
-    return withDescriptors(() => openSync(path, 'w', 0o600));
-  } catch {
-    return rpcFail('invalidParameter', `Couldn't open file ${path} for writing.`);
-  }
-}
-
-/** A file that is written in large pieces, readable by the owner alone. */
-class DumpFile {
-  readonly writer = new ByteWriter(WRITE_BUFFER + (1 << 16));
-  readonly #path: string;
-  #fd: number | null;
-
-  /** Throws RpcError where the file cannot be created. */
-  constructor(path: string) {
-    this.#path = path;
-    this.#fd = openForWriting(path);
-  }
-
-  write(bytes: Uint8Array): void {
-    this.writer.bytes(bytes);
-  }
-
-  flushFull(): void {
-    if (this.writer.length >= WRITE_BUFFER) this.#flush();
-  }
-
-  /** Makes the file durable and closes it. */
-  finish(): void {
-    this.#flush();
-    fsyncSync(this.#fd!);
-    closeSync(this.#fd!);
-    this.#fd = null;
-  }
-
-  /** Closes and removes the file. */
-  discard(): void {
-    if (this.#fd !== null) closeSync(this.#fd);
-    this.#fd = null;
-    rmSync(this.#path, { force: true });
-  }
-
-  #flush(): void {
-    const bytes = this.writer.finish();
-    for (let done = 0; done < bytes.length; ) done += writeSync(this.#fd!, bytes, done, bytes.length - done);
-    this.writer.reset();
   }
 }

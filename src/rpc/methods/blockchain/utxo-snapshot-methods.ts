@@ -38,7 +38,7 @@ const dumptxoutset = nodeMethod({
   help: 'Writes the UTXO set of the tip or of an earlier block to a file, in the format of Bitcoin Core. The chain stays as it is, and other calls are answered meanwhile. The file is named PATH.incomplete until it is complete. It takes minutes on the main network, and ends when the client disconnects.',
   params: [
     textParam('path', {
-      note: `File to be written, which must not exist. ${PATH_NOTE}`,
+      note: `File to be written, which must not exist, or a named pipe, whose reader gets the set. ${PATH_NOTE}`,
     }),
     optional(
       textParam('type', {
