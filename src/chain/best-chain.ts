@@ -45,7 +45,8 @@ export interface BestChainDeps {
  * Activates the chain with the most work, like Core's ActivateBestChain. Within a call of the chain's queue it:
  * - disconnects blocks down to the fork point and connects those of the better branch, in memory;
  * - marks blocks that break a rule or whose scripts fail as invalid, and activates the best of the remaining chains;
- * - commits verified blocks: after every call, but during initial block download only when a commit is due.
+ * - commits verified blocks: after every call, but during initial block download only when a commit is due, or when a
+ *   block was found invalid, before observers are notified of it.
  */
 export class BestChain {
   /** Notified of the number of inputs of each connected block, before its scripts are verified. */
@@ -75,7 +76,7 @@ export class BestChain {
       if (!canDisconnectTo(active.tip, fork)) throw prunedForkError(fork, best);
       while (active.tip !== fork) {
         noteProgress();
-        active.disconnectTip();
+        this.#disconnectTip();
       }
       while (active.tip !== best && active.tip.height < lastHeight) {
         noteProgress();
@@ -102,7 +103,26 @@ export class BestChain {
     }
     tree.pruneCandidates(active.tip);
     sync.update(active.tip);
-    if (!sync.active || active.tip.height >= lastHeight) await this.verifyAndCommit();
+    // Peers are disconnected for an invalid block, and a client that sees this must find the chain without the block. Such
+    // blocks cost a proof of work each, so they lead to few commits during initial block download.
+    if (!sync.active || active.tip.height >= lastHeight || invalid.hasUnreported) await this.verifyAndCommit();
+    invalid.notifyObservers();
+  }
+
+  /** Disconnects the tip of the active chain. Throws OperatorError where a file of the block is missing. */
+  #disconnectTip(): void {
+    const { active, log } = this.#deps;
+    const { hash, height } = active.tip;
+    try {
+      active.disconnectTip();
+    } catch (error) {
+      log.error('a block cannot be disconnected', { hash: hashToHex(hash), height, error });
+      const { code, path } = error as NodeJS.ErrnoException;
+      if (code !== 'ENOENT') throw error;
+      throw new OperatorError(
+        `cannot disconnect block ${hashToHex(hash)} at height ${height}: ${path} is missing: restore it, or run obverse reindex`,
+      );
+    }
   }
 
   /** Returns whether the scripts of a block are verified, and logs where that or its reason changes. */

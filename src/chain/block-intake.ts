@@ -96,7 +96,10 @@ export class BlockIntake {
     const rejection = timings.timed('check', () => checkBlockContext(block, entry.parent!, params));
     if (rejection) {
       // A mutated body proves nothing about the block that the header commits to, so the header stays valid.
-      if (rejection.kind !== 'mutated') invalid.markFailed(entry, rejection);
+      if (rejection.kind !== 'mutated') {
+        invalid.markFailed(entry, rejection);
+        invalid.notifyObservers();
+      }
       return this.#reject(block.hash, rejection);
     }
     this.storeBlock(entry, block, position);

@@ -11,12 +11,14 @@ const REJECTIONS_KEPT = 1_000;
 
 /** Marks blocks invalid in the tree and for the next commit, and keeps the rejections of the last ones. */
 export class InvalidBlocks {
-  /** Notified of stored blocks that turn out to be invalid. */
+  /** Notified of stored blocks that turn out to be invalid, once the chain without them is committed. */
   readonly invalidFound: Observers<[entry: ChainEntry, rejection: BlockRejection]>;
   readonly #tree: HeaderTree;
   readonly #committer: ChainCommitter;
   readonly #log: Log;
   readonly #rejections = new Map<ChainEntry, BlockRejection>();
+  /** Blocks of which observers are not notified yet: those of the running call of the chain. */
+  #unreported: { readonly entry: ChainEntry; readonly rejection: BlockRejection }[] = [];
 
   constructor(tree: HeaderTree, committer: ChainCommitter, log: Log) {
     this.#tree = tree;
@@ -33,14 +35,26 @@ export class InvalidBlocks {
     return this.#rejections.get(entry) ?? null;
   }
 
-  /** Marks a block that breaks a rule. */
+  /** Whether observers wait for a block that was marked since the last `notifyObservers`. */
+  get hasUnreported(): boolean {
+    return this.#unreported.length > 0;
+  }
+
+  /** Marks a block that breaks a rule. Observers are notified by `notifyObservers`. */
   markFailed(entry: ChainEntry, rejection: BlockRejection): void {
     this.#markChanged(this.#tree.markFailed(entry));
     if (this.#rejections.size >= REJECTIONS_KEPT) this.#rejections.delete(this.#rejections.keys().next().value!);
     this.#rejections.set(entry, rejection);
     const { reason, debug } = rejection;
     this.#log.warn('invalid block', { hash: hashToHex(entry.hash), height: entry.height, reason, debug });
-    this.invalidFound.notify(entry, rejection);
+    this.#unreported.push({ entry, rejection });
+  }
+
+  /** Notifies observers of the blocks that were marked since the last call. */
+  notifyObservers(): void {
+    const found = this.#unreported;
+    this.#unreported = [];
+    for (const { entry, rejection } of found) this.invalidFound.notify(entry, rejection);
   }
 
   /** Marks a block invalid at an operator's request. */

@@ -157,6 +157,19 @@ describe('a connected block that turns out to be invalid', () => {
       expectState(node, chain.tip);
     });
 
+  test('is reported when the chain without it is committed, also during initial block download', async () => {
+    const chain = trunkWithCoins();
+    await using node = new TestNode({ verifier: lateVerifier(() => 10) });
+    const last = chain.height;
+    const bad = chain.mine(1, { txs: [poisoned(chain)] });
+    chain.mine(2);
+    const reported = Promise.withResolvers<[hash: string, committed: number]>();
+    node.chain.onInvalidBlock(({ hash }) => reported.resolve([hashToHex(hash), node.chain.tip.height]));
+    for (const block of chain.blocks.slice(1)) await node.chain.acceptBlock(block.raw);
+    expect(node.chain.initialSync).toBe(true);
+    expect(await reported.promise).toEqual([hashToHex(bad.hash), last]);
+  });
+
   test('is left together with a long line of blocks on top of it', async () => {
     const chain = trunkWithCoins();
     const good = chain.height + 2;

@@ -26,6 +26,9 @@ export const CHAIN_LINES: CoreForms = {
   'invalid block': plain(
     (facts) => `Block validation error: ${rejection(facts)} block=${facts.hash} height=${facts.height}`,
   ),
+  'a block cannot be disconnected': plain(
+    ({ hash, height }) => `Failed to disconnect block. block=${hash} height=${height}`,
+  ),
   'block mutated': validation((facts) => `Block mutated: ${rejection(facts)}`),
   'block rejected': validation((facts) => `ProcessNewBlock: CheckBlock: ${facts.hash}, ${rejection(facts)}`),
   'header rejected': validation((facts) => `AcceptBlockHeader: ${facts.hash}, ${rejection(facts)}`),
