@@ -5,6 +5,7 @@ import { isBlockMutated } from '../consensus/check-block-context.ts';
 import { hash256 } from '../crypto/hash-functions.ts';
 import { genesisBlock } from '../params/genesis.ts';
 import type { NetworkParams } from '../params/network-params.ts';
+import { chainNameOf } from '../params/signet.ts';
 import { type ParsedBlock, parseBlock } from '../primitives/block.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { HEADER_SIZE, headerBytes } from '../primitives/header.ts';
@@ -127,9 +128,9 @@ export class ChainStore {
   constructor(dir: string, params: NetworkParams, options: ChainStoreOptions) {
     const { cacheMiB, filters = false, seqFloor = null, clock, reindex = false, fileLimit = FILE_LIMIT } = options;
     this.fileLimit = fileLimit;
-    const { magic, name: network, consensus } = params;
+    const { magic, consensus } = params;
     this.#segwitHeight = consensus.segwitHeight;
-    const identity = { network, genesisHash: hashToHex(consensus.genesisHash) };
+    const identity = { network: chainNameOf(params), genesisHash: hashToHex(consensus.genesisHash) };
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     if (!reindex) refuseUnfinishedReindex(dir);
     this.#db = openWriter(join(dir, 'chain.db'), identity, cacheMiB, options);

@@ -164,6 +164,8 @@ function contradictions(config: Config): string[] {
     lines.push(`chain.assumeUtxo: only allowed with network regtest, not ${network}`);
   if (config.consensus.testActivationHeight.length > 0 && network !== 'regtest')
     lines.push(`consensus.testActivationHeight: only allowed with network regtest, not ${network}`);
+  if (config.consensus.signetChallenge !== '' && network !== 'signet')
+    lines.push(`consensus.signetChallenge: only allowed with network signet, not ${network}`);
   if (config.consensus.blockVersion !== null && network !== 'regtest')
     lines.push(`consensus.blockVersion: only allowed with network regtest, not ${network}`);
   if (config.consensus.enforceBip94 && network !== 'regtest')

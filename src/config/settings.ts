@@ -103,6 +103,13 @@ export const SETTINGS = {
     fallback: [],
     help: 'buried deployments activate at these heights (regtest only)',
   }),
+  'consensus.signetChallenge': string({
+    fallback: '',
+    pattern: /^(?:[0-9a-fA-F]{2}){0,10000}$/,
+    allowed: 'a script in hexadecimal digits, at most 10000 bytes',
+    defaultText: 'that of the public signet',
+    help: 'script that the signature of each block satisfies, for a signet of your own (BIP-325; signet only)',
+  }),
   'consensus.blockVersion': optionalInteger({
     min: -0x8000_0000,
     max: 0x7fff_ffff,

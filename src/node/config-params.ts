@@ -3,6 +3,7 @@ import { type AssumedUtxoSet, assumedUtxoSet } from '../params/assume-utxo.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { type NetworkOptions, paramsFor } from '../params/networks.ts';
 import { type BlockHash, hashFromHex } from '../primitives/hash.ts';
+import { hexToBytes } from '../util/bytes.ts';
 
 /** Reads `HEIGHT:SET_HASH:TRANSACTIONS:BLOCK_HASH`, the form of the setting. */
 function parseAssumedSet(text: string): AssumedUtxoSet {
@@ -19,6 +20,7 @@ export function paramsOfConfig({ network, chain, consensus }: Config): NetworkPa
   if (chain.assumeValid !== '')
     options.assumeValid = chain.assumeValid === '0' ? null : hashFromHex<BlockHash>(chain.assumeValid.toLowerCase());
   if (chain.minimumWork !== '') options.minimumChainWork = BigInt(`0x${chain.minimumWork}`);
+  if (consensus.signetChallenge !== '') options.signetChallenge = hexToBytes(consensus.signetChallenge);
   const params = paramsFor(network, options);
   return chain.assumeUtxo === '' ? params : { ...params, assumedUtxoSets: [parseAssumedSet(chain.assumeUtxo)] };
 }

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../config/settings.ts';
-import { paramsFor } from '../params/networks.ts';
 import { closeDatabase } from '../storage/database.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { processLog } from '../util/process-log.ts';
 import { KnownWallets } from '../wallet/store/known-wallets.ts';
 import { WalletFiles } from '../wallet/wallet-files.ts';
+import { paramsOfConfig } from './config-params.ts';
 import { lockDirectory } from './lock.ts';
 import { openNodeStorage } from './node-storage.ts';
 import { walletFolders } from './wallets.ts';
@@ -17,7 +17,7 @@ import { walletFolders } from './wallets.ts';
 export function forgetWallets(config: Config, names: readonly string[]): void {
   const release = lockDirectory(config.networkDir);
   try {
-    const database = openNodeStorage(config, paramsFor(config.network));
+    const database = openNodeStorage(config, paramsOfConfig(config));
     try {
       const known = new KnownWallets(database);
       const files = new WalletFiles({ ...walletFolders(config), log: processLog(config.log) });

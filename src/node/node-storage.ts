@@ -3,15 +3,16 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/settings.ts';
 import type { NetworkParams } from '../params/network-params.ts';
+import { chainNameOf } from '../params/signet.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { openNodeDatabase } from '../storage/node-database.ts';
 import { storageProblem } from './storage-problem.ts';
 
 /** Opens node.db for its single writer; the directory must be locked. Throws OperatorError where it cannot be used. */
-export function openNodeStorage(config: Config, { name, consensus }: NetworkParams): Database {
+export function openNodeStorage(config: Config, params: NetworkParams): Database {
   try {
     mkdirSync(config.networkDir, { recursive: true, mode: 0o700 });
-    const identity = { network: name, genesisHash: hashToHex(consensus.genesisHash) };
+    const identity = { network: chainNameOf(params), genesisHash: hashToHex(params.consensus.genesisHash) };
     return openNodeDatabase(join(config.networkDir, 'node.db'), identity);
   } catch (error) {
     throw storageProblem(error, config.networkDir);

@@ -10,6 +10,7 @@ import type { EntryColumns } from '../mempool/entry-columns.ts';
 import { MempoolService } from '../mempool/service.ts';
 import type { UpdateProgress } from '../mempool/update-progress.ts';
 import type { NetworkParams } from '../params/network-params.ts';
+import { magicHex } from '../params/signet.ts';
 import type { CallTable, NodeCallName, NodeCalls } from '../port/node-calls.ts';
 import type { NodeCounters, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
 import type { WalletCalls } from '../port/wallet-node-calls.ts';
@@ -163,6 +164,7 @@ export class Node {
     this.#peerChanges = new Observers('peers', log);
     this.params = paramsOfConfig(config);
     reportSignatureLibrary(log);
+    if (this.params.name === 'signet') log.info('signet', { magic: magicHex(this.params) });
     let mempool: MempoolService | null = null;
     this.#pool = new VerifyPool(config.workers.verify, {
       isKnownValid: (wtxid, flags) => mempool?.hasChecked(wtxid, flags) ?? false,

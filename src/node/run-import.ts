@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Config } from '../config/settings.ts';
 import { readAddons } from '../crypto/addon-file.ts';
+import { chainNameOf } from '../params/signet.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
 import { convertOnThread } from '../storage/convert-thread.ts';
@@ -41,8 +42,8 @@ export async function runImport(
 
 /** Converts the database of an earlier version, which takes minutes and ends when the signal aborts. */
 async function convertChain(config: Config, signal: AbortSignal): Promise<void> {
-  const { name: network, consensus } = paramsOfConfig(config);
-  const identity = { network, genesisHash: hashToHex(consensus.genesisHash) };
+  const params = paramsOfConfig(config);
+  const identity = { network: chainNameOf(params), genesisHash: hashToHex(params.consensus.genesisHash) };
   try {
     moveChainData(config.chainDir);
     await convertOnThread(join(config.chainDir, 'chain.db'), identity, { log: config.log, signal });

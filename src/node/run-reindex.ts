@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/settings.ts';
 import { readAddons } from '../crypto/addon-file.ts';
+import { chainNameOf } from '../params/signet.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { recordFileName, recordFileNumbers } from '../storage/block-files.ts';
 import { openWriter } from '../storage/chain-database.ts';
@@ -110,7 +111,7 @@ export function runIndexRemoval(config: Config): void {
   process.umask(0o077);
   const release = lockDirectory(config.networkDir);
   const { chainDir } = config;
-  const { name: network, consensus } = paramsOfConfig(config);
+  const params = paramsOfConfig(config);
   const database = join(chainDir, 'chain.db');
   try {
     if (!existsSync(database)) throw new OperatorError(`${database} does not exist: there is nothing to reindex`);
@@ -118,7 +119,7 @@ export function runIndexRemoval(config: Config): void {
     refusePrunedBlocks(chainDir);
     const db = openWriter(
       database,
-      { network, genesisHash: hashToHex(consensus.genesisHash) },
+      { network: chainNameOf(params), genesisHash: hashToHex(params.consensus.genesisHash) },
       INDEX_REMOVAL_CACHE_MIB,
     );
     try {

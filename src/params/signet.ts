@@ -75,8 +75,29 @@ export function customSignet(challenge: Uint8Array): NetworkParams {
     magic: signetMagic(challenge),
     consensus: { ...signet.consensus, signetChallenge: challenge, minimumChainWork: 0n, assumeValid: null },
     dnsSeeds: [],
+    assumedUtxoSets: [],
     chainTxData: { time: 0, count: 0, rate: 0 },
   };
+}
+
+/** Whether a network is a custom signet. */
+export function isCustomSignet({ name, magic }: Pick<NetworkParams, 'name' | 'magic'>): boolean {
+  return name === 'signet' && magic !== signet.magic;
+}
+
+/**
+ * Returns the name by which stored data belongs to a chain: that of the network, and for a custom signet also its magic,
+ * since all signets have the same genesis block.
+ */
+export function chainNameOf(params: NetworkParams): string {
+  return isCustomSignet(params) ? `signet-${magicHex(params)}` : params.name;
+}
+
+/** Returns the message start of a network in hexadecimal digits, as it is sent. */
+export function magicHex({ magic }: NetworkParams): string {
+  const w = new ByteWriter(4);
+  w.u32(magic);
+  return w.finish().toHex();
 }
 
 /** Returns the message start: the first four bytes of the hash of the challenge (BIP-325). */

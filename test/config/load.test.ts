@@ -538,6 +538,7 @@ describe('an error names the setting, its source and the allowed values in one l
     ],
     [['--consensus.enforceBip94'], 'consensus.enforceBip94: only allowed with network regtest, not main'],
     [['--mining.maxWeight=7999'], 'mining.reservedWeight: 8000 must not exceed mining.maxWeight, 7999'],
+    [['--consensus.signetChallenge=51'], 'consensus.signetChallenge: only allowed with network signet, not main'],
     [['--consensus.blockVersion=4'], 'consensus.blockVersion: only allowed with network regtest, not main'],
     [['--http.pages.utxos.max=10'], 'http.pages.utxos.default: 1000 must not exceed http.pages.utxos.max, 10'],
     [['--ready.disk.fail=20000'], 'ready.disk.fail: 20000 must not exceed ready.disk.degraded, 10240'],

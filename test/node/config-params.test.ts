@@ -47,6 +47,18 @@ describe('the parameters of the configured network', () => {
     expect(paramsWith('--network=main', '--chain.minimumWork=0fF').consensus.minimumChainWork).toBe(255n);
   });
 
+  test('are those of a custom signet with consensus.signetChallenge', () => {
+    const { consensus, magic, assumedUtxoSets } = paramsWith('--network=signet', '--consensus.signetChallenge=51');
+    expect([consensus.signetChallenge, assumedUtxoSets]).toEqual([Uint8Array.of(0x51), []]);
+    expect(magic).not.toBe(paramsFor('signet').magic);
+  });
+
+  test.each(['abc', 'xy', '5'])('refuse consensus.signetChallenge=%s', (value) => {
+    expect(() => paramsWith('--network=signet', `--consensus.signetChallenge=${value}`)).toThrow(
+      'consensus.signetChallenge',
+    );
+  });
+
   test.each(['xyz', 'ab'.repeat(31), '1'])('refuse chain.assumeValid=%s', (value) => {
     expect(() => paramsWith(`--chain.assumeValid=${value}`)).toThrow(
       'must be a block hash of 64 hexadecimal digits, or 0',

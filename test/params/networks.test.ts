@@ -3,6 +3,7 @@ import { blockScriptFlags } from '../../src/consensus/deployments.ts';
 import { genesisBlock } from '../../src/params/genesis.ts';
 import type { NetworkName } from '../../src/params/network-params.ts';
 import { NETWORK_NAMES, paramsFor } from '../../src/params/networks.ts';
+import { chainNameOf } from '../../src/params/signet.ts';
 import { parseBlock } from '../../src/primitives/block.ts';
 import { type BlockHash, hashFromHex, hashToHex } from '../../src/primitives/hash.ts';
 import { scriptFlagNames } from '../../src/script/flags.ts';
@@ -159,6 +160,7 @@ describe('options', () => {
     expect(own.consensus.minimumChainWork).toBe(0n);
     expect(own.consensus.assumeValid).toBeNull();
     expect(own.dnsSeeds).toEqual([]);
+    expect([own, paramsFor('signet')].map(chainNameOf)).toEqual(['signet-54d26fbd', 'signet']);
     // The first bytes of the double SHA-256 of the challenge with its length.
     expect(magicBytes(own.magic)).toBe('54d26fbd');
     expect(own.consensus.genesisHash).toBe(paramsFor('signet').consensus.genesisHash);

@@ -2,6 +2,7 @@ import type { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NetworkParams } from '../../params/network-params.ts';
+import { chainNameOf } from '../../params/signet.ts';
 import { parseBlock } from '../../primitives/block.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import { isUnspendable } from '../../script/templates.ts';
@@ -118,14 +119,15 @@ class FolderCheck {
 
   /** Checks the structure, the network and the schema of the database. Returns whether its rows can be read. */
   checkDatabase(db: Database): boolean {
-    const { name: network, consensus } = this.#params;
+    const network = chainNameOf(this.#params);
+    const genesisHash = hashToHex(this.#params.consensus.genesisHash);
     return (
       this.#findings.attempt(this.#database, 'the file', () => {
         const rows = db.query<{ integrity_check: string }, []>('PRAGMA integrity_check(20)').all();
         for (const { integrity_check: problem } of rows)
           if (problem !== 'ok') this.#findings.addFinding(this.#database, 'the structure', problem);
         const meta = readMeta(db);
-        if (!isOfChain(meta, { network, genesisHash: hashToHex(consensus.genesisHash) }))
+        if (!isOfChain(meta, { network, genesisHash }))
           this.#findings.addFinding(
             this.#database,
             'table meta',

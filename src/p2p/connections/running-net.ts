@@ -1,3 +1,4 @@
+import { isCustomSignet } from '../../params/signet.ts';
 import type { NetService } from '../address/net-address.ts';
 import { I2pNetwork } from '../i2p/i2p-network.ts';
 import { keepOnionService } from '../tor/onion-service.ts';
@@ -129,7 +130,10 @@ export class RunningNet {
       dialer: this.dialer,
       v2: options.v2,
       anchors,
-      fixedSeeds: () => (options.fixedSeeds ? fixedSeeds(options.params.name, timing.clock, random) : []),
+      fixedSeeds: () =>
+        options.fixedSeeds && !isCustomSignet(options.params)
+          ? fixedSeeds(options.params.name, timing.clock, random)
+          : [],
       usesDnsSeeds: this.#usesDnsSeeds,
       seedNodes: options.seedNodes,
     });

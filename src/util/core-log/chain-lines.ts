@@ -29,6 +29,7 @@ export const CHAIN_LINES: CoreForms = {
   'a block cannot be disconnected': plain(
     ({ hash, height }) => `Failed to disconnect block. block=${hash} height=${height}`,
   ),
+  signet: plain(({ magic }) => `Signet derived magic (message start): ${magic}`),
   'block mutated': validation((facts) => `Block mutated: ${rejection(facts)}`),
   'block rejected': validation((facts) => `ProcessNewBlock: CheckBlock: ${facts.hash}, ${rejection(facts)}`),
   'header rejected': validation((facts) => `AcceptBlockHeader: ${facts.hash}, ${rejection(facts)}`),

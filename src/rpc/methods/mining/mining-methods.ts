@@ -1,3 +1,4 @@
+import { isCustomSignet } from '../../../params/signet.ts';
 import { parseTransaction } from '../../../primitives/block.ts';
 import { parseAddress } from '../../../script/address.ts';
 import { DecodeError, hexToBytes } from '../../../util/bytes.ts';
@@ -73,7 +74,7 @@ const generatetoaddress = nodeMethod({
   scope: 'admin',
   long: true,
   async run(env, count, address, maxTries) {
-    checkRegtest(env, 'generatetoaddress');
+    checkGenerates(env, 'generatetoaddress');
     const script = scriptFor(env, address, 'Error: Invalid address');
     return generate(env, script, count, maxTries);
   },
@@ -94,7 +95,7 @@ const generatetodescriptor = nodeMethod({
   scope: 'admin',
   long: true,
   async run(env, count, descriptor, maxTries) {
-    checkRegtest(env, 'generatetodescriptor');
+    checkGenerates(env, 'generatetodescriptor');
     const script = descriptorScript(descriptor, env.ctx.params);
     if (typeof script === 'string') return rpcFail('invalidAddressOrKey', script);
     return generate(env, script, count, maxTries);
@@ -119,7 +120,7 @@ const generateblock = nodeMethod({
   scope: 'admin',
   long: true,
   async run(env, output, transactions, submit) {
-    checkRegtest(env, 'generateblock');
+    checkGenerates(env, 'generateblock');
     const described = descriptorScript(output, env.ctx.params);
     const script =
       typeof described === 'string' ? scriptFor(env, output, 'Error: Invalid address or descriptor') : described;
@@ -188,6 +189,11 @@ function rawTransaction(text: string): Uint8Array {
       'tx_decode_failed',
     );
   }
+}
+
+/** Blocks of a custom signet can be generated where its challenge needs no signature, such as OP_TRUE. */
+function checkGenerates(env: MainThreadEnv, method: string): void {
+  if (!isCustomSignet(env.ctx.params)) checkRegtest(env, method);
 }
 
 function checkRegtest({ ctx }: MainThreadEnv, method: string): void {
