@@ -18,6 +18,7 @@ import type { ChainEntry } from './chain-entry.ts';
 import type { ChainDeps, ChainOptions } from './chain-options.ts';
 import { ChainStore } from './chain-store.ts';
 import { ChainWarnings } from './chain-warnings.ts';
+import { checkSegwitHeight } from './check-segwit-height.ts';
 import { HeaderTree } from './header-tree.ts';
 import { InitialSync } from './initial-sync.ts';
 import { InvalidBlocks } from './invalid-blocks.ts';
@@ -102,6 +103,7 @@ export function openChainParts(options: ChainOptions, deps: ChainDeps): ChainPar
     store.open(tip && entry, (hash) => tree.findEntry(hash));
     checkPruning(store, dir, prune !== undefined);
     const params = network.consensus;
+    checkSegwitHeight(store, dir, params.segwitHeight, tip && entry.height);
     const active = new ActiveChain(store, params, entry, coinsCacheBytes);
     const sync = new InitialSync(params, clock, options.maxTipAge);
     const warnings = new ChainWarnings({ tree, sync, params: network, log });

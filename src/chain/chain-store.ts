@@ -219,6 +219,15 @@ export class ChainStore {
     return (blocksEnd.file + undoEnd.file) * fileLimit + blocksEnd.length + undoEnd.length;
   }
 
+  /** Height from which on segwit was active when the last blocks were stored; null in a database that does not say so. */
+  get storedSegwitHeight(): number | null {
+    return new MetaStore(this.#db).get('segwitHeight');
+  }
+
+  storeSegwitHeight(height: number): void {
+    this.#metaWriter.put('segwitHeight', height);
+  }
+
   appendBlock(raw: Uint8Array): FilePosition {
     this.#unread = true;
     return this.#blocks.append(raw);

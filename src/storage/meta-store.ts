@@ -17,6 +17,8 @@ export interface MetaValues {
   /** End of the last block filter that a row refers to. */
   filterFile: number;
   filterEnd: number;
+  /** Height from which on segwit was active at the last start. */
+  segwitHeight: number;
 }
 
 /** Read access to single values. */
