@@ -1,4 +1,5 @@
 import { sleep } from '../util/abort.ts';
+import type { Clock } from '../util/clock.ts';
 import { runInSlices, type Steps } from '../util/slices.ts';
 import type { WalletScripts } from './scripts/wallet-scripts.ts';
 import type { WalletStore } from './store/wallet-store.ts';
@@ -17,6 +18,7 @@ export interface KeypoolFillerDeps {
   readonly scripts: WalletScripts;
   readonly sync: WalletSync;
   readonly scanner: WalletScanner;
+  readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Called with the error that ended the derivation. */
   readonly onError: (error: unknown) => void;
@@ -26,10 +28,31 @@ export interface KeypoolFillerDeps {
 export class KeypoolFiller {
   readonly #deps: KeypoolFillerDeps;
   #waiting = false;
+  /** The search for payments to scripts that are yet to be derived or looked up, or null. */
+  #search: { readonly startedAt: number; progress: number } | null = null;
 
   constructor(deps: KeypoolFillerDeps) {
     this.#deps = deps;
-    deps.scripts.onDeferred = () => this.fillLater();
+    deps.scripts.onDeferred = (work) => {
+      if (work === 'scripts') this.#beginSearch();
+      this.fillLater();
+    };
+  }
+
+  /**
+   * The running search, or null: the balance may lack payments to addresses beyond those that are derived, as in the copy
+   * of a wallet that has issued many since. The first addresses of a new wallet need no search.
+   */
+  get scanning(): { readonly duration: number; readonly progress: number } | null {
+    if (!this.#search) return null;
+    const { startedAt, progress } = this.#search;
+    return { duration: Math.floor((this.#deps.clock.monotonicMs() - startedAt) / 1000), progress };
+  }
+
+  /** Continues what the last run of a wallet has left, in the background. */
+  continueLater(): void {
+    if (this.#isLeft) this.#beginSearch();
+    this.fillLater();
   }
 
   /** Derives the reserved scripts in the background. */
@@ -44,6 +67,8 @@ export class KeypoolFiller {
       const steps = scripts.fillSteps(this.#noting(() => true));
       while (!store.writeRelaxed(() => steps.next()).done) await sleep(FILL_PAUSE_MS, signal);
       await this.lookUpFilled();
+      // After a failure the search is shown until the next round ends.
+      if (!this.#isLeft) this.#search = null;
     };
     // It ends with the wallet and continues at the next start.
     fill().catch((error) => {
@@ -72,6 +97,16 @@ export class KeypoolFiller {
     return store.writeRelaxed(() => scripts.fillSome(this.#noting(isNoted)));
   }
 
+  /** Whether scripts are yet to be derived or looked up. */
+  get #isLeft(): boolean {
+    const { store, scripts } = this.#deps;
+    return scripts.unfilled().length > 0 || Object.keys(store.meta('filledUnseen') ?? {}).length > 0;
+  }
+
+  #beginSearch(): void {
+    this.#search ??= { startedAt: this.#deps.clock.monotonicMs(), progress: 0 };
+  }
+
   #noting(isNoted: (descriptor: number) => boolean): (descriptor: number, from: number) => void {
     const { store } = this.#deps;
     return (descriptor, from) => {
@@ -96,7 +131,9 @@ export class KeypoolFiller {
       const before = ends();
       const unseen = await runInSlices(this.#scriptsOf(noted), { signal });
       await sync.refreshOwnOutputs();
-      await sync.lookUpScripts(unseen);
+      await sync.lookUpScripts(unseen, (share) => {
+        if (this.#search) this.#search.progress = share;
+      });
       store.writeRelaxed(() => {
         const left = { ...store.meta('filledUnseen') };
         const after = ends();

@@ -192,7 +192,7 @@ export class WalletManager {
       load: this.#loads.get(wallet)!,
       unlockedUntil: wallet.unlockedUntil,
       unencrypted: wallet.unencrypted,
-      scanning: wallet.scanner.scanning,
+      scanning: wallet.scanning,
       live: wallet.sync.live,
       settled: wallet.settled,
       height: wallet.sync.height,

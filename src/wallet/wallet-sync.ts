@@ -139,10 +139,10 @@ export class WalletSync {
   }
 
   /** Finds the transactions of new scripts up to the last processed block. */
-  async lookUpScripts(scripts: readonly Uint8Array[]): Promise<void> {
+  async lookUpScripts(scripts: readonly Uint8Array[], progress?: ScanProgress): Promise<void> {
     const { store, signal } = this.#deps;
     const { height } = store.cursor()!;
-    if (scripts.length > 0) await this.#find(scripts, { from: 0, to: height }, signal);
+    if (scripts.length > 0) await this.#find(scripts, { from: 0, to: height }, signal, progress);
   }
 
   /** Adds outputs of known transactions that pay scripts added since. */

@@ -117,7 +117,7 @@ export class Wallet {
     const sync = new WalletSync({ store, scripts, ledger, chain, signal });
     const scanner = new WalletScanner({ store, sync, mempool, clock, signal });
     const onError = (error: unknown) => log.error('a wallet cannot derive addresses', { wallet: name, error });
-    this.filler = new KeypoolFiller({ store, scripts, sync, scanner, signal, onError });
+    this.filler = new KeypoolFiller({ store, scripts, sync, scanner, clock, signal, onError });
     this.sync = sync;
     this.scanner = scanner;
     const { vault } = this;
@@ -201,14 +201,19 @@ export class Wallet {
       // After a failure a later block makes it catch up and go live again.
       this.#settled = true;
     }
+    this.filler.continueLater();
     await checked;
     await this.resubmission.submitMissing();
-    this.filler.fillLater();
   }
 
   /** Whether the wallet is at the tip and has processed the mempool that existed when it was opened. */
   get settled(): boolean {
     return this.#settled && this.sync.live;
+  }
+
+  /** The running scan of blocks, or the search for payments to addresses that are being derived; null without one. */
+  get scanning(): { readonly duration: number; readonly progress: number } | null {
+    return this.scanner.scanning ?? this.filler.scanning;
   }
 
   hasFlag(flag: WalletFlag): boolean {

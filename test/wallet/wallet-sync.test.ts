@@ -10,6 +10,7 @@ import { importDescriptors } from '../../src/wallet/import-descriptors.ts';
 import { ExtendedPrivateKey, formatExtendedPublicKey } from '../../src/wallet/keys/extended-key.ts';
 import { balancesOf } from '../../src/wallet/read/balances.ts';
 import { WalletView } from '../../src/wallet/read/wallet-view.ts';
+import { poll } from '../lib/node-process.ts';
 import { PlainChainReads } from './plain-chain-reads.ts';
 import { parsed, WalletFixture } from './wallet-fixture.ts';
 
@@ -109,6 +110,41 @@ describe('a wallet on the chain', () => {
     for (let index = 0; index <= 700; index++) expect(isNamed(index)).toBe(true);
     expect(isNamed(701)).toBe(false);
     expect(wallet.store.meta('unnamed')).toEqual({});
+  });
+
+  test('a wallet whose far addresses are yet to be derived scans until the payments to them are found', async () => {
+    using it = new WalletFixture({}, 600);
+    const index = new PlainChainReads(it.chain);
+    it.deps.chain.reads = () => index.reads;
+    const { wallet } = it;
+    // The first addresses of a new wallet need no search.
+    expect(wallet.scanning).toBeNull();
+    while (wallet.filler.fillSome());
+    await wallet.filler.lookUpFilled();
+    const source = wallet.scripts.activeDescriptor('bech32', false)!;
+    const scriptAt = (at: number) => source.expand(at, wallet.vault.available())!.scripts[0]!;
+    connect(it, [pay(outside(1), scriptAt(20))]);
+    // Few addresses are derived with the block that pays.
+    expect([wallet.scanning, trusted(it)]).toEqual([null, 1000]);
+    connect(it, [pay(outside(2), scriptAt(610))]);
+    connect(it, [pay(outside(3), scriptAt(1000))]);
+    expect([wallet.scanning, trusted(it)]).toEqual([{ duration: 0, progress: 0 }, 2000]);
+    await poll('the end of the search', () => wallet.scanning === null);
+    expect(trusted(it)).toBe(3000);
+  });
+
+  test('a wallet that is opened with addresses left to be derived scans until they are looked up', async () => {
+    using it = new WalletFixture({}, 600);
+    const index = new PlainChainReads(it.chain);
+    it.deps.chain.reads = () => index.reads;
+    while (it.wallet.filler.fillSome());
+    const source = it.wallet.scripts.activeDescriptor('bech32', false)!;
+    connect(it, [pay(outside(1), source.expand(599, it.wallet.vault.available())!.scripts[0]!)]);
+    await it.reopen();
+    await it.wallet.start();
+    expect(it.wallet.scanning).not.toBeNull();
+    await poll('the end of the search', () => it.wallet.scanning === null);
+    expect(it.wallet.scripts.unfilled()).toEqual([]);
   });
 
   test('a payment to a descriptor with hundreds of keys derives and names nothing at once but what it pays', async () => {

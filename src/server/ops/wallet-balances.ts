@@ -6,14 +6,15 @@ import type { ServerContext } from '../context.ts';
 const LONGEST_MS = 2000;
 
 /**
- * Resolves to the spendable satoshis by wallet name, computed by a reader worker. The map is empty if they are not
- * available now.
+ * Resolves to the spendable satoshis by wallet name, computed by a reader worker. A wallet that is behind the chain or scans
+ * is left out, since its balance may be too low. The map is empty if the balances are not available now.
  */
 export async function collectWalletBalances(
   ctx: Pick<ServerContext, 'wallets' | 'queries' | 'stopping' | 'log'>,
 ): Promise<ReadonlyMap<string, number>> {
   try {
-    const input = (ctx.wallets.states ?? []).map(nameOf);
+    const current = (ctx.wallets.states ?? []).filter(({ live, scanning }) => live && scanning === null);
+    const input = current.map(nameOf);
     if (input.length === 0) return new Map();
     const job = { kind: 'rest', name: walletBalancesEndpoint.name, input } as const;
     const signal = AbortSignal.any([ctx.stopping, AbortSignal.timeout(LONGEST_MS)]);

@@ -38,8 +38,8 @@ export interface NewDescriptor {
 export class WalletScripts implements ScriptOwner {
   /** Filter over all scripts. */
   readonly filter = new HashFilter();
-  /** Called where work is left for `fillSteps`. */
-  onDeferred: () => void = () => {};
+  /** Called where work is left for `fillSteps`: scripts to derive, which blocks may pay already, or names of addresses. */
+  onDeferred: (work: 'scripts' | 'names') => void = () => {};
   readonly #store: WalletStore;
   readonly #vault: KeyVault;
   readonly #encoding: KeyEncoding;
@@ -209,7 +209,7 @@ export class WalletScripts implements ScriptOwner {
     if (filled < rangeEnd) return;
     const most = Math.floor(TOP_UP_KEYS / Math.max(owned.descriptor.keyCount, 1));
     this.#fill(owned, Math.min(owned.record.rangeEnd, filled + most));
-    if (owned.record.filled < owned.record.rangeEnd) this.onDeferred();
+    if (owned.record.filled < owned.record.rangeEnd) this.onDeferred('scripts');
   }
 
   /** Derives some reserved indexes; `onFilled` receives the first of them. Returns false when none are left. */
@@ -372,7 +372,7 @@ export class WalletScripts implements ScriptOwner {
     const unnamed = { ...this.#store.meta('unnamed') };
     const from = unnamed[owned.id]?.from ?? now + 1;
     this.#store.setMeta('unnamed', { ...unnamed, [owned.id]: { from, to: last } });
-    this.onDeferred();
+    this.onDeferred('names');
   }
 
   /** Adds the remaining skipped addresses to the address book, some in each step. */

@@ -41,7 +41,10 @@ export const walletInfo = obj({
   private_keys_enabled: bool('whether the wallet may have private keys'),
   avoid_reuse: bool('whether coins on used addresses are treated separately'),
   scanning: anyOf(
-    obj({ duration: int('seconds since its start'), progress: num('0 to 1') }, 'during a rescan'),
+    obj(
+      { duration: int('seconds since its start'), progress: num('0 to 1') },
+      'during a rescan, and while addresses beyond the derived ones are searched for payments: the balance may be too low',
+    ),
     bool('false without a rescan'),
   ),
   descriptors: bool('true'),
