@@ -60,13 +60,15 @@ export async function runNode(given: Config, options: RunOptions): Promise<void>
   // A native library whose file has changed ends the start before any database opens.
   readAddons();
   let isReloaded = false;
+  let port: number | null = null;
+  const onListening = (bound: number) => (port = bound);
   // Between two runs the signal must not end the process.
   const hungUp = () => (isReloaded = true);
   process.on('SIGHUP', hungUp);
   try {
     for (let runs = 1; ; runs++)
       try {
-        return await runOnce(wanted, { ...options, log, startsAgain: runs > 1, isReloaded });
+        return await runOnce(wanted, { ...options, log, startsAgain: runs > 1, isReloaded, port, onListening });
       } catch (error) {
         // A service manager limits further starts.
         if (!(error instanceof OperatorError) || !error.startsAgain || runs === MAX_RUNS) throw error;
@@ -91,6 +93,9 @@ interface OneRun extends RunOptions {
   readonly startsAgain: boolean;
   /** Whether the settings of the start were reloaded in an earlier run. */
   readonly isReloaded: boolean;
+  /** The port of the earlier run, which clients know; null in the first one. */
+  readonly port: number | null;
+  readonly onListening: (port: number) => void;
 }
 
 async function runOnce(wanted: Config, run: OneRun): Promise<void> {
@@ -132,7 +137,10 @@ async function runOnce(wanted: Config, run: OneRun): Promise<void> {
     let parts: Parts;
     try {
       const listening = { params, budget, staticKey: staticKey?.key ?? null, log, watchdog, fronts };
-      parts = await startListening(config, listening, () => asked.abort(new Error('an operator asked for it')));
+      const { port } = run;
+      parts = await startListening(port === null ? config : onPort(config, port), listening, () =>
+        asked.abort(new Error('an operator asked for it')),
+      );
     } catch (error) {
       if (isNew) removeLockedDirectory(config.networkDir);
       throw error;
@@ -140,6 +148,7 @@ async function runOnce(wanted: Config, run: OneRun): Promise<void> {
     opened = parts.node;
     void parts.node.stopHeightReached().then(() => asked.abort(new Error('the chain has the height of its stop')));
     const { api } = parts;
+    run.onListening(api.port);
     const either = AbortSignal.any([signal, asked.signal]);
     const onServing = () => {
       serving.resolve(api);
@@ -150,12 +159,21 @@ async function runOnce(wanted: Config, run: OneRun): Promise<void> {
       () => runListening(config, parts, surroundings),
       () => api.stop('the node stops'),
       log,
-    );
+    ).catch((error) => {
+      // An operator has stopped the node while it closed in order to start again.
+      const startsAgain = error instanceof OperatorError && error.startsAgain;
+      if (!startsAgain || !asked.signal.aborted) throw error;
+    });
   } finally {
     serving.resolve(null);
     release();
     process.off('SIGHUP', hungUp);
   }
+}
+
+/** Replaces port 0, with which the system would choose another one. */
+function onPort(config: Config, port: number): Config {
+  return { ...config, http: { ...config.http, listen: { ...config.http.listen, port } } };
 }
 
 /** Opens `log.file` before the first line is logged. */

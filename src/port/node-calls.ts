@@ -33,7 +33,7 @@ interface ThreadCalls {
 /** The calls that concern the chain. Hashes are passed in wire order and returned in display order. */
 export interface ChainCalls {
   /** Returns null when the block was accepted, else the reject reason as in BIP-22. */
-  submitBlock: { args: [raw: Uint8Array]; result: string | null };
+  submitBlock: { args: [raw: Uint8Array]; result: string | null | Refusal };
   chainTips: { args: []; result: readonly ChainTipView[] };
   /** Resolves when the index of coin statistics has reached the present tip, unless that takes longer than a moment. */
   coinStatsCaughtUp: { args: []; result: null };

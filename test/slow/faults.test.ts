@@ -1,7 +1,7 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { cleanUpAfterTests, freePort, startNode, tempDir } from '../lib/node-process.ts';
+import { cleanUpAfterTests, startNode, tempDir } from '../lib/node-process.ts';
 import { MINER } from '../proof/faults/load.ts';
 import { SmallDisk } from '../proof/faults/small-disk.ts';
 import { faults } from '../proof/faults.ts';
@@ -15,7 +15,7 @@ afterAll(() => disk.close());
 cleanUpAfterTests();
 
 test('a full disk is left without a restart: the process serves reads and opens its databases again', async () => {
-  const node = await startNode({ datadir: join(disk.directory, 'node'), port: await freePort() });
+  const node = await startNode({ datadir: join(disk.directory, 'node') });
   const mine = () => node.api.rpc<string[]>('generatetoaddress', [1, MINER]);
   const descriptors = () => readdirSync(`/proc/${node.pid}/fd`).length;
   const [first] = await mine();
@@ -23,10 +23,12 @@ test('a full disk is left without a restart: the process serves reads and opens 
   let before = 0;
   for (const time of [1, 2]) {
     disk.fill();
+    let refusal = '';
     await node.until('a block that finds no space', async () => {
-      await mine().catch(() => {});
+      await mine().catch(({ message }: Error) => (refusal = message));
       return linesWith('the disk is full: blocks are processed again when there is space') === time;
     });
+    expect(refusal).toContain('ProcessNewBlock, block not accepted: no space left on the device');
     expect(await node.api.rpc('getblockheader', [first])).toMatchObject({ height: 1 });
     disk.free();
     await node.until('a block that is accepted', () => mine().catch(() => null));

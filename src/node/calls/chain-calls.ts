@@ -11,6 +11,7 @@ import { hashToHex } from '../../primitives/hash.ts';
 import { HEADER_SIZE } from '../../primitives/header.ts';
 import { DecodeError } from '../../util/bytes.ts';
 import { setLogLevels } from '../../util/log.ts';
+import { orDiskRefusal } from './storage-refusal.ts';
 
 /** A height above this is a UNIX time, as in Core. */
 const FIRST_TIME = 1_000_000_000;
@@ -41,7 +42,8 @@ export function chainCalls(
       const known = block.length < HEADER_SIZE ? null : chain.findEntry(hash256(block.subarray(0, HEADER_SIZE)));
       // As in Core, a pruned block is stored again, which validates nothing.
       const pruned = known ? known.hadBody && !known.hasBody : false;
-      const outcome = await chain.submitBlock(block);
+      const outcome = await orDiskRefusal(chain, 'the block was not accepted', () => chain.submitBlock(block));
+      if ('refused' in outcome) return outcome;
       if (outcome.status === 'known') return 'duplicate';
       if (outcome.status === 'rejected') return outcome.rejection.reason;
       const { height } = outcome.entry;

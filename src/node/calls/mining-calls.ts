@@ -15,10 +15,13 @@ import { HEADER_SIZE, headerFromBytes } from '../../primitives/header.ts';
 import type { Transaction } from '../../primitives/transaction.ts';
 import { DecodeError } from '../../util/bytes.ts';
 import { setMockTime } from '../../util/clock.ts';
+import { orDiskRefusal } from './storage-refusal.ts';
 import { transactionsJson } from './template-json.ts';
 
 /** Core's default of `maxtries` for one block. */
 const MAX_TRIES = 1_000_000;
+const NOT_ACCEPTED = 'ProcessNewBlock, block not accepted';
+const REFUSED: Refusal = { refused: 'internal', message: NOT_ACCEPTED };
 
 interface MiningCallDeps extends MiningDeps {
   /** Called after the mock time was set. */
@@ -33,18 +36,19 @@ export function miningCalls(deps: MiningCallDeps, signal: AbortSignal): CallTabl
   const versions = new VersionBitsCache();
   let transactions = new Uint8Array(0);
   return {
-    async generate(script, count, maxTries) {
-      const hashes: string[] = [];
-      let left = maxTries;
-      while (hashes.length < count && left > 0 && !signal.aborted) {
-        const block = await miner.mine(script, left);
-        if (block === null) break;
-        left -= block.tries;
-        if (await miner.submit(block)) return { refused: 'internal', message: 'ProcessNewBlock, block not accepted' };
-        hashes.push(hashToHex(block.hash));
-      }
-      return { hashes, triesLeft: left };
-    },
+    generate: (script, count, maxTries) =>
+      orDiskRefusal(chain, NOT_ACCEPTED, async () => {
+        const hashes: string[] = [];
+        let left = maxTries;
+        while (hashes.length < count && left > 0 && !signal.aborted) {
+          const block = await miner.mine(script, left);
+          if (block === null) break;
+          left -= block.tries;
+          if (await miner.submit(block)) return REFUSED;
+          hashes.push(hashToHex(block.hash));
+        }
+        return { hashes, triesLeft: left };
+      }),
     async generateBlock(script, given, submit) {
       const txs: Transaction[] = [];
       for (const one of given) {
@@ -57,8 +61,12 @@ export function miningCalls(deps: MiningCallDeps, signal: AbortSignal): CallTabl
       if (rejection) return { refused: 'verify', message: `TestBlockValidity failed: ${rejectionText(rejection)}` };
       const mined = grind(block, MAX_TRIES);
       if (mined === null) return { refused: 'misc', message: 'Failed to make block.' };
-      if (submit && (await miner.submit(mined)))
-        return { refused: 'internal', message: 'ProcessNewBlock, block not accepted' };
+      if (submit) {
+        const refusal = await orDiskRefusal(chain, NOT_ACCEPTED, async () =>
+          (await miner.submit(mined)) ? REFUSED : null,
+        );
+        if (refusal) return refusal;
+      }
       return { hash: hashToHex(mined.hash), raw: mined.raw };
     },
     blockTemplate: (known) =>

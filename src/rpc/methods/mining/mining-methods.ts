@@ -34,7 +34,7 @@ const submitblock = nodeMethod({
   scope: 'mining',
   long: true,
   async run({ ctx }, hex) {
-    const reason = await ctx.node().call('submitBlock', readBlock(hex));
+    const reason = orFail(await ctx.node().call('submitBlock', readBlock(hex)));
     return reason === 'bad-blk-decode' ? rpcFail('deserialization', 'Block decode failed') : reason;
   },
 });
