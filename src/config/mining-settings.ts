@@ -1,6 +1,7 @@
-import { MAX_BLOCK_WEIGHT } from '../consensus/limits.ts';
 import { integer, number, type Setting } from './setting.ts';
 
+/** Weight limit of a block (BIP-141). */
+const MAX_BLOCK_WEIGHT = 4_000_000;
 /** Core's MINIMUM_BLOCK_RESERVED_WEIGHT: enough for the header, the number of transactions and a small coinbase. */
 const MIN_RESERVED_WEIGHT = 2000;
 

@@ -1,5 +1,5 @@
 import { paramsFor } from '../params/networks.ts';
-import { DEPRECATED_FEATURES } from '../queries/read-settings.ts';
+import { DEPRECATED_FEATURES } from '../util/deprecated-features.ts';
 import { SCOPES } from '../util/scope-names.ts';
 import { originElement, subnetElement } from './elements.ts';
 import { RPC_WHITELIST_FORM, readRpcWhitelist } from './rpc-whitelist.ts';

@@ -8,7 +8,7 @@ import type { ReadSettings, ReadSources } from '../queries/read-settings.ts';
 import { COMMIT, VERSION } from '../util/build-version.ts';
 import type { DescriptorBudget } from './descriptor-budget.ts';
 import { frontCount } from './front-count.ts';
-import { miningOptionsOf } from './mining-settings.ts';
+import { miningOptionsOf } from './mining-limits.ts';
 import { pruneSettingsOf } from './prune-settings.ts';
 import { relayOptionsOf } from './relay-settings.ts';
 

@@ -48,7 +48,7 @@ import { warnOfHighFees } from './high-fees.ts';
 import { importFiles } from './import-files.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
 import { IndexBuilds } from './index-builds.ts';
-import { miningOptionsOf } from './mining-settings.ts';
+import { miningOptionsOf } from './mining-limits.ts';
 import { openNodeStorage } from './node-storage.ts';
 import { PeerNetwork } from './peer-network.ts';
 import { blockFileOptionsOf } from './prune-settings.ts';

@@ -4,6 +4,7 @@ import { type ApiKey, readApiKey } from '../config/api-key.ts';
 import type { Config } from '../config/settings.ts';
 import { readAddons } from '../crypto/addon-file.ts';
 import { liveOptionsOf, type TlsPair } from '../http/live-options.ts';
+import type { ListenAddress } from '../http/options.ts';
 import { slicePauses } from '../http/slice-pauses.ts';
 import { type EntryColumns, reservedColumns } from '../mempool/entry-columns.ts';
 import type { NetworkParams } from '../params/network-params.ts';
@@ -60,15 +61,15 @@ export async function runNode(given: Config, options: RunOptions): Promise<void>
   // A native library whose file has changed ends the start before any database opens.
   readAddons();
   let isReloaded = false;
-  let port: number | null = null;
-  const onListening = (bound: number) => (port = bound);
+  let addresses: readonly ListenAddress[] | null = null;
+  const onListening = (bound: readonly ListenAddress[]) => (addresses = bound);
   // Between two runs the signal must not end the process.
   const hungUp = () => (isReloaded = true);
   process.on('SIGHUP', hungUp);
   try {
     for (let runs = 1; ; runs++)
       try {
-        return await runOnce(wanted, { ...options, log, startsAgain: runs > 1, isReloaded, port, onListening });
+        return await runOnce(wanted, { ...options, log, startsAgain: runs > 1, isReloaded, addresses, onListening });
       } catch (error) {
         // A service manager limits further starts.
         if (!(error instanceof OperatorError) || !error.startsAgain || runs === MAX_RUNS) throw error;
@@ -93,9 +94,9 @@ interface OneRun extends RunOptions {
   readonly startsAgain: boolean;
   /** Whether the settings of the start were reloaded in an earlier run. */
   readonly isReloaded: boolean;
-  /** The port of the earlier run, which clients know; null in the first one. */
-  readonly port: number | null;
-  readonly onListening: (port: number) => void;
+  /** The addresses of the earlier run, whose ports clients know; null in the first one. */
+  readonly addresses: readonly ListenAddress[] | null;
+  readonly onListening: (addresses: readonly ListenAddress[]) => void;
 }
 
 async function runOnce(wanted: Config, run: OneRun): Promise<void> {
@@ -137,8 +138,8 @@ async function runOnce(wanted: Config, run: OneRun): Promise<void> {
     let parts: Parts;
     try {
       const listening = { params, budget, staticKey: staticKey?.key ?? null, log, watchdog, fronts };
-      const { port } = run;
-      parts = await startListening(port === null ? config : onPort(config, port), listening, () =>
+      const { addresses } = run;
+      parts = await startListening(addresses === null ? config : onAddresses(config, addresses), listening, () =>
         asked.abort(new Error('an operator asked for it')),
       );
     } catch (error) {
@@ -148,7 +149,7 @@ async function runOnce(wanted: Config, run: OneRun): Promise<void> {
     opened = parts.node;
     void parts.node.stopHeightReached().then(() => asked.abort(new Error('the chain has the height of its stop')));
     const { api } = parts;
-    run.onListening(api.port);
+    run.onListening(api.addresses);
     const either = AbortSignal.any([signal, asked.signal]);
     const onServing = () => {
       serving.resolve(api);
@@ -171,9 +172,9 @@ async function runOnce(wanted: Config, run: OneRun): Promise<void> {
   }
 }
 
-/** Replaces port 0, with which the system would choose another one. */
-function onPort(config: Config, port: number): Config {
-  return { ...config, http: { ...config.http, listen: { ...config.http.listen, port } } };
+/** Replaces the addresses of `http.listen` by those that are used: with port 0 the system would choose another one. */
+function onAddresses(config: Config, listen: readonly ListenAddress[]): Config {
+  return { ...config, http: { ...config.http, listen } };
 }
 
 /** Opens `log.file` before the first line is logged. */

@@ -8,7 +8,7 @@ const LINE_END = 0x0a;
 export interface SecretFile {
   /** Name in errors. */
   readonly name: string;
-  /** What it holds, for errors. */
+  /** Name of its contents in errors. */
   readonly kind: string;
   /** Whether the file must belong to this user and be readable for no other user. */
   readonly isOwn: boolean;

@@ -1,14 +1,7 @@
 import type { NetworkParams } from '../params/network-params.ts';
 import type { RelayOptions } from '../policy/relay-options.ts';
 import type { IndexSwitches } from '../storage/index-store.ts';
-
-/**
- * Outdated methods and members of Bitcoin Core that can be switched on, by Core's names for them:
- * `bip125-replaceable`, `fullrbf` of getmempoolinfo, and removeprunedfunds.
- */
-export const DEPRECATED_FEATURES = ['bip125', 'fullrbf', 'removeprunedfunds'] as const;
-
-export type DeprecatedFeature = (typeof DEPRECATED_FEATURES)[number];
+import type { DeprecatedFeature } from '../util/deprecated-features.ts';
 
 /** The operator's facts about the coin in `GET /api/listing`. */
 export interface ListingSettings {

@@ -11,8 +11,8 @@ let counts: LockFailures = {};
 let unreported: LockFailures = {};
 
 export function addLockFailures(more: LockFailures): void {
-  counts = sumOf(counts, more);
-  unreported = sumOf(unreported, more);
+  counts = sumOfFailures(counts, more);
+  unreported = sumOfFailures(unreported, more);
 }
 
 /** Returns the failures since the start, of this thread and of the workers that report to it. */
@@ -27,7 +27,7 @@ export function unreportedLockFailures(): LockFailures | null {
   return Object.keys(more).length > 0 ? more : null;
 }
 
-export function sumOf(a: LockFailures, b: LockFailures): LockFailures {
+export function sumOfFailures(a: LockFailures, b: LockFailures): LockFailures {
   const sum: Partial<Record<CountedDatabaseName, number>> = { ...a };
   for (const name of COUNTED_DATABASES) if (b[name]) sum[name] = (sum[name] ?? 0) + b[name];
   return sum;

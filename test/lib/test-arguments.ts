@@ -11,7 +11,7 @@ const WITH_VALUE: ReadonlySet<string> = new Set([
 const ALL = './test/';
 const SLOW = 'test/slow';
 
-/** What a run of the tests passes to `bun test`: the files, and the options of the caller. */
+/** Arguments of `bun test`: the files, and the options of the caller. */
 export interface TestArguments {
   /** Paths that begin with `./`, or parts of paths. */
   readonly paths: readonly string[];

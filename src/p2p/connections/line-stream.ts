@@ -18,7 +18,7 @@ export interface LineOptions {
 
 /**
  * The control protocol of a program on a byte stream, line by line. The other end is not trusted: a line that is too
- * long ends the stream, and lines that nobody reads stay in the socket.
+ * long ends the stream, and lines that are not read stay in the socket.
  */
 export class LineStream {
   readonly #stream: ByteStream;

@@ -7,7 +7,7 @@ const ROUTABLE_NETWORKS = ['ipv4', 'ipv6', 'onion', 'i2p', 'cjdns'] as const;
 export type RoutableNetwork = (typeof ROUTABLE_NETWORKS)[number];
 
 /** SOCKS5 proxies by network; null for none. For `onion`, an absent one may be replaced by that of Tor itself. */
-export type NetworkProxies = Readonly<Partial<Record<Exclude<RoutableNetwork, 'i2p'>, DialTarget | null>>>;
+type NetworkProxies = Readonly<Partial<Record<Exclude<RoutableNetwork, 'i2p'>, DialTarget | null>>>;
 
 export interface RouteOptions {
   readonly proxies: NetworkProxies;

@@ -67,7 +67,7 @@ export class SamSession {
       const name = printAddress(to.address);
       const destination = await this.#lookUp(lines, name);
       const request = `STREAM CONNECT ID=${session.id} DESTINATION=${destination} SILENT=false`;
-      const result = resultOf(await this.#ask(lines, request));
+      const result = resultOf(await this.#requestReply(lines, request));
       if (result === 'INVALID_ID') this.close();
       if (result !== 'OK') throw new DialError(`I2P router: ${result}`, !PEER_FAILURES.includes(result));
       return new I2pStream(lines.release(), session.own, to);
@@ -77,7 +77,7 @@ export class SamSession {
   /** Opens the session if necessary and waits for one peer. Calls `listening` once peers can connect. Rejects like `connect`. */
   async accept(listening: (own: NetService) => void, signal: AbortSignal): Promise<I2pStream> {
     return await this.#withLines(signal, async (lines, session) => {
-      const result = resultOf(await this.#ask(lines, `STREAM ACCEPT ID=${session.id} SILENT=false`));
+      const result = resultOf(await this.#requestReply(lines, `STREAM ACCEPT ID=${session.id} SILENT=false`));
       if (result === 'INVALID_ID') this.close();
       if (result !== 'OK') throw new DialError(`I2P router: ${result}`, true);
       listening(session.own);
@@ -158,7 +158,7 @@ export class SamSession {
     try {
       key = readPrivateFile(keyFile, MAX_KEY);
       if (key === null) {
-        key = keyOf(await this.#ask(control, `DEST GENERATE SIGNATURE_TYPE=${SIGNATURE_TYPE}`), 'PRIV');
+        key = keyOf(await this.#requestReply(control, `DEST GENERATE SIGNATURE_TYPE=${SIGNATURE_TYPE}`), 'PRIV');
         writePrivateFile(keyFile, key);
       }
     } catch (error) {
@@ -172,14 +172,14 @@ export class SamSession {
   /** `quantity` is the number of tunnels in each direction. */
   async #requestSession(control: LineStream, session: string, quantity: number): Promise<ReadonlyMap<string, string>> {
     const options = `i2cp.leaseSetEncType=4,0 inbound.quantity=${quantity} outbound.quantity=${quantity}`;
-    const reply = await this.#ask(control, `SESSION CREATE STYLE=STREAM ID=${session} ${options}`);
+    const reply = await this.#requestReply(control, `SESSION CREATE STYLE=STREAM ID=${session} ${options}`);
     // The request has the private key, so errors do not repeat it.
     if (resultOf(reply) !== 'OK') throw new DialError(`I2P router: ${resultOf(reply)} for a new session`, true);
     return reply;
   }
 
   async #lookUp(lines: LineStream, name: string): Promise<string> {
-    const reply = await this.#ask(lines, `NAMING LOOKUP NAME=${name}`);
+    const reply = await this.#requestReply(lines, `NAMING LOOKUP NAME=${name}`);
     const destination = reply.get('VALUE');
     if (resultOf(reply) !== 'OK' || destination === undefined)
       throw new DialError(`I2P router: ${resultOf(reply)} for the address`);
@@ -195,7 +195,7 @@ export class SamSession {
     });
     const lines = new LineStream(stream, { maxLength: MAX_LINE, timing, signal });
     try {
-      const result = resultOf(await this.#ask(lines, 'HELLO VERSION MIN=3.1 MAX=3.1'));
+      const result = resultOf(await this.#requestReply(lines, 'HELLO VERSION MIN=3.1 MAX=3.1'));
       if (result !== 'OK') throw new DialError(`I2P router: ${result} for SAM 3.1`, true);
       return lines;
     } catch (error) {
@@ -204,7 +204,7 @@ export class SamSession {
     }
   }
 
-  async #ask(lines: LineStream, request: string): Promise<ReadonlyMap<string, string>> {
+  async #requestReply(lines: LineStream, request: string): Promise<ReadonlyMap<string, string>> {
     try {
       lines.send(`${request}\n`);
       return parseSamReply(await lines.readLine(REPLY_TIMEOUT_MS));

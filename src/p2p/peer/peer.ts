@@ -9,7 +9,7 @@ import type { VersionMessage } from '../messages/version.ts';
 import { servesBlocks, servesWitness } from '../p2p-protocol.ts';
 import { SERVICES } from '../services.ts';
 import type { HeadersPresync } from '../sync/headers-presync.ts';
-import type { ReconciliationState } from './tx-reconciliation.ts';
+import type { ReconciliationState } from './reconciliation-state.ts';
 
 /** A block requested from a peer. */
 export interface BlockRequest {

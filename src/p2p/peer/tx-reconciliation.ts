@@ -8,22 +8,6 @@ import { maySendTransactions, type PeerContext } from './peer-context.ts';
 /** Our version of the reconciliation of transactions (BIP-330). */
 const RECONCILIATION_VERSION = 1;
 
-/** What we and a peer agreed on before `verack`. */
-export interface AgreedReconciliation {
-  /** The lower of both versions. */
-  readonly version: number;
-  /** Whether we request the sketches, as the side that opened the connection does. */
-  readonly weInitiate: boolean;
-  /** Keys of SipHash for the short ids of transactions (BIP-330). */
-  readonly shortIdKeys: readonly [bigint, bigint];
-}
-
-/** The negotiation with a peer: the salt that we offered, and what was agreed on. */
-export interface ReconciliationState {
-  readonly ourSalt: bigint;
-  agreed: AgreedReconciliation | null;
-}
-
 /** The value of `sendtxrcncl`. */
 interface Offer {
   readonly version: number;

@@ -1,6 +1,6 @@
 import type { RelayFacts } from '../../mempool/relay.ts';
 import { hashToHex, type Wtxid } from '../../primitives/hash.ts';
-import { TokenBucket } from '../../util/token-bucket.ts';
+import { SteadyTokens } from '../../util/steady-tokens.ts';
 
 /** Tokens of a burst, as seconds of the rate. */
 const BURST_S = 30;
@@ -36,16 +36,16 @@ export type OrderForAnnouncement = (wtxids: Iterable<Wtxid>) => readonly RelayFa
  * at once; beyond it transactions wait, and those with the highest feerates come first.
  */
 export class AnnouncementBudget {
-  readonly #count: TokenBucket;
-  readonly #bytes: TokenBucket;
+  readonly #count: SteadyTokens;
+  readonly #bytes: SteadyTokens;
   readonly #leastCount: number;
   /** By wtxid in hex, the oldest first. */
   readonly #backlog = new Map<string, Wtxid>();
 
   /** `rate`: transactions per second; `factor` multiplies it, and the bytes. */
   constructor(rate: number, factor: number) {
-    this.#count = new TokenBucket({ rate: rate * factor, initial: rate * BURST_S, cap: rate * BURST_S });
-    this.#bytes = new TokenBucket({ rate: BYTES_PER_S * factor, initial: FIRST_BYTES, cap: MAX_BYTES });
+    this.#count = new SteadyTokens({ rate: rate * factor, initial: rate * BURST_S, cap: rate * BURST_S });
+    this.#bytes = new SteadyTokens({ rate: BYTES_PER_S * factor, initial: FIRST_BYTES, cap: MAX_BYTES });
     this.#leastCount = -rate * STEP_S;
   }
 

@@ -4,7 +4,7 @@ import { isAbsolute } from 'node:path';
 import { bytesToHex } from '../../util/bytes.ts';
 import { DialError } from '../connections/dial.ts';
 import type { ControlConnection } from './control-connection.ts';
-import { parseReplyMapping, quoted, splitKeyword } from './control-reply.ts';
+import { parseReplyMapping, quotedText, splitKeyword } from './control-reply.ts';
 
 export const REPLY_OK = 250;
 const COOKIE_SIZE = 32;
@@ -20,7 +20,7 @@ export async function authenticate(connection: ControlConnection, password: stri
   const { methods, cookieFile } = await protocolInfo(connection);
   if (password !== null) {
     if (!methods.has('HASHEDPASSWORD')) throw new DialError('it does not accept a password');
-    return await submit(connection, 'HASHEDPASSWORD', ` ${quoted(password)}`);
+    return await submit(connection, 'HASHEDPASSWORD', ` ${quotedText(password)}`);
   }
   if (methods.has('NULL')) return await submit(connection, 'NULL', '');
   if (methods.has('SAFECOOKIE'))

@@ -73,6 +73,6 @@ function quotedValue(text: string, from: number): { text: string; end: number } 
 }
 
 /** Returns text as a QuotedString. */
-export function quoted(text: string): string {
+export function quotedText(text: string): string {
   return `"${text.replace(/["\\]/g, '\\$&')}"`;
 }

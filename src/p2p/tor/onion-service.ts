@@ -70,7 +70,7 @@ export async function keepOnionService(
       signal.throwIfAborted();
       if (!(error instanceof DialError)) throw error;
       log.warn('no onion service', { control, reason: error.message, nextTryInSeconds: Math.round(pause / 1000) });
-      // What Tor refuses it would refuse again, so an open connection is kept for a while.
+      // Tor would refuse the same request again, so an open connection is kept for a while.
       if (connection !== null) await endOrSleep(connection, Math.max(pause, REFUSED_PAUSE_MS), timing, signal);
     } finally {
       onService(null);

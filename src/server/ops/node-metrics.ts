@@ -3,7 +3,7 @@ import Counter from 'prom-client/lib/counter';
 import Gauge from 'prom-client/lib/gauge';
 import type { FeeReport } from '../../mempool/fees/fee-estimator.ts';
 import type { NodeCounters, P2pCounters } from '../../port/node-port.ts';
-import { COUNTED_DATABASES, lockFailures, sumOf } from '../../util/lock-failures.ts';
+import { COUNTED_DATABASES, lockFailures, sumOfFailures } from '../../util/lock-failures.ts';
 import { DurationHistogram, type DurationSeries } from './durations.ts';
 
 export interface NodeMetricSources {
@@ -69,7 +69,7 @@ export class NodeMetrics {
       registers,
       collect() {
         this.reset();
-        const all = sumOf(lockFailures(), counters()?.lockFailures ?? {});
+        const all = sumOfFailures(lockFailures(), counters()?.lockFailures ?? {});
         for (const db of COUNTED_DATABASES) this.inc({ db }, all[db] ?? 0);
       },
     });

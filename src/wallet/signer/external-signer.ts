@@ -61,7 +61,7 @@ export class ExternalSigner {
   async list(): Promise<ListedSigner[]> {
     if (this.#command.length === 0) walletFail('misc', `Error: ${NO_COMMAND} (setting wallet.signer)`);
     const { command } = this.#options;
-    const listed = await this.#ask(['enumerate']);
+    const listed = await this.#runCommand(['enumerate']);
     if (!Array.isArray(listed))
       return walletFail('misc', `'${command}' received invalid response, expected array of signers`);
     const found = new Map<string, ListedSigner>();
@@ -97,7 +97,9 @@ export class ExternalSigner {
 
   /** Requests the descriptors of an account (BIP-44). */
   async descriptors(signer: ListedSigner, account: number): Promise<SignerDescriptors> {
-    const answer = membersOf(await this.#ask([...this.#of(signer), 'getdescriptors', '--account', String(account)]));
+    const answer = membersOf(
+      await this.#runCommand([...this.#of(signer), 'getdescriptors', '--account', String(account)]),
+    );
     const [receive, internal] = [answer.receive, answer.internal].map((list) => {
       const isList = Array.isArray(list) && list.length <= MAX_DESCRIPTORS && list.every((d) => typeof d === 'string');
       return isList ? (list as string[]) : walletFail('misc', 'SetupDescriptorScriptPubKeyMans: Unexpected result');
@@ -108,7 +110,7 @@ export class ExternalSigner {
   /** Displays the address of a descriptor on a signer; resolves when it has confirmed that it is `address`. */
   async displayAddress(signer: ListedSigner, descriptor: string, address: string): Promise<void> {
     const args = [...this.#of(signer), 'displayaddress', '--desc', descriptor];
-    const answer = membersOf(await this.#ask(args, NO_INPUT, { byPerson: true }));
+    const answer = membersOf(await this.#runCommand(args, NO_INPUT, { byPerson: true }));
     if (typeof answer.error === 'string') walletFail('misc', `Signer returned error: ${shown(answer.error)}`);
     if (typeof answer.address !== 'string') return walletFail('misc', 'Signer did not echo address');
     if (answer.address !== address) walletFail('misc', `Signer echoed unexpected address ${shown(answer.address)}`);
@@ -117,7 +119,7 @@ export class ExternalSigner {
   /** Has a signer sign a PSBT, which its program reads from its standard input. */
   async sign(signer: ListedSigner, psbt: AsciiText): Promise<SignerAnswer> {
     const input = concatBytes(asciiBytes('signtx '), ...psbt.pieces);
-    const answer = membersOf(await this.#ask(['--stdin', ...this.#of(signer)], input, { byPerson: true }));
+    const answer = membersOf(await this.#runCommand(['--stdin', ...this.#of(signer)], input, { byPerson: true }));
     if (typeof answer.error === 'string') return { error: shown(answer.error) };
     return typeof answer.psbt === 'string' ? { psbt: answer.psbt } : { error: 'Unexpected result from signer' };
   }
@@ -127,7 +129,11 @@ export class ExternalSigner {
   }
 
   /** Runs the program and returns the JSON that it has written in its first line. */
-  async #ask(args: readonly string[], input: Uint8Array = NO_INPUT, { byPerson = false } = {}): Promise<unknown> {
+  async #runCommand(
+    args: readonly string[],
+    input: Uint8Array = NO_INPUT,
+    { byPerson = false } = {},
+  ): Promise<unknown> {
     const { signal, limits = LIMITS } = this.#options;
     if (this.#exclusive.full) walletFail('misc', 'Error: too many calls are waiting for the external signer');
     const command = [...this.#command, ...args];

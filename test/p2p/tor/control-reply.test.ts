@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { parseReplyLine, parseReplyMapping, quoted, splitKeyword } from '../../../src/p2p/tor/control-reply.ts';
+import { parseReplyLine, parseReplyMapping, quotedText, splitKeyword } from '../../../src/p2p/tor/control-reply.ts';
 
 const mapping = (text: string) => Object.fromEntries(parseReplyMapping(text));
 
@@ -31,9 +31,9 @@ test.each([
   ['', {}],
 ])('%s has the members that Core reads', (text, expected) => expect(mapping(text)).toEqual(expected as never));
 
-test('a quoted password is read as the same text', () => {
+test('a quotedText password is read as the same text', () => {
   const printable = fc.string({ unit: fc.integer({ min: 0x20, max: 0xff }).map((code) => String.fromCharCode(code)) });
-  fc.assert(fc.property(printable, (text) => expect(mapping(`P=${quoted(text)}`)).toEqual({ P: text })));
+  fc.assert(fc.property(printable, (text) => expect(mapping(`P=${quotedText(text)}`)).toEqual({ P: text })));
 });
 
 test('any text is read or refused', () => {

@@ -1,4 +1,4 @@
-export interface TokenBucketOptions {
+export interface SteadyTokenOptions {
   /** Tokens per second. */
   readonly rate: number;
   /** Tokens at the beginning, at most `cap`. */
@@ -7,13 +7,13 @@ export interface TokenBucketOptions {
 }
 
 /** Tokens that arrive at a steady rate up to a cap. Time is an argument, in monotonic milliseconds. */
-export class TokenBucket {
+export class SteadyTokens {
   readonly #rate: number;
   readonly #cap: number;
   #value: number;
   #refilledMs: number | null = null;
 
-  constructor({ rate, initial, cap }: TokenBucketOptions) {
+  constructor({ rate, initial, cap }: SteadyTokenOptions) {
     this.#rate = rate;
     this.#cap = cap;
     this.#value = Math.min(initial, cap);
