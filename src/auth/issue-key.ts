@@ -1,5 +1,5 @@
 import { isScope, SCOPES } from '../http/scopes.ts';
-import { isFileName } from '../util/file-name.ts';
+import { isPathName } from '../util/file-name.ts';
 import { parseIpSubnet } from '../util/ip-address.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import type { AuthStore, KeyRecord } from './auth-store.ts';
@@ -56,7 +56,7 @@ export function checkKey({ label, scopes, allowedIps = null, rate = null, wallet
   if (badIp !== undefined)
     throw new OperatorError(`'${badIp}' is no address or subnet, such as 10.1.2.3, 10.0.0.0/8 or 2001:db8::/32`);
   checkList('wallets', wallets);
-  const badWallet = wallets?.find((name) => !isFileName(name));
+  const badWallet = wallets?.find((name) => !isPathName(name));
   if (badWallet !== undefined) throw new OperatorError(`'${badWallet}' is not a name that a wallet can have`);
   if (wallets !== null && scopes.includes('admin'))
     throw new OperatorError('a key with the scope admin cannot be bound to wallets: it could make itself another key');

@@ -45,7 +45,7 @@ Exit status: 0 restored, 1 not restored, 2 the command line or the configuration
   },
 };
 
-function linesOf({ networkDir, files, bytes, tip, keepsChain, settings }: RestoreReport): string[] {
+function linesOf({ networkDir, files, bytes, tip, keepsChain, settings, walletsElsewhere }: RestoreReport): string[] {
   const chain =
     tip !== null
       ? `the chain is at height ${tip.height}, ${tip.hash}`
@@ -55,5 +55,6 @@ function linesOf({ networkDir, files, bytes, tip, keepsChain, settings }: Restor
   return [
     `${networkDir}: ${files} files, ${bytesText(bytes)} restored; ${chain}`,
     ...(settings === null ? [] : [`settings of the backup: ${settings}`]),
+    ...walletsElsewhere.map(({ was, path }) => `a wallet from another place: move ${path} to ${was} before the start`),
   ];
 }

@@ -21,6 +21,15 @@ export const WALLET_SETTINGS = {
     max: 100_000,
     help: 'maximum number of wallets, loaded or not; createwallet and restorewallet fail beyond it',
   }),
+  'wallet.directory': optionalPath({
+    help: 'existing directory of the wallets, in which each has a directory of its own; by default wallets/ in the directory of the network',
+  }),
+  'wallet.backupDirectory': optionalPath({
+    help: 'existing directory in which relative names of wallet backups begin; by default backups/ in the data directory',
+  }),
+  'wallet.pathRoot': optionalPath({
+    help: 'existing directory within which the names of wallets and of their backups may be paths; by default they are names without a path',
+  }),
   'wallet.autocreate': boolean({ fallback: true, help: 'create the wallet "default" on first start' }),
   'wallet.passphraseFile': optionalPath({
     help: 'file with the passphrase that encrypts the wallet "default" at its creation; mode 600, owned by the node\'s user',

@@ -1,10 +1,10 @@
 import { type ReadEndpoint, textAnswer } from '../queries/answer.ts';
+import type { WalletFileState } from '../queries/wallet-readers.ts';
 import { balancesOf } from '../wallet/read/balances.ts';
 import { WalletView } from '../wallet/read/wallet-view.ts';
-import type { WalletName } from './wallet-event-lines.ts';
 
 /** Pairs of a wallet's name and what it could spend, in satoshis, as getbalance counts it. */
-export const walletBalancesEndpoint: ReadEndpoint<readonly WalletName[]> = {
+export const walletBalancesEndpoint: ReadEndpoint<readonly WalletFileState[]> = {
   name: 'wallet-balances',
   run(env, wallets) {
     const balances = wallets.map((wallet) => {

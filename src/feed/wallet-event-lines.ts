@@ -6,6 +6,7 @@ import { type ReadEndpoint, textAnswer } from '../queries/answer.ts';
 import { parsedBlock } from '../queries/block-body.ts';
 import { blockByHash, headerTime } from '../queries/block-facts.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
+import type { WalletFileState } from '../queries/wallet-readers.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import { WalletTxViews } from '../views/core/wallet-tx.ts';
 import { WalletView } from '../wallet/read/wallet-view.ts';
@@ -14,13 +15,11 @@ import type { WalletReads } from '../wallet/store/wallet-reads.ts';
 import { TxStateCode } from '../wallet/store/wallet-schema.ts';
 import type { WalletTxRecord } from '../wallet/store/wallet-tx-reads.ts';
 import type { TxBlock } from '../wallet/store/wallet-tx-store.ts';
-import type { WalletState } from '../wallet/wallet-state.ts';
 import { walletPlace } from './event-cursor.ts';
 
-export type WalletName = Pick<WalletState, 'name' | 'load'>;
-
-export function nameOf({ name, load }: WalletName): WalletName {
-  return { name, load };
+/** Returns the name of a loaded wallet and its file, without the state that changes. */
+export function fileStateOf({ name, load, path }: WalletFileState): WalletFileState {
+  return { name, load, path };
 }
 
 /** Effect of an event of the log on a transaction of a wallet. */
@@ -31,7 +30,7 @@ export interface WalletBlockQuestion {
   readonly hash: string;
   /** True if the block was connected, false if it was disconnected. */
   readonly connected: boolean;
-  readonly wallets: readonly WalletName[];
+  readonly wallets: readonly WalletFileState[];
 }
 
 /** Reason for which a transaction left the mempool, and the transaction that replaced it; null if it did not leave. */
@@ -44,7 +43,7 @@ export interface WalletTxQuestion extends Cause {
   /** Display order. */
   readonly txid: string;
   readonly phase: WalletPhase;
-  readonly wallets: readonly WalletName[];
+  readonly wallets: readonly WalletFileState[];
 }
 
 /** Result while a wallet has not processed the block. */

@@ -3,7 +3,7 @@ import type { WalletState } from '../wallet/wallet-state.ts';
 import { headOf } from './frame.ts';
 import { isBlockEvent, type LogEntry } from './log-entry.ts';
 import {
-  nameOf,
+  fileStateOf,
   WALLET_BEHIND,
   type WalletBlockQuestion,
   type WalletPhase,
@@ -85,7 +85,7 @@ export class WalletNotifications {
   async #deriveBlock({ seq, type, text }: LogEntry): Promise<void> {
     const { hash } = headOf(text);
     const found = await this.#untilSynced(async () => {
-      const wallets = this.#options.states().map(nameOf);
+      const wallets = this.#options.states().map(fileStateOf);
       const body = await this.#query('event-wallet-block', { hash, connected: type === 'newBlock', wallets });
       return body === WALLET_BEHIND ? null : body;
     });
@@ -103,7 +103,7 @@ export class WalletNotifications {
     const query = async () => {
       const loaded = this.#options.states().filter(({ name }) => candidates.some((each) => each.name === name));
       if (loaded.some(unsure)) return null;
-      const having = loaded.filter((wallet) => this.#options.knows(wallet, facts.txid)).map(nameOf);
+      const having = loaded.filter((wallet) => this.#options.knows(wallet, facts.txid)).map(fileStateOf);
       return having.length === 0 ? '' : this.#query('event-wallet-tx', { ...question, wallets: having });
     };
     return this.#untilSynced(query).then((found) => this.#cacheLines(entry.seq, found));

@@ -41,6 +41,7 @@ import { SettingsReload } from './reload.ts';
 import { ServiceState } from './service-state.ts';
 import { type SyncDisplay, SyncReport } from './sync-report.ts';
 import { readTlsFiles } from './tls-files.ts';
+import { checkWalletDirectories } from './wallet-directories.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** Enough for a thread, a wallet's files, and the cookie. */
@@ -111,6 +112,7 @@ async function runOnce(wanted: Config, run: OneRun): Promise<void> {
   const staticKey = readApiKey(process.env);
   if (staticKey?.exposed) log.warn('the API key file is readable for other users', { file: staticKey.file });
   const tls = readTlsFiles(config.http.tls);
+  const walletDirs = checkWalletDirectories(config);
   const state = new ServiceState(service);
   let opened: NodeClient | null = null;
   const announce = async (levels: CategoryLevels) => opened?.call('setLogLevels', levels, true);
@@ -133,7 +135,7 @@ async function runOnce(wanted: Config, run: OneRun): Promise<void> {
       log.warn('the last run did not end cleanly: its process was killed, or the machine failed', { pid }),
   });
   try {
-    warnOfExposedDirectories([config.datadir, config.networkDir], log);
+    warnOfExposedDirectories([config.datadir, config.networkDir, ...walletDirs], log);
     const fronts = FrontThreads.of(config, { budget, staticKey: staticKey?.key ?? null, log });
     let parts: Parts;
     try {

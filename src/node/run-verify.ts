@@ -8,9 +8,10 @@ import {
 import type { Config } from '../config/settings.ts';
 import { ChainReads } from '../storage/chain-reads.ts';
 import { refuseUnfinishedReindex } from '../storage/reindex-folder.ts';
+import { type WalletFile, walletFilesOf } from '../storage/wallet-folder.ts';
 import { paramsOfConfig } from './config-params.ts';
 import type { ImportProgress } from './import-types.ts';
-import { checkStores, type StoreCounts, walletPaths } from './integrity/check-stores.ts';
+import { checkStores, type StoreCounts } from './integrity/check-stores.ts';
 import { checkWalletCoins } from './integrity/check-wallet-coins.ts';
 import { lockDirectory } from './lock.ts';
 
@@ -66,12 +67,13 @@ function* verifyDirectory(config: Config, level: VerifyLevel): Generator<VerifyP
   const { networkDir, chainDir } = config;
   const chain = yield* verifyFolder(chainDir, paramsOfConfig(config), level);
   const findings = new Findings();
-  const stores = yield* checkStores(networkDir, findings);
+  const sources = { networkDir, walletDir: config.wallet.directory };
+  const stores = yield* checkStores(sources, findings);
   const limits = [...chain.limits];
-  const paths = walletPaths(networkDir);
-  if (paths.length > 0 && (chain.total > 0 || chain.height < 0))
+  const wallets = walletFilesOf(sources);
+  if (wallets.length > 0 && (chain.total > 0 || chain.height < 0))
     limits.push('the chain is damaged; the coins of wallets are not compared with it');
-  else if (paths.length > 0) limits.push(...(yield* checkWallets(paths, chainDir, findings)));
+  else if (wallets.length > 0) limits.push(...(yield* checkWallets(wallets, chainDir, findings)));
   return {
     ...chain,
     findings: [...chain.findings, ...findings.list],
@@ -83,15 +85,15 @@ function* verifyDirectory(config: Config, level: VerifyLevel): Generator<VerifyP
 }
 
 function* checkWallets(
-  paths: readonly string[],
+  wallets: readonly WalletFile[],
   chainDir: string,
   findings: Findings,
 ): Generator<undefined, readonly string[]> {
   const reads = new ChainReads(chainDir);
   const limits: string[] = [];
   try {
-    for (const path of paths) {
-      const limit = yield* checkWalletCoins(path, reads, findings);
+    for (const wallet of wallets) {
+      const limit = yield* checkWalletCoins(wallet, reads, findings);
       if (limit !== null) limits.push(limit);
     }
   } finally {

@@ -1,5 +1,4 @@
 import type { Database } from 'bun:sqlite';
-import { dirname, join } from 'node:path';
 import type { Chain } from '../chain/chain.ts';
 import type { ChainFollower } from '../chain/events.ts';
 import type { Config } from '../config/settings.ts';
@@ -17,10 +16,8 @@ import { KnownWallets } from '../wallet/store/known-wallets.ts';
 import { WalletManager } from '../wallet/wallet-manager.ts';
 import { relayOptionsOf } from './relay-settings.ts';
 import { spendPolicyOf } from './spending.ts';
+import { walletDirectoriesOf } from './wallet-directories.ts';
 import { readWalletPassphrase } from './wallet-passphrase.ts';
-
-/** The folder of wallets in the directory of a network. */
-const WALLET_DIR = 'wallets';
 
 /** The wallets of a node, and their connection to the chain. */
 export interface Wallets {
@@ -28,11 +25,6 @@ export interface Wallets {
   /** Returns a follower that passes each change on to the wallets as well. */
   alongside(follower: ChainFollower): ChainFollower;
   close(): void;
-}
-
-/** Returns the folders of wallets and of their backups. */
-export function walletFolders({ networkDir }: Pick<Config, 'networkDir'>): { dir: string; backupDir: string } {
-  return { dir: join(networkDir, WALLET_DIR), backupDir: join(dirname(networkDir), 'backups') };
 }
 
 export function openWallets(
@@ -54,7 +46,7 @@ export function openWallets(
   const relayOptions = relayOptionsOf(config);
   const manager = new WalletManager(
     {
-      ...walletFolders(config),
+      ...walletDirectoriesOf(config),
       autocreate: config.wallet.autocreate,
       max: config.wallet.max,
       passphrase: () => readWalletPassphrase(config.wallet.passphraseFile),

@@ -5,10 +5,10 @@ import type { Txid } from '../primitives/hash.ts';
 import { BlockPruned, type ChainReads, type ChainState } from '../storage/chain-reads.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import type { WalletReads } from '../wallet/store/wallet-reads.ts';
-import type { WalletState } from '../wallet/wallet-state.ts';
 import type { DerivedScripts } from './derived-scripts.ts';
 import type { ReadSettings } from './read-settings.ts';
 import type { TxTexts } from './tx-texts.ts';
+import type { WalletFileState } from './wallet-readers.ts';
 
 /** The sources of an answer: one snapshot, its tip, and constants of the node. */
 export interface ReadEnv {
@@ -26,7 +26,7 @@ export interface ReadEnv {
   /** Number of the newest mempool event, where the answer has read the mempool; else null. */
   readonly mempoolSeq: number | null;
   /** Returns the reads of a loaded wallet; only for endpoints that run in workers. */
-  wallets?(state: Pick<WalletState, 'name' | 'load'>): WalletReads;
+  wallets?(state: WalletFileState): WalletReads;
   /** The cache of derived scripts of a worker; absent elsewhere. */
   readonly derived?: DerivedScripts | undefined;
   /**

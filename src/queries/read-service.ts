@@ -45,7 +45,7 @@ export interface WorkerJob {
 export type JobPool = Pick<ReaderPool, 'run' | 'dispatch' | 'close'>;
 
 export interface ReadServiceOptions {
-  readonly options: Pick<ApiOptions, 'chainDir' | 'networkDir' | 'http'>;
+  readonly options: Pick<ApiOptions, 'chainDir' | 'http'>;
   readonly sources: ReadSources;
   readonly log: Log;
   /** Null when the cache is disabled. */
@@ -77,7 +77,6 @@ export class ReadService {
       ctx.sharedPool ??
       new ReaderPool({
         chainDir: options.chainDir,
-        networkDir: options.networkDir,
         sources,
         workers: READER_WORKERS,
         longWorkers: LONG_READERS,

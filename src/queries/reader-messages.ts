@@ -6,7 +6,6 @@ export type ToReader =
   | {
       readonly type: 'open';
       readonly chainDir: string;
-      readonly networkDir: string;
       readonly sources: ReadSources;
       /** The id of the cancelled job, or 0. */
       readonly cancelled: SharedArrayBuffer;

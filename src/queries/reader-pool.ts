@@ -8,9 +8,8 @@ import type { ReaderJob, ReaderResult } from './reader-jobs.ts';
 import { type FromReader, READER_CLOSED, type ToReader } from './reader-messages.ts';
 
 export interface ReaderPoolOptions {
-  /** The directory of the chain, and that of the network, which holds the wallets. */
+  /** The directory of the chain. */
   readonly chainDir: string;
-  readonly networkDir: string;
   readonly sources: ReadSources;
   /** Number of threads for short jobs, and of further threads for long jobs, each of a different owner. */
   readonly workers: number;
@@ -203,7 +202,7 @@ export class ReaderPool {
   }
 
   #start(kind: ReaderKind): Reader {
-    const { chainDir, networkDir, sources, log } = this.#options;
+    const { chainDir, sources, log } = this.#options;
     const worker = this.#options.startReader();
     const cancelled = new SharedArrayBuffer(4);
     const reader: Reader = { worker, kind, cancelled: new Int32Array(cancelled), running: null, idle: null };
@@ -214,7 +213,7 @@ export class ReaderPool {
     };
     worker.addEventListener('close', () => this.#lose(reader));
     const nice = NICE[kind];
-    worker.postMessage({ type: 'open', chainDir, networkDir, sources, cancelled, nice } satisfies ToReader);
+    worker.postMessage({ type: 'open', chainDir, sources, cancelled, nice } satisfies ToReader);
     // An idle worker must not keep the program alive.
     worker.unref();
     this.#readers.push(reader);

@@ -1,28 +1,26 @@
-import { join } from 'node:path';
 import { WalletReads } from '../wallet/store/wallet-reads.ts';
 import type { WalletState } from '../wallet/wallet-state.ts';
 
-/** Returns the path of a wallet file in the directory of a network. */
-function walletPath(networkDir: string, name: string): string {
-  return join(networkDir, 'wallets', `${name}.db`);
-}
+/** A loaded wallet, and where its file is. */
+export type WalletFileState = Pick<WalletState, 'name' | 'load' | 'path'>;
 
 /** Connections of a thread to wallet files; for each name, that of the last loaded wallet. */
 export class WalletFileReaders {
-  readonly #dir: string;
   readonly #open = new Map<string, { readonly load: number; readonly reads: WalletReads }>();
 
-  constructor(networkDir: string) {
-    this.#dir = networkDir;
-  }
-
-  get({ name, load }: Pick<WalletState, 'name' | 'load'>): WalletReads {
+  get({ name, load, path }: WalletFileState): WalletReads {
     const open = this.#open.get(name);
     if (open?.load === load) return open.reads;
     open?.reads.close();
-    const reads = WalletReads.open(walletPath(this.#dir, name));
+    const reads = WalletReads.open(path);
     this.#open.set(name, { load, reads });
     return reads;
+  }
+
+  /** Closes the file of a wallet, which the next read opens again. */
+  closeReader(name: string): void {
+    this.#open.get(name)?.reads.close();
+    this.#open.delete(name);
   }
 
   /** Closes the files of all wallets but these. */
@@ -48,12 +46,11 @@ export interface LoadedWallet {
 /** The loaded wallets, for reads on the main thread. */
 export class WalletReaders {
   readonly #states: () => readonly WalletState[] | null;
-  readonly #files: WalletFileReaders;
+  readonly #files = new WalletFileReaders();
 
   /** `states` returns the wallets that the node has loaded. */
-  constructor(networkDir: string, states: () => readonly WalletState[] | null) {
+  constructor(states: () => readonly WalletState[] | null) {
     this.#states = states;
-    this.#files = new WalletFileReaders(networkDir);
   }
 
   /** The states in the order of loading; null where wallets are disabled. */
@@ -70,6 +67,10 @@ export class WalletReaders {
 
   close(): void {
     this.#files.close();
+  }
+
+  closeReader(name: string): void {
+    this.#files.closeReader(name);
   }
 
   /** Closes the files of wallets that are no longer loaded. */

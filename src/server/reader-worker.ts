@@ -35,7 +35,7 @@ self.onmessage = ({ data }: MessageEvent<ToReader>) => {
   if (data.type === 'open') {
     if (data.nice > 0) lowerThreadPriority(data.nice);
     reads = new ChainReads(data.chainDir);
-    wallets = new WalletFileReaders(data.networkDir);
+    wallets = new WalletFileReaders();
     sources = data.sources;
     cancelled = new Int32Array(data.cancelled);
     return;

@@ -210,7 +210,7 @@ export class ApiServer {
       startReader,
       sharedPool: first?.pool ?? null,
     });
-    this.#wallets = new WalletReaders(options.networkDir, () => this.#attached().node.status().wallets ?? null);
+    this.#wallets = new WalletReaders(() => this.#attached().node.status().wallets ?? null);
 
     const registry = new WatchRegistry();
     this.#watches = new StoredWatches({

@@ -1,9 +1,11 @@
-import { closeSync, constants, copyFileSync, fsyncSync, openSync, renameSync, statSync } from 'node:fs';
+import { closeSync, constants, copyFileSync, fsyncSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { withDescriptors } from '../util/descriptors.ts';
 import { syncDirectory } from '../util/sync-directory.ts';
+import { publishFile } from './publish-file.ts';
 import { addSignerDescriptors, type SignerDescriptor } from './signer/signer-descriptors.ts';
 import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
+import { walletFail } from './wallet-error.ts';
 import { PART_SUFFIX, removeDatabase } from './wallet-files.ts';
 
 /**
@@ -63,7 +65,7 @@ function complete(created: Wallet, path: string, deps: WalletDeps): Wallet {
   const part = partOf(path);
   try {
     copyDurably(source, part);
-    renameSync(part, path);
+    if (!publishFile(part, path)) walletFail('wallet', 'Wallet file verification failed. Database already exists.');
   } catch (error) {
     removeDatabase(part);
     throw error;

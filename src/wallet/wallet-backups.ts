@@ -1,14 +1,20 @@
-import { chmodSync, existsSync, linkSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import type { NetworkParams } from '../params/network-params.ts';
 import { withDescriptors } from '../util/descriptors.ts';
 import type { Log } from '../util/log.ts';
-import type { Wallet } from './wallet.ts';
+import { publishFile } from './publish-file.ts';
+import { isWalletFile } from './store/wallet-database.ts';
+import { identityOf, type Wallet } from './wallet.ts';
 import { WalletError, walletFail } from './wallet-error.ts';
 import { removeDatabase, type WalletFiles } from './wallet-files.ts';
 import { writeWatchOnlyCopy } from './watch-only-copy.ts';
 
+const FAILED = 'Error: Wallet backup failed!';
+
 export interface WalletBackupsDeps {
   readonly files: WalletFiles;
+  readonly params: NetworkParams;
   /** Returns a loaded wallet. Throws WalletError. */
   readonly wallet: (name: string) => Wallet;
   readonly log: Log;
@@ -43,10 +49,15 @@ export class WalletBackups {
   async #writeBackup(name: string, file: string, replace: boolean): Promise<void> {
     const { files, log } = this.#deps;
     const wallet = this.#deps.wallet(name);
-    const path = files.backup(file);
-    if (!replace && existsSync(path)) backupExists(path);
+    const path = files.places.backup(file);
+    // A path that names a wallet, its directory or another one can be no backup.
+    if (this.#isTaken(path)) walletFail('wallet', FAILED);
+    if (existsSync(path)) {
+      if (!replace) backupExists(path);
+      this.#ensureReplaceable(path);
+    }
     files.makeBackupDir();
-    const part = temporaryFor(path);
+    const part = this.#temporaryFor(path);
     try {
       removeDatabase(part);
       // SQLite fills an empty file, which has the right mode from the start.
@@ -54,12 +65,12 @@ export class WalletBackups {
       await wallet.copyTo(part, { withKeys: true });
       chmodSync(part, 0o600);
       if (replace) renameSync(part, path);
-      else if (!publish(part, path)) backupExists(path);
+      else if (!publishFile(part, path)) backupExists(path);
     } catch (error) {
       removeDatabase(part);
       if (error instanceof WalletError) throw error;
       log.error('a wallet cannot be backed up', { wallet: name, error });
-      walletFail('wallet', 'Error: Wallet backup failed!');
+      walletFail('wallet', FAILED);
     }
   }
 
@@ -67,14 +78,15 @@ export class WalletBackups {
     const { files, log } = this.#deps;
     const wallet = this.#deps.wallet(name);
     if (file === '') walletFail('wallet', 'Error: Export destination cannot be empty');
-    const path = files.backup(file);
-    if (existsSync(path)) destinationExists(path);
+    const path = files.places.backup(file);
+    const shown = files.places.allowsPaths ? file : path;
+    if (existsSync(path) || this.#isTaken(path)) destinationExists(shown);
     files.makeBackupDir();
-    const part = temporaryFor(path);
+    const part = this.#temporaryFor(path);
     try {
       removeDatabase(part);
       await writeWatchOnlyCopy(wallet, part);
-      if (!publish(part, path)) destinationExists(path);
+      if (!publishFile(part, path)) destinationExists(shown);
       return path;
     } catch (error) {
       if (error instanceof WalletError) throw error;
@@ -84,27 +96,31 @@ export class WalletBackups {
       removeDatabase(part);
     }
   }
-}
 
-/** A name that no backup can have, since backup names do not begin with a dot. */
-function temporaryFor(path: string): string {
-  return join(dirname(path), `.${basename(path)}.part`);
-}
-
-/** Renames a finished copy; returns false where a file of that name exists by now. */
-function publish(part: string, path: string): boolean {
-  try {
-    // A link, unlike a rename, fails where the name exists.
-    linkSync(part, path);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' || existsSync(path)) return false;
-    // This file system has no hard links.
-    renameSync(part, path);
-    return true;
+  #isTaken(path: string): boolean {
+    const { places } = this.#deps.files;
+    return places.allowsPaths && (places.isOfWallet(path) || isDirectory(path));
   }
-  unlinkSync(part);
-  return true;
+
+  /** Where backups have paths, a file of another kind is never replaced. */
+  #ensureReplaceable(path: string): void {
+    const { files, params } = this.#deps;
+    if (!files.places.allowsPaths || isWalletFile(path, identityOf(params))) return;
+    walletFail('wallet', `Error: '${path}' is not a backup of a wallet, and is not replaced`);
+  }
+
+  /**
+   * Returns a name that no backup has: names of backups do not begin with a dot, and the paths of other files are not
+   * random.
+   */
+  #temporaryFor(path: string): string {
+    const { allowsPaths } = this.#deps.files.places;
+    return join(dirname(path), `.${allowsPaths ? crypto.randomUUID() : basename(path)}.part`);
+  }
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 function destinationExists(path: string): never {

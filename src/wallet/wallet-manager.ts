@@ -1,23 +1,23 @@
-import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs';
-import { copyFile } from 'node:fs/promises';
+import { chmodSync, existsSync } from 'node:fs';
 import type { ChainCommit } from '../chain/events.ts';
+import { resolveLinks } from '../util/confined-path.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { noteProgress } from '../util/progress.ts';
 import { runInSlices } from '../util/slices.ts';
 import { createSealedWallet, createWallet } from './create-wallet.ts';
+import { inUse, restoredExists, restoreFile } from './restore-file.ts';
 import { signerDescriptors } from './signer/signer-descriptors.ts';
 import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
 import { WalletBackups } from './wallet-backups.ts';
-import { WalletBeyondPruned, walletFail } from './wallet-error.ts';
+import { WalletBeyondPruned, WalletError, walletFail } from './wallet-error.ts';
 import { DEFAULT_WALLET, removeDatabase, WalletFiles } from './wallet-files.ts';
 import { logFollowError, WalletFollower } from './wallet-follower.ts';
+import { WalletLocks } from './wallet-lock.ts';
 import { checkWalletDirectory, type WalletMemory } from './wallet-memory.ts';
+import { unrecognized, type WalletDirectories, type WalletPlace } from './wallet-places.ts';
 import type { WalletState } from './wallet-state.ts';
 
-export interface WalletManagerOptions {
-  /** Directory of the wallet files. */
-  readonly dir: string;
-  readonly backupDir: string;
+export interface WalletManagerOptions extends WalletDirectories {
   /** Whether to create a wallet where there is none. */
   readonly autocreate: boolean;
   /** Maximum number of wallets, loaded or not. */
@@ -47,6 +47,7 @@ export class WalletManager {
   readonly #wallets = new Map<string, Wallet>();
   /** Names of wallets that are being created or opened. */
   readonly #opening = new Set<string>();
+  readonly #locks: WalletLocks;
   readonly #loads = new WeakMap<Wallet, number>();
   readonly #failed = new Set<string>();
   readonly #missing = new Set<string>();
@@ -54,10 +55,11 @@ export class WalletManager {
   readonly #waiting = new Map<string, number>();
   #lastLoad = 0;
 
-  constructor({ dir, backupDir, autocreate, passphrase, max, known }: WalletManagerOptions, deps: WalletDeps) {
-    const { log } = deps;
-    this.files = new WalletFiles({ dir, backupDir, log });
-    this.backups = new WalletBackups({ files: this.files, wallet: (name) => this.wallet(name), log });
+  constructor({ autocreate, passphrase, max, known, ...directories }: WalletManagerOptions, deps: WalletDeps) {
+    const { log, params } = deps;
+    this.files = new WalletFiles({ ...directories, log });
+    this.#locks = new WalletLocks(this.files);
+    this.backups = new WalletBackups({ files: this.files, params, wallet: (name) => this.wallet(name), log });
     this.follower = new WalletFollower(() => this.#wallets.values(), deps);
     this.#autocreate = autocreate;
     this.#max = max;
@@ -80,9 +82,11 @@ export class WalletManager {
     if (this.#autocreate && this.files.names().length === 0 && used.length === 0) this.#makeFirst();
     const startup = this.files.startup();
     for (const name of new Set([...startup, ...used])) {
-      const { path } = this.files.place(name);
       if (this.#wallets.has(name) || this.#opening.has(name)) continue;
-      if (!existsSync(path)) {
+      const place = this.#placeAtStart(name);
+      if (place === null) continue;
+      const { path } = place;
+      if (!place.exists) {
         // The default wallet is on the list without having been requested.
         if (name === DEFAULT_WALLET && !used.includes(name)) continue;
         // It was unloaded before its file was moved away.
@@ -101,8 +105,10 @@ export class WalletManager {
       if (!startup.includes(name)) continue;
       noteProgress();
       try {
+        this.#locks.acquire(name, place);
         this.#add(Wallet.open(path, name, this.#deps, noteProgress));
       } catch (error) {
+        this.#locks.release(name);
         if (error instanceof WalletBeyondPruned && error.loadedHeight !== null) {
           this.#waiting.set(name, error.from);
           log.warn('a wallet opens when the chain behind the loaded UTXO set is validated', {
@@ -122,6 +128,18 @@ export class WalletManager {
         log.warn('the private keys of a wallet are not encrypted', { wallet: wallet.name, advice: UNENCRYPTED });
   }
 
+  /** Returns the place of a wallet that the start finds; null where the settings do not allow its path. */
+  #placeAtStart(name: string): WalletPlace | null {
+    try {
+      return this.files.place(name);
+    } catch (error) {
+      if (!(error instanceof WalletError)) throw error;
+      this.#failed.add(name);
+      this.#deps.log.error('a wallet cannot be opened', { wallet: name, error });
+      return null;
+    }
+  }
+
   /** Resolves when the automatically created wallet exists. Rejects where it cannot be encrypted. */
   prepared(): Promise<void> {
     return this.#prepared;
@@ -129,16 +147,18 @@ export class WalletManager {
 
   #makeFirst(): void {
     const { log } = this.#deps;
-    const { path } = this.files.place(DEFAULT_WALLET);
+    const place = this.files.place(DEFAULT_WALLET);
+    const { path } = place;
     const passphrase = this.#passphrase();
     if (passphrase === null) {
+      this.#locks.acquire(DEFAULT_WALLET, place);
       void this.#add(createWallet(path, DEFAULT_WALLET, PLAIN, this.#deps));
       log.warn('wallet created; its keys are not encrypted until encryptwallet is called', {
         wallet: DEFAULT_WALLET,
       });
       return;
     }
-    this.#prepared = this.#exclusively(DEFAULT_WALLET, async () => {
+    this.#prepared = this.#exclusively(DEFAULT_WALLET, place, async () => {
       try {
         await this.#add(await createSealedWallet(path, DEFAULT_WALLET, { ...PLAIN, passphrase }, this.#deps));
         log.info('encrypted wallet created', { wallet: DEFAULT_WALLET });
@@ -159,7 +179,17 @@ export class WalletManager {
     for (const name of names)
       this.#known.remember(name, this.#wallets.has(name) || this.#failed.has(name) || this.#waiting.has(name));
     // An unloaded wallet may be moved away.
-    for (const [name, inUse] of known) if (!inUse && !names.includes(name)) this.#known.forget(name);
+    for (const [name, inUse] of known)
+      if (!inUse && !names.includes(name) && !this.#hasFile(name)) this.#known.forget(name);
+  }
+
+  /** Whether a wallet outside of the directory of wallets has its file. */
+  #hasFile(name: string): boolean {
+    try {
+      return this.files.place(name).exists;
+    } catch {
+      return false;
+    }
   }
 
   /** Names of wallets on the start list that failed to load. */
@@ -190,6 +220,7 @@ export class WalletManager {
     return Array.from(this.#wallets.values(), (wallet) => ({
       name: wallet.name,
       load: this.#loads.get(wallet)!,
+      path: wallet.store.path,
       unlockedUntil: wallet.unlockedUntil,
       unencrypted: wallet.unencrypted,
       scanning: wallet.scanning,
@@ -215,8 +246,9 @@ export class WalletManager {
         'wallet',
         'Passphrase provided but private keys are disabled. A passphrase is only used to encrypt private keys, so cannot be used for wallets with private keys disabled.',
       );
-    const { path, shown } = this.files.place(name);
-    if (existsSync(path) || this.#opening.has(name))
+    const place = this.files.place(name);
+    const { path, shown } = place;
+    if (place.exists || this.#opening.has(name))
       walletFail(
         'wallet',
         `Wallet file verification failed. Failed to create database path '${shown}'. Database already exists.`,
@@ -228,7 +260,7 @@ export class WalletManager {
         `Error: this node has a wallet "${name}" whose file is missing: restore it with restorewallet, or stop the node and accept the loss with: obverse forget-wallet ${name}`,
       );
     this.#ensureRoom();
-    await this.#exclusively(name, async () => {
+    await this.#exclusively(name, place, async () => {
       const { signer, params } = this.#deps;
       // Requested first: without them there is no wallet.
       const signers = options.externalSigner ? await signerDescriptors(signer, params) : [];
@@ -242,15 +274,18 @@ export class WalletManager {
   }
 
   async loadWallet(name: string, loadOnStartup: boolean | null): Promise<void> {
-    if (this.#wallets.has(name) || this.#opening.has(name))
-      walletFail('walletAlreadyLoaded', `Wallet "${name}" is already loaded.`);
-    const { path, shown } = this.files.place(name);
-    if (!existsSync(path))
-      walletFail(
-        'walletNotFound',
-        `Wallet file verification failed. Failed to load database path '${shown}'. Path does not exist.`,
-      );
-    await this.#exclusively(name, () => this.#load(path, name));
+    if (this.#wallets.has(name)) walletFail('walletAlreadyLoaded', `Wallet "${name}" is already loaded.`);
+    if (this.#opening.has(name)) walletFail('wallet', 'Wallet already loading.');
+    const place = this.files.place(name);
+    const { shown, folder } = place;
+    if (!place.exists) {
+      const isDirectory = folder !== null && existsSync(folder);
+      const problem = isDirectory
+        ? unrecognized(shown)
+        : `Failed to load database path '${shown}'. Path does not exist.`;
+      walletFail('walletNotFound', `Wallet file verification failed. ${problem}`);
+    }
+    await this.#exclusively(name, place, () => this.#load(place, name));
     this.files.remember(name, loadOnStartup);
   }
 
@@ -260,6 +295,7 @@ export class WalletManager {
     wallet.scanner.ensureNotScanning();
     this.#wallets.delete(name);
     wallet.close();
+    this.#locks.release(name);
     this.#known.remember(name, false);
     this.files.remember(name, loadOnStartup);
   }
@@ -267,22 +303,18 @@ export class WalletManager {
   /** Restores a wallet from a backup and loads it. */
   async restoreWallet(name: string, file: string, loadOnStartup: boolean | null): Promise<void> {
     if (name === '') walletFail('invalidParameter', 'Wallet name cannot be empty');
-    const backup = this.files.backup(file);
+    const backup = this.files.places.backup(file);
     if (!existsSync(backup)) walletFail('invalidParameter', 'Backup file does not exist');
-    const { path } = this.files.place(name);
-    if (existsSync(path) || this.#opening.has(name))
-      walletFail('walletAlreadyExists', `Failed to restore wallet. Database file exists in '${path}'.`);
+    for (const { store } of this.#wallets.values()) if (resolveLinks(store.path) === backup) inUse();
+    const place = this.files.place(name);
+    if (place.exists || this.#opening.has(name)) restoredExists(place);
     this.#ensureRoom();
-    await this.#exclusively(name, async () => {
-      const part = `${path}.part`;
+    await this.#exclusively(name, place, async () => {
+      await restoreFile(backup, place);
       try {
-        await copyFile(backup, part);
-        chmodSync(part, 0o600);
-        renameSync(part, path);
-        await this.#load(path, name);
+        await this.#load(place, name);
       } catch (error) {
-        rmSync(part, { force: true });
-        removeDatabase(path);
+        removeDatabase(place.path);
         throw error;
       }
     });
@@ -299,6 +331,7 @@ export class WalletManager {
     this.follower.close();
     for (const wallet of this.#wallets.values()) wallet.close();
     this.#wallets.clear();
+    this.#locks.releaseAll();
   }
 
   /** Opens the wallets whose blocks were missing below a loaded UTXO set, once that is validated and indexed. */
@@ -308,7 +341,7 @@ export class WalletManager {
     for (const name of this.#waiting.keys()) {
       if (this.#opening.has(name)) continue;
       log.info('a wallet opens, since the chain behind the loaded UTXO set is validated', { wallet: name });
-      this.#exclusively(name, () => this.#load(this.files.place(name).path, name)).catch((error) => {
+      this.#reopen(name).catch((error) => {
         if (signal.aborted) return;
         // It no longer holds back pruning, and is not tried again with each block.
         this.#waiting.delete(name);
@@ -318,9 +351,15 @@ export class WalletManager {
     }
   }
 
-  async #load(path: string, name: string): Promise<void> {
+  async #reopen(name: string): Promise<void> {
+    const place = this.files.place(name);
+    await this.#exclusively(name, place, () => this.#load(place, name));
+  }
+
+  async #load({ path, folder }: WalletPlace, name: string): Promise<void> {
     let wallet: Wallet;
     try {
+      if (folder !== null) protectFile(path);
       wallet = await runInSlices(Wallet.openSteps(path, name, this.#deps), { signal: this.#deps.signal });
     } catch (error) {
       if (error instanceof WalletBeyondPruned) return walletFail('wallet', `Wallet loading failed. ${error.message}`);
@@ -349,17 +388,30 @@ export class WalletManager {
 
   /** Throws WalletError where the number of wallets has reached the maximum. */
   #ensureRoom(): void {
-    const names = new Set([...this.files.names(), ...this.#opening]);
+    const names = new Set([...this.files.names(), ...this.#wallets.keys(), ...this.#opening]);
     if (names.size >= this.#max)
       walletFail('wallet', `Error: there are ${names.size} wallets already; wallet.max allows ${this.#max}.`);
   }
 
-  async #exclusively(name: string, work: () => Promise<void>): Promise<void> {
+  /** Holds the name and the directory of a wallet meanwhile, and the directory for as long as the wallet is loaded. */
+  async #exclusively(name: string, place: WalletPlace, work: () => Promise<void>): Promise<void> {
     this.#opening.add(name);
+    let undo = () => {};
     try {
+      undo = this.#locks.acquire(name, place);
       await work();
     } finally {
+      if (!this.#wallets.has(name)) undo();
       this.#opening.delete(name);
     }
+  }
+}
+
+/** The file may have been copied to its place, with a mode that lets other users read it. */
+function protectFile(path: string): void {
+  try {
+    chmodSync(path, 0o600);
+  } catch {
+    // It belongs to another user; whether it can be opened shows next.
   }
 }

@@ -5,6 +5,8 @@ export interface WalletState {
   readonly name: string;
   /** Increases with each wallet that is loaded: another number means another file. */
   readonly load: number;
+  /** Path of its file. */
+  readonly path: string;
   /** Unix seconds, 0 while it is locked; null where it has no passphrase. */
   readonly unlockedUntil: number | null;
   /** Whether it has private keys, or may have, and no passphrase. */

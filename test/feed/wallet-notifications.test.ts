@@ -30,7 +30,17 @@ function entryOf(type: string, data: object = {}, reason: LogEntry['reason'] = n
 
 function stateOf(name: string, settled = true): WalletState {
   const sound = { integrity: 'sound', unencrypted: false, warnings: [] } as const;
-  return { name, load: 1, unlockedUntil: null, scanning: null, live: true, settled, height: 0, ...sound };
+  return {
+    name,
+    load: 1,
+    path: `/wallets/${name}.db`,
+    unlockedUntil: null,
+    scanning: null,
+    live: true,
+    settled,
+    height: 0,
+    ...sound,
+  };
 }
 
 /** Messages of wallets whose results the test provides; `asked` holds the jobs. */
@@ -75,7 +85,9 @@ describe('wallet notifications of events', () => {
     expect(found).toEqual([[{ within: '5', text: '"wallet":"b"}' }], [{ within: '5', text: '"wallet":"b"}' }]]);
     expect(await lines(added)).toBe(found[0]!);
     const question = { txid: TXID, phase: 'mempool', reason: null, replacedBy: null };
-    expect(asked).toEqual([['event-wallet-tx', { ...question, wallets: [{ name: 'b', load: 1 }] }]]);
+    expect(asked).toEqual([
+      ['event-wallet-tx', { ...question, wallets: [{ name: 'b', load: 1, path: '/wallets/b.db' }] }],
+    ]);
   });
 
   test('a notification has the reason of a removal, and the wallet that abandoned the transaction', async () => {
@@ -172,12 +184,12 @@ class Scene implements AsyncDisposable {
 
   /** Null where the wallet is behind. */
   ofBlock(block: TestBlock, connected: boolean, names = ['default']): Said[] | null {
-    const wallets = names.map((name) => ({ name, load: 1 }));
+    const wallets = names.map((name) => ({ name, load: 1, path: '' }));
     return this.#ask((env) => walletBlockEndpoint.run(env, { hash: hashToHex(block.hash), connected, wallets }));
   }
 
   ofTx(txid: string, phase: 'mempool' | 'removed' | 'abandoned'): Said[] | null {
-    const wallets = [{ name: 'default', load: 1 }];
+    const wallets = [{ name: 'default', load: 1, path: '' }];
     return this.#ask((env) => walletTxEndpoint.run(env, { txid, phase, reason: null, replacedBy: null, wallets }));
   }
 

@@ -27,7 +27,6 @@ describeWithVectors('reader workers', () => {
     const sources = defaultReadSources(regtest);
     const pool = new ReaderPool({
       chainDir: mixedChainDir(),
-      networkDir: mixedChainDir(),
       sources,
       workers,
       longWorkers,

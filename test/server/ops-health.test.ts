@@ -67,6 +67,7 @@ describe('readiness', () => {
       ...{
         name,
         load: 1,
+        path: '/wallets/a.db',
         unlockedUntil: null,
         scanning: null,
         live: true,
@@ -270,7 +271,7 @@ describe('readiness', () => {
 describe('metrics', () => {
   test('show which wallets are locked, and balances only if configured', async () => {
     await using it = startTestApi();
-    const wallet = { load: 1, scanning: null, live: true, settled: true, height: 0, ...SOUND };
+    const wallet = { load: 1, path: '/wallets/w.db', scanning: null, live: true, settled: true, height: 0, ...SOUND };
     const wallets = [null, 0, 1_900_000_000].map((unlockedUntil, i) => ({ ...wallet, name: `w${i}`, unlockedUntil }));
     it.node.current = { ...it.node.current, wallets };
     const text = await (await it.get('/metrics', { headers: BEARER })).text();

@@ -13,6 +13,7 @@ export function backupRequestOf(
   return {
     networkDir: config.networkDir,
     chainDir: config.chainDir,
+    walletDir: config.wallet.directory,
     target,
     withChain,
     settingsFile: config.config,

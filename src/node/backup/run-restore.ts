@@ -14,7 +14,10 @@ export async function runRestore(config: Config, dir: string, signal: AbortSigna
   readManifestFor(dir, network, genesisHash);
   const release = lockDirectory(networkDir, { allowsRestore: true });
   try {
-    return await finishSteps(restoreBackup({ dir, networkDir, network, genesisHash }), signal);
+    return await finishSteps(
+      restoreBackup({ dir, networkDir, walletDir: config.wallet.directory, network, genesisHash }),
+      signal,
+    );
   } catch (error) {
     throw copyProblem(error, `the restore into ${networkDir}`);
   } finally {

@@ -25,7 +25,7 @@ function* verifyBackup(dir: string): Generator<CopyStep | undefined, BackupCheck
   const findings = new Findings();
   for (const { path, problem } of yield* checkBackup(dir, manifest))
     findings.addFinding(join(dir, path), 'the file', problem);
-  const stores = yield* checkStores(dir, findings);
+  const stores = yield* checkStores({ networkDir: dir, walletDir: null, isBackup: true }, findings);
   const chain = join(dir, 'chain/chain.db');
   if (manifest.tip !== null) checkFile(chain, findings, () => {});
   return { manifest, findings: findings.list, total: findings.total, stores };

@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AuditStore } from '../../auth/audit/audit-store.ts';
 import type { Findings } from '../../chain/integrity/findings.ts';
@@ -7,6 +7,7 @@ import { parseCursor } from '../../feed/event-cursor.ts';
 import { WATCH_KINDS } from '../../feed/watch-values.ts';
 import { SCOPES } from '../../http/scopes.ts';
 import { openReadOnly } from '../../storage/database.ts';
+import { type WalletSources, walletFilesOf } from '../../storage/wallet-folder.ts';
 
 const CACHE_MIB = 16;
 const HASH_BYTES = 32;
@@ -23,21 +24,12 @@ export interface StoreCounts {
   webhooks: number;
 }
 
-/** Returns the paths of all wallets of a directory. */
-export function walletPaths(networkDir: string): string[] {
-  const folder = join(networkDir, 'wallets');
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .filter((name) => name.endsWith('.db'))
-    .sort()
-    .map((name) => join(folder, name));
-}
-
 /**
  * Checks the databases beside the chain: their pages and indexes, keys, the audit log, watches and webhooks. Yields after
  * each file. It serves a data directory as well as a backup.
  */
-export function* checkStores(networkDir: string, findings: Findings): Generator<undefined, StoreCounts> {
+export function* checkStores(sources: WalletSources, findings: Findings): Generator<undefined, StoreCounts> {
+  const { networkDir } = sources;
   const counts: StoreCounts = { wallets: 0, keys: 0, auditRows: 0, watches: 0, webhooks: 0 };
   const check = (path: string, checkRows: (db: Database, rows: RowFindings) => void) => {
     if (!existsSync(path)) return;
@@ -59,7 +51,7 @@ export function* checkStores(networkDir: string, findings: Findings): Generator<
   yield;
   check(join(networkDir, 'node.db'), () => {});
   yield;
-  for (const path of walletPaths(networkDir)) {
+  for (const { path } of walletFilesOf(sources)) {
     check(path, (db, rows) => checkWalletRows(db, rows));
     counts.wallets++;
     yield;

@@ -1,11 +1,11 @@
 import type { Database } from 'bun:sqlite';
-import { basename } from 'node:path';
 import type { Findings } from '../../chain/integrity/findings.ts';
 import { coinHeight, isCoinbaseCoin, positionHeight } from '../../primitives/coin.ts';
 import type { Txid } from '../../primitives/hash.ts';
 import { headerTime } from '../../queries/block-facts.ts';
 import type { ChainReads } from '../../storage/chain-reads.ts';
 import { openReadOnly } from '../../storage/database.ts';
+import type { WalletFile } from '../../storage/wallet-folder.ts';
 import { equalBytes } from '../../util/bytes.ts';
 import { WalletReads } from '../../wallet/store/wallet-reads.ts';
 import { SpentCode } from '../../wallet/store/wallet-schema.ts';
@@ -33,14 +33,13 @@ interface CoinCheckRow {
  * tip. Yields now and then. Returns a sentence where they cannot be compared.
  */
 export function* checkWalletCoins(
-  path: string,
+  { name, path }: Pick<WalletFile, 'name' | 'path'>,
   reads: ChainReads,
   findings: Findings,
 ): Generator<undefined, string | null> {
   const db = findings.attempt(path, 'the file', () => openReadOnly(path, CACHE_MIB));
   if (db === null) return null;
   try {
-    const name = basename(path, '.db');
     const wallet = WalletReads.on(db);
     const cursor = wallet.cursor();
     const tip = reads.tip();

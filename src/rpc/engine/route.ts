@@ -197,8 +197,23 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
       parse: 'none',
       params: t.Object({ name: t.String({ description: 'name of a wallet' }) }),
       detail: detail('call-wallet-rpc', 'JSON-RPC of one wallet'),
+    })
+    .post('/wallet/*', ({ request }) => answer(request, walletInPath(request.url)).then(asResponse), {
+      parse: 'none',
+      // The name of a wallet may be a path, whose slashes clients such as Core's leave as they are.
+      detail: { ...detail('rpc-wallet-by-path', 'JSON-RPC of one wallet'), hide: true },
     });
 };
+
+/** Returns the rest of the path as the name of a wallet; as it is where it has no valid escapes, which no wallet has. */
+function walletInPath(url: string): string {
+  const name = new URL(url).pathname.slice('/wallet/'.length);
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
 
 /** Returns the reply to a whole request that is refused with an error of JSON-RPC. Throws any other error. */
 function refused(error: unknown): Response | PlainReply {

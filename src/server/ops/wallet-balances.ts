@@ -1,5 +1,5 @@
 import { walletBalancesEndpoint } from '../../feed/wallet-balances-endpoint.ts';
-import { nameOf } from '../../feed/wallet-event-lines.ts';
+import { fileStateOf } from '../../feed/wallet-event-lines.ts';
 import type { ServerContext } from '../context.ts';
 
 /** Time limit, milliseconds, so that a scraper does not time out. */
@@ -14,7 +14,7 @@ export async function collectWalletBalances(
 ): Promise<ReadonlyMap<string, number>> {
   try {
     const current = (ctx.wallets.states ?? []).filter(({ live, scanning }) => live && scanning === null);
-    const input = current.map(nameOf);
+    const input = current.map(fileStateOf);
     if (input.length === 0) return new Map();
     const job = { kind: 'rest', name: walletBalancesEndpoint.name, input } as const;
     const signal = AbortSignal.any([ctx.stopping, AbortSignal.timeout(LONGEST_MS)]);

@@ -1,19 +1,10 @@
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { withDescriptors } from '../../util/descriptors.ts';
 import { OperatorError } from '../../util/operator-error.ts';
 import { syncDirectory, syncFile } from '../../util/sync-directory.ts';
 import { type ChainDatabaseIdentity, createPrivateFile, openReadOnly } from '../database.ts';
+import { WALLET_FOLDER, walletFilesOf } from '../wallet-folder.ts';
 import { type BackupFile, type BackupManifest, MANIFEST_FILE, manifestText } from './backup-manifest.ts';
 import { type ChainContent, HeldRuns, readChainContent } from './chain-files.ts';
 import { type CopyStep, copyBytes, hashFile } from './copy-file.ts';
@@ -23,6 +14,8 @@ import { assertTargetFree, keepOnly, openPart, readSmallFile, writeSmallFile } f
 export interface BackupRequest {
   readonly networkDir: string;
   readonly chainDir: string;
+  /** Directory that the operator has named for the wallets; null for the folder in that of the network. */
+  readonly walletDir: string | null;
   /** Absolute path of the backup. */
   readonly target: string;
   readonly withChain: boolean;
@@ -52,7 +45,7 @@ export interface BackupReport {
 const DATABASES = ['webhooks.db', 'watches.db', 'auth.db'] as const;
 /** Copied after the wallets, since it has the names of all of them, and the highest event number. */
 const NODE_DATABASE = 'node.db';
-const SMALL_FILES = ['wallet-mac.key', 'initial.key', 'wallets/startup.json'] as const;
+const SMALL_FILES = ['wallet-mac.key', 'initial.key'] as const;
 /** The file of settings within a backup. */
 export const SETTINGS_FILE = 'settings.toml';
 /** Suffix of a copy that SQLite is writing. */
@@ -93,10 +86,11 @@ class BackupWriter {
   *writeBackup(): Generator<CopyStep, BackupReport> {
     const { networkDir, chainDir, target, withChain, settingsFile, identity, version } = this.#request;
     for (const name of DATABASES) yield* this.#copyDatabase(join(networkDir, name), name);
-    for (const name of walletFiles(networkDir))
-      yield* this.#copyDatabase(join(networkDir, 'wallets', name), `wallets/${name}`);
+    for (const { path, inBackup } of walletFilesOf(this.#request)) yield* this.#copyDatabase(path, inBackup);
     yield* this.#copyDatabase(join(networkDir, NODE_DATABASE), NODE_DATABASE);
     for (const name of SMALL_FILES) yield* this.#copySmallFile(join(networkDir, name), name);
+    const walletDir = this.#request.walletDir ?? join(networkDir, WALLET_FOLDER);
+    yield* this.#copySmallFile(join(walletDir, 'startup.json'), `${WALLET_FOLDER}/startup.json`);
     if (settingsFile !== null) yield* this.#copySmallFile(settingsFile, SETTINGS_FILE);
     const tip = withChain ? yield* this.#copyChain(chainDir) : null;
 
@@ -223,13 +217,4 @@ class BackupWriter {
       `the backup ${target} stopped: ${free} MiB are free, and the node needs ${Math.ceil(reserveBytes / 2 ** 20)} MiB (ready.disk.fail) of the same file system: free some space and run the same command again, or name a directory on another disk`,
     );
   }
-}
-
-function walletFiles(networkDir: string): string[] {
-  const folder = join(networkDir, 'wallets');
-  return existsSync(folder)
-    ? readdirSync(folder)
-        .filter((name) => name.endsWith('.db'))
-        .sort()
-    : [];
 }

@@ -1,8 +1,10 @@
-import { closeSync, mkdirSync, openSync, readdirSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isWithin } from '../../util/confined-path.ts';
 import { withDescriptors } from '../../util/descriptors.ts';
 import { OperatorError } from '../../util/operator-error.ts';
 import { syncDirectory } from '../../util/sync-directory.ts';
+import { WALLET_FOLDER, WALLETS_ELSEWHERE } from '../wallet-folder.ts';
 import { type BackupManifest, readManifest } from './backup-manifest.ts';
 import { checkBackup } from './check-backup.ts';
 import { type CopyStep, copyBytes } from './copy-file.ts';
@@ -14,6 +16,8 @@ export interface RestoreRequest {
   readonly dir: string;
   /** The directory of the network, which this process has locked. */
   readonly networkDir: string;
+  /** Directory that the operator has named for the wallets; null for the folder in that of the network. */
+  readonly walletDir: string | null;
   readonly network: string;
   /** Hash of the genesis block, hex in display order. */
   readonly genesisHash: string;
@@ -29,6 +33,8 @@ export interface RestoreReport {
   readonly keepsChain: boolean;
   /** Path of the restored settings; null where the backup holds none. */
   readonly settings: string | null;
+  /** Wallets that were outside of the directory of wallets: where each was, and where it is restored. */
+  readonly walletsElsewhere: readonly { readonly was: string; readonly path: string }[];
 }
 
 /** The name of the restored settings: the operator compares them with those of this machine. */
@@ -59,11 +65,19 @@ export function readManifestFor(dir: string, network: string, genesisHash: strin
 export function* restoreBackup({
   dir,
   networkDir,
+  walletDir,
   network,
   genesisHash,
 }: RestoreRequest): Generator<CopyStep, RestoreReport> {
   const manifest = readManifestFor(dir, network, genesisHash);
   const keepsChain = assertRestorable(networkDir, manifest);
+  const targetOf = (path: string): string => {
+    if (path === SETTINGS_FILE) return join(networkDir, RESTORED_SETTINGS);
+    const isWallet = walletDir !== null && path.startsWith(`${WALLET_FOLDER}/`);
+    return isWallet ? join(walletDir, path.slice(WALLET_FOLDER.length + 1)) : join(networkDir, path);
+  };
+  if (walletDir !== null && unfinishedRestore(networkDir) === null)
+    assertFree(manifest.files.map(({ path }) => targetOf(path)).filter((path) => !isWithin(path, networkDir)));
   const [damage, ...more] = yield* checkBackup(dir, manifest);
   if (damage !== undefined)
     throw new OperatorError(
@@ -71,11 +85,15 @@ export function* restoreBackup({
     );
   beginRestore(networkDir, manifest.id);
   let settings: string | null = null;
+  const walletsElsewhere: { was: string; path: string }[] = [];
   const folders = new Set([networkDir]);
   for (const { path, bytes, sha256 } of manifest.files) {
-    const to = join(networkDir, path === SETTINGS_FILE ? RESTORED_SETTINGS : path);
+    const to = targetOf(path);
     if (path === SETTINGS_FILE) settings = to;
-    for (let folder = dirname(to); folder !== networkDir; folder = dirname(folder)) folders.add(folder);
+    if (path.startsWith(`${WALLETS_ELSEWHERE}/`))
+      walletsElsewhere.push({ was: path.slice(WALLETS_ELSEWHERE.length), path: to });
+    const top = isWithin(to, networkDir) ? networkDir : dirname(walletDir!);
+    for (let folder = dirname(to); folder !== top; folder = dirname(folder)) folders.add(folder);
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
     const fd = withDescriptors(() => openSync(join(dir, path), 'r'));
     try {
@@ -88,7 +106,17 @@ export function* restoreBackup({
   for (const folder of folders) syncDirectory(folder);
   finishRestore(networkDir);
   const size = manifest.files.reduce((sum, { bytes }) => sum + bytes, 0);
-  return { networkDir, files: manifest.files.length, bytes: size, tip: manifest.tip, keepsChain, settings };
+  const files = manifest.files.length;
+  return { networkDir, files, bytes: size, tip: manifest.tip, keepsChain, settings, walletsElsewhere };
+}
+
+/** Throws OperatorError where one of the files exists: the directory of wallets may hold those of another node. */
+function assertFree(paths: readonly string[]): void {
+  const taken = paths.find((path) => existsSync(path));
+  if (taken !== undefined)
+    throw new OperatorError(
+      `${taken} already exists: name another directory with wallet.directory; nothing was restored`,
+    );
 }
 
 /** Returns whether the directory has a chain that it keeps. Throws OperatorError where it has other data. */

@@ -12,6 +12,8 @@ import type { KeyVault } from '../vault/key-vault.ts';
 import { WalletDamage, WalletError, walletFail } from '../wallet-error.ts';
 import { OwnedDescriptor } from './owned-descriptor.ts';
 
+/** Core's sentence where the wallet has no private keys, so that unlocking it or a refill would not help. */
+const NONE_LEFT = 'No addresses available';
 const RAN_OUT = 'Error: Keypool ran out, please call keypoolrefill first';
 /**
  * Keys that a payment derives at once, and addresses that it adds to the address book: a few milliseconds. The rest is
@@ -171,6 +173,10 @@ export class WalletScripts implements ScriptOwner {
     if (owned.descriptor.keyCount > FILL_STEP_KEYS) yield* owned.deriveSteps(index, this.#vault.available());
   }
 
+  get #isWatchOnly(): boolean {
+    return this.#store.meta('flags')?.includes('disable_private_keys') ?? false;
+  }
+
   /** Returns a new address of a type. Throws WalletError where there is none. */
   newAddress(type: string, internal: boolean): { script: Uint8Array; address: string } {
     const owned = this.activeDescriptor(type, internal);
@@ -180,7 +186,7 @@ export class WalletScripts implements ScriptOwner {
     if (owned.record.filled <= nextIndex) this.#fill(owned, nextIndex + 1);
     const scripts = owned.record.filled > nextIndex ? owned.expand(nextIndex, this.#vault.available())?.scripts : null;
     const script = scripts?.[0];
-    if (!script) return walletFail('keypoolRanOut', RAN_OUT);
+    if (!script) return walletFail('keypoolRanOut', this.#isWatchOnly ? NONE_LEFT : RAN_OUT);
     // Stored whatever the file says is filled: scripts that are given out are recognised, and verified before the
     // wallet signs.
     this.#own(owned, scripts, nextIndex);

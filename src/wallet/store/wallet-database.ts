@@ -4,6 +4,7 @@ import { CountedDatabase } from '../../storage/counted-database.ts';
 import {
   type ChainDatabaseIdentity,
   cacheSize,
+  closeDatabase,
   configure,
   type DatabaseKind,
   isDamage,
@@ -62,6 +63,37 @@ export function openWalletDatabase(path: string, identity: ChainDatabaseIdentity
 /** Opens a wallet for reading while its writer has it open. */
 export function openWalletReader(path: string): Database {
   return openReadOnly(path, READER_CACHE_MIB);
+}
+
+/**
+ * Closes a wallet's single writer. Where no reader has the file open, its log is removed first, so that the file alone is
+ * the wallet, and can be moved or copied.
+ */
+export function closeWalletDatabase(db: Database): void {
+  try {
+    db.run('PRAGMA busy_timeout = 0');
+    db.run('PRAGMA journal_mode = DELETE');
+  } catch {
+    // A reader has it open, or the disk is full: the next connection reads the log.
+  }
+  closeDatabase(db);
+}
+
+/** Whether a file is a wallet of this network and version. */
+export function isWalletFile(path: string, identity: ChainDatabaseIdentity): boolean {
+  try {
+    const db = openReadOnly(path, READER_CACHE_MIB);
+    try {
+      checkWallet(db, path, identity);
+      checkSchema(db, path);
+      return true;
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    if (isShortage(error)) throw error;
+    return false;
+  }
 }
 
 /** An empty wallet in memory. */

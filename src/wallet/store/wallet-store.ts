@@ -1,8 +1,8 @@
 import type { Database } from 'bun:sqlite';
 import type { Outpoint } from '../../primitives/outpoint.ts';
-import { BUSY_TIMEOUT_MS, type ChainDatabaseIdentity, closeDatabase } from '../../storage/database.ts';
+import { BUSY_TIMEOUT_MS, type ChainDatabaseIdentity } from '../../storage/database.ts';
 import { RequestStore } from './request-store.ts';
-import { createWalletDatabase, openWalletDatabase } from './wallet-database.ts';
+import { closeWalletDatabase, createWalletDatabase, openWalletDatabase } from './wallet-database.ts';
 import { WalletKeyStore } from './wallet-keys-store.ts';
 import type { AddressPurpose, SealedMasterKey, WalletCursor, WalletMeta } from './wallet-meta.ts';
 import { WalletReads } from './wallet-reads.ts';
@@ -155,6 +155,6 @@ export class WalletStore {
 
   close(): void {
     this.seals.close();
-    closeDatabase(this.#db);
+    closeWalletDatabase(this.#db);
   }
 }

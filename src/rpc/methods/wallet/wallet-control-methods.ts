@@ -23,7 +23,7 @@ const startupParam = optional(
 const listwalletdir = nodeMethod({
   name: 'listwalletdir',
   category: 'wallet',
-  help: 'Returns the names of all wallets, loaded or not.',
+  help: 'Returns the names of all wallets in the directory of wallets, loaded or not.',
   params: [],
   result: obj({
     wallets: arr(
@@ -44,7 +44,7 @@ const createwallet = nodeMethod({
   category: 'wallet',
   help: 'Creates a wallet and loads it.',
   params: [
-    textParam('wallet_name', { note: 'Name of the new wallet.' }),
+    textParam('wallet_name', { note: 'Name of the new wallet; a path where wallet.pathRoot is set.' }),
     optional(
       flagParam('disable_private_keys', { note: 'Whether the wallet is watch-only and can never hold private keys.' }),
       false,
@@ -93,7 +93,7 @@ const loadwallet = nodeMethod({
   name: 'loadwallet',
   category: 'wallet',
   help: 'Loads a wallet.',
-  params: [textParam('filename', { note: 'Name of the wallet.' }), startupParam],
+  params: [textParam('filename', { note: 'Name of the wallet; a path where wallet.pathRoot is set.' }), startupParam],
   result: namedWallet,
   examples: [example(['savings']), example(['savings', true])],
   scope: 'wallet.keys',
@@ -121,6 +121,8 @@ const unloadwallet = nodeMethod({
   async run(env, given, onStartup) {
     const name = uniqueName(env, given);
     checkWalletAllowed(env, name);
+    // The node removes the log beside the file where no reader has it open.
+    env.ctx.wallets.closeReader(name);
     orFail(await env.ctx.node().call('walletUnload', name, onStartup));
     // The file must be closed when the reply says so.
     env.ctx.wallets.closeUnloaded();
@@ -144,7 +146,7 @@ const backupwallet = nodeMethod({
   category: 'wallet',
   help: 'Writes a backup of the wallet into the directory of backups.',
   params: [
-    textParam('destination', { note: 'Name of the backup, without a path.' }),
+    textParam('destination', { note: 'Name of the backup; a path where wallet.pathRoot is set.' }),
     optional(flagParam('replace', { note: 'Whether an existing backup with this name is replaced.' }), false),
   ],
   result: nil(),
@@ -161,8 +163,10 @@ const restorewallet = nodeMethod({
   category: 'wallet',
   help: 'Restores a wallet from a file in the directory of backups, and loads it.',
   params: [
-    textParam('wallet_name', { note: 'Name of the restored wallet, which must not exist yet.' }),
-    textParam('backup_file', { note: 'Name of the backup, without a path.' }),
+    textParam('wallet_name', {
+      note: 'Name of the restored wallet, which must not exist yet; a path where wallet.pathRoot is set.',
+    }),
+    textParam('backup_file', { note: 'Name of the backup; a path where wallet.pathRoot is set.' }),
     startupParam,
   ],
   result: namedWallet,

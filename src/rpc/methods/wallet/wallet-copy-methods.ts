@@ -61,7 +61,7 @@ const exportwatchonlywallet = nodeMethod({
   name: 'exportwatchonlywallet',
   category: 'wallet',
   help: 'Writes a watch-only copy of the wallet, without private keys, into the directory of backups.',
-  params: [textParam('destination', { note: 'Name of the copy, without a path.' })],
+  params: [textParam('destination', { note: 'Name of the copy; a path where wallet.pathRoot is set.' })],
   result: obj({ exported_file: str('path of the copy') }),
   examples: [example(['savings-watch.dat'])],
   scope: 'wallet.keys',
