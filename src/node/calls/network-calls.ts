@@ -59,14 +59,15 @@ export function networkCalls(
         secondsLeft: upload.secondsLeft,
       };
     },
-    addNode(text, command, v2) {
+    async addNode(text, command, v2) {
       if (v2 === true && !connections.v2)
         return {
           refused: 'invalidParameter',
           message: 'Error: v2transport requested but not enabled (see -v2transport)',
         };
       if (command === 'onetry') {
-        void connections.connectTo(text, 'manual', v2 ?? undefined).catch(() => {});
+        // As in Core, the reply comes when the attempt has ended.
+        await connections.connectTo(text, 'manual', v2 ?? undefined).catch(() => {});
         return null;
       }
       if (command === 'add')
