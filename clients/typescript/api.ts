@@ -761,10 +761,10 @@ export interface components {
       relayedTo: number;
     };
     /**
-     * @description the outcome
+     * @description the outcome; scheduled with p2p.privateBroadcast, where the transaction is not in the mempool
      * @enum {string}
      */
-    BroadcastStatus: "accepted" | "already_in_mempool" | "already_confirmed";
+    BroadcastStatus: "accepted" | "scheduled" | "already_in_mempool" | "already_confirmed";
     /** @description null without a limit */
     CallRate: {
       perSecond: number;

@@ -189,6 +189,7 @@ function contradictions(config: Config): string[] {
   if (servedTwice !== null) lines.push(`http.listen: ${servedTwice} is listed twice`);
   if (config.p2p.forceDnsSeeds && !usesDnsSeeds(config.p2p))
     lines.push('p2p.forceDnsSeeds: needs p2p.dnsSeeds, which is false with p2p.connect and without p2p.autoConnect');
+  lines.push(...privateBroadcastProblems(config));
   if (config.p2p.filters && !config.index.filter) lines.push('p2p.filters: needs index.filter');
   return lines;
 }
@@ -212,6 +213,20 @@ function unreachableNetworks({ p2p }: Config): string[] {
   if (wants('cjdns') && !p2p.cjdns) lines.push('p2p.onlyNetworks: cjdns can only be reached with p2p.cjdns');
   if (p2p.torPasswordFile !== null && p2p.torControl === null) lines.push('p2p.torPasswordFile: needs p2p.torControl');
   return lines;
+}
+
+function privateBroadcastProblems({ p2p }: Config): string[] {
+  if (!p2p.privateBroadcast) return [];
+  const { onlyNetworks, connect, autoConnect, onionProxy, torControl } = p2p;
+  const rule = p2p.proxy.findLast(({ network }) => network === 'onion' || network === null);
+  const hasRoute = onionProxy !== 'none' && (onionProxy !== null || Boolean(rule?.address) || torControl !== null);
+  if (!hasRoute || (onlyNetworks.length > 0 && !onlyNetworks.includes('onion')))
+    return ['p2p.privateBroadcast: needs onion services, which p2p.onionProxy, p2p.proxy or p2p.torControl reaches'];
+  if (connect.length > 0 || !autoConnect)
+    return [
+      'p2p.privateBroadcast: not with p2p.connect or without p2p.autoConnect, since it connects to peers of its own choice',
+    ];
+  return [];
 }
 
 function deepFreeze<T extends object>(value: T): T {

@@ -124,6 +124,10 @@ export const P2P_SETTINGS = {
       comments.every((text) => UA_COMMENT.test(text)) && comments.join('; ').length <= 200 ? comments : null,
     { fallback: [], help: 'comments in the name that peers see (BIP-14)' },
   ),
+  'p2p.privateBroadcast': boolean({
+    fallback: false,
+    help: 'send transactions of clients only to a few peers on short connections through Tor, and not to the mempool, until they come back; those of wallets are sent as usual',
+  }),
   'p2p.reconciliation': boolean({
     fallback: false,
     help: 'negotiate the reconciliation of transactions with peers (BIP-330), to test the negotiation: transactions are announced as without it',

@@ -27,7 +27,11 @@ export type BroadcastResult =
       readonly replaced: readonly Txid[];
       /** Number of peers it was announced to. */
       readonly relayedTo: number;
-    };
+    }
+  /** It would be accepted, and is broadcast privately in place of that. */
+  | { readonly status: 'scheduled'; readonly vsize: number; readonly fee: number }
+  /** Too many transactions are broadcast privately. */
+  | { readonly status: 'private-queue-full' };
 
 interface ClientSubmissionDeps extends SubmissionDeps {
   readonly acceptance: Acceptance;
@@ -52,10 +56,36 @@ export class ClientSubmissions {
     const parsed = parseTransaction(raw);
     const burn = checkBurn(parsed, maxBurn);
     if (burn) return Promise.resolve(burn);
-    const maxFee = maxFeerate === null ? null : Math.ceil((maxFeerate * Math.ceil(weightOf(parsed) / 4)) / 1000);
+    const maxFee = maxFeeOf(parsed, maxFeerate);
     return this.#queue.enqueue(parsed, (scriptsValid) =>
       this.#broadcast(parsed, { local: true, maxFee, scriptsValid }),
     );
+  }
+
+  /**
+   * Validates a transaction of a client as `broadcast` does, and passes it to `schedule` in place of the mempool, which returns
+   * whether it has room. One that is in the mempool is scheduled as well. Its bytes must parse.
+   */
+  async broadcastPrivately(
+    raw: Uint8Array,
+    { maxFeerate, maxBurn }: BroadcastLimits,
+    schedule: (parsed: ParsedTransaction) => boolean,
+  ): Promise<BroadcastResult> {
+    const parsed = parseTransaction(raw);
+    const burn = checkBurn(parsed, maxBurn);
+    if (burn) return burn;
+    const { acceptance, mempool, settled } = this.#deps;
+    return settled(() => {
+      const slot = mempool.entries.find(parsed.txid);
+      const options = { local: true, testOnly: true, maxFee: maxFeeOf(parsed, maxFeerate) };
+      const result =
+        slot >= 0
+          ? ({ status: 'in-mempool', vsize: mempool.entries.vsize(slot), fee: mempool.entries.fee(slot) } as const)
+          : acceptance.accept(parsed, options);
+      if (result.status !== 'in-mempool' && result.status !== 'accepted') return result;
+      if (!schedule(parsed)) return { status: 'private-queue-full' };
+      return { status: 'scheduled', vsize: result.vsize, fee: result.fee };
+    });
   }
 
   /** Validates transactions in topological order without adding them. Their bytes must parse. */
@@ -99,6 +129,11 @@ export class ClientSubmissions {
     const { vsize, fee, replaced } = result;
     return { status: 'accepted', vsize, fee, replaced, relayedTo: relay.announce(parsed.txid) };
   }
+}
+
+/** Returns the highest fee that a feerate allows, satoshis; null for any. */
+function maxFeeOf(parsed: ParsedTransaction, maxFeerate: number | null): number | null {
+  return maxFeerate === null ? null : Math.ceil((maxFeerate * Math.ceil(weightOf(parsed) / 4)) / 1000);
 }
 
 /** Returns a rejection if a transaction burns more than allowed in one output. */

@@ -52,6 +52,7 @@ export function netOptionsOf(config: Config, params: NetworkParams, asmap: Asmap
       p2p.listen.length > 0 &&
       p2p.proxy.every(({ address }) => address === null) &&
       externalAddress.length === 0,
+    privateBroadcast: p2p.privateBroadcast,
     capture:
       p2p.captureMessages === 0
         ? null

@@ -299,7 +299,11 @@ export class Node {
         },
       }),
       ...backupCalls({ config, params: this.params, chain: this.chain, log }),
-      ...mempoolCalls(this.mempool, config.networkDir, { log: logs.mempool, signal: this.#ending.signal }),
+      ...mempoolCalls(this.mempool, config.networkDir, {
+        log: logs.mempool,
+        signal: this.#ending.signal,
+        scheduler: () => this.#network?.privateScheduler ?? null,
+      }),
       ...miningCalls(
         {
           chain: this.chain,

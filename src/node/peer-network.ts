@@ -11,9 +11,11 @@ import { missingBlocks, servesWhatWeNeed, userAgentOf } from '../p2p/p2p-protoco
 import { Peer } from '../p2p/peer/peer.ts';
 import type { Connections } from '../p2p/peer/peer-context.ts';
 import { PeerManager } from '../p2p/peer-manager.ts';
+import type { PrivateBroadcast } from '../p2p/relay/private-broadcast.ts';
 import { SERVICES } from '../p2p/services.ts';
 import type { NodeStatus, P2pCounters, PeerChange, SyncState } from '../port/node-port.ts';
 import type { PeerView } from '../port/peer-view.ts';
+import type { ParsedTransaction } from '../primitives/block.ts';
 import { BanStore } from '../storage/ban-store.ts';
 import { PeerStore } from '../storage/peer-store.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
@@ -86,6 +88,20 @@ export class PeerNetwork {
       },
       log,
     });
+  }
+
+  /** The private broadcasts; null unless transactions of clients are broadcast so. */
+  get privateBroadcast(): PrivateBroadcast | null {
+    return this.#options.privateBroadcast ? (this.#manager?.privateBroadcast ?? null) : null;
+  }
+
+  /**
+   * The function that schedules a private broadcast, and returns whether the queue has room; null unless transactions of
+   * clients are broadcast so. Before the network has started, it has no room: a transaction must not go to the mempool.
+   */
+  get privateScheduler(): ((parsed: ParsedTransaction) => boolean) | null {
+    if (!this.#options.privateBroadcast) return null;
+    return (parsed) => this.privateBroadcast?.schedule(parsed) ?? false;
   }
 
   /** The services that this node offers now. */
@@ -215,6 +231,7 @@ export class PeerNetwork {
       uploadTargetReached: (historical) => connections.totals.upload.isReached(historical),
       allowExtraFullRelay: (allowed) => connections.allowExtraFullRelay(allowed),
       allowExtraBlockRelay: (allowed) => connections.allowExtraBlockRelay(allowed),
+      openPrivate: (count) => connections.openPrivate(count),
       isReachable: (address) => connections.routes.isReachable(address),
       isBannedOrDiscouraged: (address) => connections.isBannedOrDiscouraged(address),
       listening: this.#options.listen.length > 0 || this.#options.i2pKeyFile !== null,

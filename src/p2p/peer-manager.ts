@@ -17,6 +17,7 @@ import { PeerMessages } from './peer-messages.ts';
 import { AddrRelay } from './relay/addr-relay.ts';
 import { BlockAnnouncer } from './relay/block-announcer.ts';
 import { CompactRelay } from './relay/compact-relay.ts';
+import { PRIVATE_MESSAGES, PrivateBroadcast } from './relay/private-broadcast.ts';
 import { RecentBlock } from './relay/recent-block.ts';
 import { ServeBlocks } from './relay/serve-blocks.ts';
 import { ServeFilters } from './relay/serve-filters.ts';
@@ -73,6 +74,8 @@ export class PeerManager implements PeerLogic {
   readonly #txRelay: TxRelay;
   readonly #txReceiver: TxReceiver;
   readonly #addrs: AddrRelay;
+  /** Transactions that are sent on connections of their own. */
+  readonly privateBroadcast: PrivateBroadcast;
   readonly #messages: PeerMessages;
 
   constructor({ slots, observer, every = repeat, ...deps }: PeerManagerDeps, signal: AbortSignal) {
@@ -97,6 +100,7 @@ export class PeerManager implements PeerLogic {
     this.#txRelay = new TxRelay(ctx, this.#recent);
     this.#txReceiver = new TxReceiver(ctx, this.#txRelay, this.#compact);
     this.#addrs = new AddrRelay(ctx);
+    this.privateBroadcast = new PrivateBroadcast(ctx, this.#keepalive);
     this.#messages = new PeerMessages(ctx, {
       handshake: this.#handshake,
       reconciliation: this.#reconciliation,
@@ -109,6 +113,7 @@ export class PeerManager implements PeerLogic {
       txRelay: this.#txRelay,
       txReceiver: this.#txReceiver,
       addrs: this.#addrs,
+      privateBroadcast: this.privateBroadcast,
     });
     const stopListening = ctx.chain.onCommit((commit) => this.#onCommit(commit));
     const stopPassingOn = ctx.chain.onNewPowValidBlock((entry, block) =>
@@ -150,6 +155,7 @@ export class PeerManager implements PeerLogic {
   /** Moves the timer that announces unrequested transactions again forward, for tests. */
   advanceTimers(ms: number): void {
     this.#txRelay.advanceRebroadcast(ms);
+    this.privateBroadcast.advanceRetry(ms);
     this.#tick();
   }
 
@@ -165,6 +171,10 @@ export class PeerManager implements PeerLogic {
     const nowMs = this.#ctx.clock.monotonicMs();
     peer.gone = true;
     this.#all.delete(link);
+    if (isPrivate(peer)) {
+      this.privateBroadcast.onClosed(peer);
+      return;
+    }
     this.#established.delete(peer.id);
     this.#headers.removePeer(peer);
     this.#download.removePeer(peer, nowMs);
@@ -183,7 +193,7 @@ export class PeerManager implements PeerLogic {
     if (!peer || peer.gone || link.closed) return;
     const { log } = this.#ctx;
     if (log.enabled('debug')) log.debug('message received', { peer: peer.id, type, bytes: payload.length });
-    const problem = ignoredBecause(peer, type);
+    const problem = ignoredBecause(peer, type) ?? ignoredPrivately(peer, type);
     if (problem !== null) {
       log.debug(problem, { peer: peer.id, type });
       return;
@@ -264,6 +274,11 @@ export class PeerManager implements PeerLogic {
   }
 
   #onEstablished(peer: Peer): void {
+    // It takes part in nothing else, so that it is not among the established peers.
+    if (isPrivate(peer)) {
+      this.privateBroadcast.onEstablished(peer);
+      return;
+    }
     this.#established.set(peer.id, peer);
     this.#reconciliation.onEstablished(peer);
     this.#observer?.established(peer);
@@ -295,10 +310,15 @@ export class PeerManager implements PeerLogic {
       }
     this.#outbound.checkOutboundPeers(nowMs);
     this.#txRelay.rebroadcast(nowMs);
+    this.privateBroadcast.retryStale(nowMs);
   }
 
   #tickPeer(peer: Peer, nowMs: number): void {
     if (peer.gone || peer.link.closed) return;
+    if (isPrivate(peer)) {
+      this.privateBroadcast.tick(peer, nowMs);
+      return;
+    }
     this.#keepalive.tick(peer, nowMs);
     this.#headers.tick(peer, nowMs);
     this.#announcer.tick(peer);
@@ -315,6 +335,16 @@ function ignoredBecause({ negotiated }: Peer, type: string): string | null {
   if (negotiated.version === null) return type === 'version' ? null : 'message ignored: it came before version';
   if (!negotiated.established && !HANDSHAKE_MESSAGES.has(type)) return 'message ignored: it came before verack';
   return isMessageType(type) ? null : 'message ignored: its type is unknown';
+}
+
+function isPrivate({ link }: Peer): boolean {
+  return link.type === 'private-broadcast';
+}
+
+/** Returns why a message is ignored on the connection of a private broadcast; null on others. */
+function ignoredPrivately(peer: Peer, type: string): string | null {
+  const isNeeded = !isPrivate(peer) || !peer.negotiated.established || PRIVATE_MESSAGES.has(type);
+  return isNeeded ? null : 'message ignored: the connection is for a private broadcast';
 }
 
 function repeat(ms: number, act: () => void, signal: AbortSignal): void {

@@ -17,6 +17,7 @@ import type { PeerContext } from './peer/peer-context.ts';
 import type { TxReconciliation } from './peer/tx-reconciliation.ts';
 import type { AddrRelay } from './relay/addr-relay.ts';
 import type { CompactRelay } from './relay/compact-relay.ts';
+import type { PrivateBroadcast } from './relay/private-broadcast.ts';
 import type { ServeBlocks } from './relay/serve-blocks.ts';
 import type { ServeFilters } from './relay/serve-filters.ts';
 import type { TxReceiver } from './relay/tx-receiver.ts';
@@ -42,6 +43,7 @@ export interface ProtocolParts {
   readonly txRelay: TxRelay;
   readonly txReceiver: TxReceiver;
   readonly addrs: AddrRelay;
+  readonly privateBroadcast: PrivateBroadcast;
 }
 
 /** Decodes messages and dispatches them to the parts of the protocol logic. */
@@ -81,6 +83,7 @@ export class PeerMessages {
       case 'ping':
         return this.#parts.keepalive.onPing(peer, value.nonce);
       case 'pong':
+        if (peer.link.type === 'private-broadcast') this.#parts.privateBroadcast.onPong(peer, value.nonce);
         return this.#parts.keepalive.onPong(peer, value.nonce, this.#ctx.clock.monotonicMs());
       case 'sendheaders':
         negotiated.prefersHeaders = true;
@@ -108,6 +111,7 @@ export class PeerMessages {
       case 'block':
         return this.#parts.download.onBlock(peer, value);
       case 'tx':
+        this.#parts.privateBroadcast.onReceived(peer, value.tx);
         return this.#parts.txReceiver.onTx(peer, value.tx);
       case 'cmpctblock':
         return this.#parts.compact.onCompactBlock(peer, value);
@@ -164,6 +168,7 @@ export class PeerMessages {
   /** Answers `getdata` item by item, as fast as the peer reads the answers. */
   async #onGetData(peer: Peer, items: InventoryItems): Promise<void> {
     const { link } = peer;
+    if (link.type === 'private-broadcast') return this.#parts.privateBroadcast.onGetData(peer, items);
     let missing: InventoryItem[] = [];
     this.#logRequest(peer, items);
     const sendMissing = () => {

@@ -202,6 +202,18 @@ export interface OrphanView {
   readonly peers: readonly number[];
 }
 
+/** A transaction that is broadcast privately. Times are Unix milliseconds. */
+export interface PrivateBroadcastView {
+  readonly raw: Uint8Array;
+  readonly addedAt: number;
+  readonly attemptsLeft: number;
+  readonly attempts: readonly {
+    readonly address: string;
+    readonly sentAt: number;
+    readonly receivedAt: number | null;
+  }[];
+}
+
 /** The announcements of transactions to the peers of one direction. */
 interface AnnouncementView {
   /** Number of transactions that wait. */
@@ -304,6 +316,10 @@ export interface NetworkCalls {
   /** Moves the timer that announces submitted transactions again forward. For tests. */
   advanceTimers: { args: [seconds: number]; result: null };
   /** Requests a block whose header is known from one peer. Hash in wire order. */
+  /** Returns the transactions that are broadcast privately. */
+  privateBroadcasts: { args: []; result: readonly PrivateBroadcastView[] | Refusal };
+  /** Ends the private broadcast of transactions with a txid or wtxid, and returns their bytes. */
+  abortPrivateBroadcast: { args: [id: Uint8Array]; result: readonly Uint8Array[] | Refusal };
   fetchBlock: { args: [hash: Uint8Array, peer: number]; result: null | Refusal };
 }
 

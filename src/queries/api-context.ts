@@ -15,7 +15,7 @@ import type { WalletReaders } from './wallet-readers.ts';
 
 /** Counts the results of submitted transactions. */
 export interface BroadcastMetrics {
-  txBroadcast(result: 'accepted' | 'already_in_mempool' | 'already_confirmed' | 'rejected'): void;
+  txBroadcast(result: 'accepted' | 'scheduled' | 'already_in_mempool' | 'already_confirmed' | 'rejected'): void;
   mempoolRejected(reason: string): void;
 }
 

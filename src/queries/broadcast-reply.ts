@@ -14,7 +14,7 @@ import { confirmationsAt, confirmedFacts, confirmedPosition, feeOf, type TxFacts
 
 type Rejected = Extract<AcceptResult, { status: 'rejected' }>;
 type Refused = Extract<BroadcastResult, { status: 'rejected' | 'different-witness' }>;
-type Taken = Extract<BroadcastResult, { status: 'accepted' | 'in-mempool' }>;
+type Taken = Extract<BroadcastResult, { status: 'accepted' | 'in-mempool' | 'scheduled' }>;
 /** Reject reasons that may pass: fees fall, and parents arrive. */
 const RETRYABLE_REASONS: ReadonlySet<string> = new Set(['mempool min fee not met', 'mempool full']);
 const RETRYABLE_CLASSES: ReadonlySet<string> = new Set(['missing-inputs', 'premature']);
@@ -46,9 +46,10 @@ export async function broadcastReply(
   // A client that is notified of the transaction must be able to read it at once.
   await ctx.mempool.drained();
   if (isTaken(result)) {
-    ctx.metrics.txBroadcast(result.status === 'accepted' ? 'accepted' : 'already_in_mempool');
+    ctx.metrics.txBroadcast(broadcastStatus(result.status));
     return takenView(tx, result);
   }
+  if (result.status === 'private-queue-full') return fail('overloaded', 'Private broadcast queue is full');
   // A block may have confirmed it in the meantime.
   const confirmed = await service.readWhole((env) => alreadyConfirmed(env, tx), signal);
   if (confirmed) return confirmed;
@@ -56,15 +57,21 @@ export async function broadcastReply(
 }
 
 function isTaken(result: BroadcastResult): result is Taken {
-  return result.status === 'accepted' || result.status === 'in-mempool';
+  return result.status === 'accepted' || result.status === 'in-mempool' || result.status === 'scheduled';
+}
+
+/** Returns the word of the REST interface for an outcome. */
+export function broadcastStatus(status: Taken['status'] | 'different-witness') {
+  return status === 'accepted' || status === 'scheduled' ? status : 'already_in_mempool';
 }
 
 function takenView({ txid, wtxid }: ParsedTransaction, result: Taken) {
-  const { status, vsize, fee, replaced, relayedTo } = result;
+  const { status, vsize, fee } = result;
+  const { replaced, relayedTo } = result.status === 'scheduled' ? { replaced: [], relayedTo: 0 } : result;
   return {
     txid: hashToHex(txid),
     wtxid: hashToHex(wtxid),
-    status: status === 'accepted' ? 'accepted' : 'already_in_mempool',
+    status: broadcastStatus(status),
     vsize,
     fee,
     feeRate: feeRateOf(fee, vsize),

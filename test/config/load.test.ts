@@ -74,6 +74,7 @@ describe('defaults', () => {
       fixedSeeds: true,
       permissions: [],
       userAgentComments: [],
+      privateBroadcast: false,
       reconciliation: false,
       bloomFilters: false,
       filters: false,
@@ -525,6 +526,14 @@ describe('an error names the setting, its source and the allowed values in one l
       'p2p.onlyNetworks: onion can only be reached through p2p.onionProxy, p2p.proxy or p2p.torControl',
     ],
     [['--p2p.filters'], 'p2p.filters: needs index.filter'],
+    [
+      ['--p2p.privateBroadcast'],
+      'p2p.privateBroadcast: needs onion services, which p2p.onionProxy, p2p.proxy or p2p.torControl reaches',
+    ],
+    [
+      ['--p2p.privateBroadcast', '--p2p.proxy=127.0.0.1:9050', '--p2p.autoConnect=false'],
+      'p2p.privateBroadcast: not with p2p.connect or without p2p.autoConnect, since it connects to peers of its own choice',
+    ],
     [
       ['--p2p.forceDnsSeeds', '--p2p.connect=a'],
       'p2p.forceDnsSeeds: needs p2p.dnsSeeds, which is false with p2p.connect and without p2p.autoConnect',

@@ -37,6 +37,7 @@ test('by default the node accepts connections, uses all networks and discovers i
     maxUpload: 0,
     externalAddresses: [],
     discover: true,
+    privateBroadcast: false,
     capture: null,
     banTime: 86_400,
     asmap: null,

@@ -22,6 +22,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   generate: 'fails, since it was removed',
   addconnection: 'needs a second node; test/functional/test-methods runs it',
   sendmsgtopeer: 'needs a peer; test/functional/test-methods runs it',
+  getprivatebroadcastinfo: 'fails without p2p.privateBroadcast; test/functional/private-broadcast runs it',
+  abortprivatebroadcast: 'fails without p2p.privateBroadcast; test/functional/private-broadcast runs it',
   pruneblockchain: 'fails without storage.prune',
   loadtxoutset: 'needs a chain that is known by the hash of its coins; test/functional/utxo-load runs it',
   fundrawtransaction: 'needs a wallet',

@@ -19,7 +19,7 @@ const METHODS: Readonly<Record<string, string>> = {
     verifytxoutproof waitforblock waitforblockheight waitfornewblock`,
   broadcast: 'sendrawtransaction submitpackage testmempoolaccept',
   mining: 'getblocktemplate submitblock submitheader',
-  admin: `addconnection addnode addpeeraddress backupnode generate getrawaddrman mockscheduler sendmsgtopeer clearbanned createapikey createlogincode devdoublespend devflood devpay devreorg disconnectnode dumptxoutset generateblock
+  admin: `abortprivatebroadcast addconnection addnode addpeeraddress backupnode generate getprivatebroadcastinfo getrawaddrman mockscheduler sendmsgtopeer clearbanned createapikey createlogincode devdoublespend devflood devpay devreorg disconnectnode dumptxoutset generateblock
     generatetoaddress generatetodescriptor getaddednodeinfo getapikey getblockfrompeer importmempool invalidateblock
     listapikeys listbanned loadtxoutset logging ping preciousblock prioritisetransaction pruneblockchain reconsiderblock
     revokeapikey rotateapikey savemempool setapikey setban setmocktime setnetworkactive stop verifychain`,

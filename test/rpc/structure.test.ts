@@ -78,8 +78,6 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   'estimatesmartfee.warnings: ours alone': 'says that the least rate was answered',
   'getdeploymentinfo(blockhash): default': 'the words Core has for it are no hash',
   'getnetworkinfo.softwareversion: ours alone': '`version` is the level of Core that is mirrored',
-  'getnetworkinfo.tx_send_rate: not here': 'relay has no such limit',
-  'getnetworkinfo.inv_buckets: not here': 'relay has no such limit',
   'getmempoolancestors|1.*.bip125-replaceable: ours alone': 'Core declares it only with -deprecatedrpc',
   'getmempooldescendants|1.*.bip125-replaceable: ours alone': 'Core declares it only with -deprecatedrpc',
   'getmempoolentry.bip125-replaceable: ours alone': 'Core declares it only with -deprecatedrpc',

@@ -1363,7 +1363,7 @@ class Webhooks(TypedDict):
 
 AddressTransactionPhase = Literal["mempool", "confirmed", "reverted", "removed"]
 
-BroadcastStatus = Literal["accepted", "already_in_mempool", "already_confirmed"]
+BroadcastStatus = Literal["accepted", "scheduled", "already_in_mempool", "already_confirmed"]
 
 CallerKind = Literal["key", "static", "cookie", "rpcauth", "session"]
 

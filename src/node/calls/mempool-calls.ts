@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import type { MempoolService } from '../../mempool/service.ts';
 import type { CallTable, MempoolCalls } from '../../port/node-calls.ts';
 import type { Refusal } from '../../port/refusal.ts';
+import type { ParsedTransaction } from '../../primitives/block.ts';
 import { DecodeError } from '../../util/bytes.ts';
 import { isFileName } from '../../util/file-name.ts';
 import type { Log } from '../../util/log.ts';
@@ -14,15 +15,27 @@ const NO_NAME: Refusal = {
     'the name of a mempool file must not contain a path: the file must be in the directory of backups or of the network',
 };
 
+export interface MempoolCallDeps {
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** Returns the function that schedules a private broadcast; null where transactions are not broadcast privately. */
+  readonly scheduler: () => ((parsed: ParsedTransaction) => boolean) | null;
+}
+
 /** Returns the calls of the RPC interface that change the mempool. */
 export function mempoolCalls(
   mempool: MempoolService,
   networkDir: string,
-  { log, signal }: { readonly log: Log; readonly signal: AbortSignal },
+  { log, signal, scheduler }: MempoolCallDeps,
 ): CallTable<MempoolCalls> {
   const dirs = [join(dirname(networkDir), 'backups'), networkDir];
   return {
-    broadcast: (raw, limits) => mempool.submissions.broadcast(raw, limits),
+    broadcast: (raw, limits) => {
+      const schedule = scheduler();
+      return schedule === null
+        ? mempool.submissions.broadcast(raw, limits)
+        : mempool.submissions.broadcastPrivately(raw, limits, schedule);
+    },
     testTransactions: (raws) => mempool.submissions.test(raws),
     submitPackage: (raws, limits) => mempool.submissions.submitPackage(raws, limits),
     prioritise: (txid, delta) => mempool.prioritise(txid, delta),

@@ -19,6 +19,11 @@ const NO_NETWORK: Refusal = {
   message: 'Error: Peer-to-peer functionality missing or disabled',
 };
 
+const NOT_PRIVATE: Refusal = {
+  refused: 'methodNotFound',
+  message: "Private broadcast is not enabled. Ensure you're running Bitcoin Core with -privatebroadcast=1.",
+};
+
 /**
  * Returns the calls of the RPC interface that change connections. `network` is null where the configuration disables
  * the peer network.
@@ -178,6 +183,17 @@ export function networkCalls(
     },
     orphans: () => Array.from(network.manager?.orphans() ?? [], ({ parsed, peers }) => ({ raw: parsed.raw, peers })),
     advanceTimers,
+    privateBroadcasts: () =>
+      network.privateBroadcast?.list().map(({ parsed, ...rest }) => ({ raw: parsed.raw, ...rest })) ?? NOT_PRIVATE,
+    abortPrivateBroadcast(id) {
+      if (network.privateBroadcast === null) return NOT_PRIVATE;
+      const removed = network.privateBroadcast.abort(id);
+      if (removed.length > 0) return removed.map(({ raw }) => raw);
+      return {
+        refused: 'invalidAddressOrKey',
+        message: 'Transaction not in private broadcast queue. Check getprivatebroadcastinfo.',
+      };
+    },
     fetchBlock(hash, peer) {
       const entry = chain.findEntry(hash);
       if (entry === null) return { refused: 'misc', message: 'Block header missing' };
@@ -277,6 +293,8 @@ function withoutNetwork(clock: Clock): Omit<CallTable<NetworkCalls>, 'advanceTim
     addressTables: refuse,
     sendMessage: refuse,
     orphans: () => [],
+    privateBroadcasts: () => NOT_PRIVATE,
+    abortPrivateBroadcast: () => NOT_PRIVATE,
     fetchBlock: refuse,
   };
 }

@@ -16,9 +16,14 @@ export interface EventParts {
   readonly log: Log;
   /** Writes all messages to files; null for none. */
   readonly capture: MessageCapture | null;
+  /** Called when the handshake with an onion service goes well. */
+  readonly reachedOnion: () => void;
   /** Retries with v1 after a v2 connection failed. */
   readonly retryV1: (connection: Connection) => void;
 }
+
+/** Types of connections that show in the time of an address. */
+const TIMED: ReadonlySet<string> = new Set(['manual', 'outbound-full-relay', 'feeler', 'addr-fetch']);
 
 /** Forwards the events of connections to the protocol logic, and updates totals and memory accounts. */
 export class LogicEvents implements ConnectionEvents {
@@ -56,6 +61,8 @@ export class LogicEvents implements ConnectionEvents {
     const { log, capture } = this.#parts;
     if (log.enabled('debug')) log.debug('message sent', { peer: connection.id, type, bytes: payload.length });
     capture?.record(connection, 'sent', type, payload);
+    if (type === 'verack' && connection.type !== 'inbound' && connection.service.address.network === 'onion')
+      this.#parts.reachedOnion();
   }
 
   failed({ id, protocol }: Connection, reason: string, facts?: LogFields): void {
@@ -80,8 +87,8 @@ export class LogicEvents implements ConnectionEvents {
     table.remove(connection);
     this.#scheduler.removeConnection(connection);
     totals.closed(reason);
-    // The time of block-relay-only peers is not updated, so that it does not reveal them.
-    if (standing.established && type !== 'inbound' && type !== 'block-relay-only') addresses.connected(service);
+    // The time of other peers is not updated, so that it does not reveal them.
+    if (standing.established && TIMED.has(type)) addresses.connected(service);
     if (opened) this.#guarded(connection, () => this.#logic.closed(connection, reason));
     if (connection.shouldRetryV1) retryV1(connection);
     this.#parts.log.debug('peer removed', { peer: connection.id });

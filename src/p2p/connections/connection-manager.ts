@@ -123,6 +123,11 @@ export class ConnectionManager {
     if (this.#running?.outbound) this.#running.outbound.tryExtraBlockRelay = allow;
   }
 
+  /** Changes the number of connections to open for private broadcasts. */
+  openPrivate(count: number): void {
+    this.#running?.privateConnections?.add(count);
+  }
+
   /** Returns the number of established peers of a type beyond its slots. */
   extraPeers(type: 'outbound-full-relay' | 'block-relay-only'): number {
     const slots = type === 'block-relay-only' ? this.slots.blockRelay : this.slots.fullRelay;

@@ -10,7 +10,7 @@ import { V2Transport } from '../transport/v2-transport.ts';
 import type { ByteStream } from './byte-stream.ts';
 import { Connection, type ConnectionEvents } from './connection.ts';
 import type { ConnectionTable } from './connection-table.ts';
-import { type Dial, DialError, type Lookup, lookUp } from './dial.ts';
+import { type Dial, DialError, type DialTarget, type Lookup, lookUp } from './dial.ts';
 import type { LocalAddresses } from './local-addresses.ts';
 import type { Routes } from './network-routes.ts';
 import type { ConnectionType } from './peer-link.ts';
@@ -27,6 +27,8 @@ export interface DialRequest {
   readonly v2: boolean;
   /** Whether a failure counts against the address. */
   readonly countFailure: boolean;
+  /** The SOCKS5 proxy in place of that of the network, also for a retry with v1. */
+  readonly proxy?: DialTarget | null;
 }
 
 export interface DialerParts {
@@ -150,19 +152,25 @@ export class Dialer {
     }
   }
 
-  async #dial({ to }: DialRequest, target: NetService | null, signal: AbortSignal): Promise<ByteStream> {
+  async #dial(
+    { to, type, proxy: given }: DialRequest,
+    target: NetService | null,
+    signal: AbortSignal,
+  ): Promise<ByteStream> {
     const { routes, dial, timing, defaultPort, i2p } = this.#parts;
     if (target !== null && !routes.canDial(target.address)) throw new DialError('network cannot be reached');
     if (i2p !== null && target?.address.network === 'i2p') return await i2p.connect(target, signal);
     const { host, port } =
       target === null ? splitHost(String(to), defaultPort) : { host: printAddress(target.address), port: target.port };
-    const proxy = target === null ? routes.nameProxy : routes.proxyFor(target.address);
+    const proxy = given ?? (target === null ? routes.nameProxy : routes.proxyFor(target.address));
     if (proxy === null) return await dial({ host, port }, signal);
     const stream = await dial(proxy, signal).catch((error) => {
       throw error instanceof DialError ? new DialError(`proxy: ${error.message}`, true) : error;
     });
     try {
-      const credentials = routes.randomizesCredentials ? isolatingCredentials() : null;
+      // A private broadcast must not share a circuit of Tor with another connection, whatever the setting says.
+      const isIsolated = type === 'private-broadcast' || routes.randomizesCredentials;
+      const credentials = isIsolated ? isolatingCredentials() : null;
       await socks5Connect(stream, host, port, { timing, signal, credentials });
       return stream;
     } catch (error) {

@@ -90,6 +90,8 @@ export interface NetOptions extends RouteOptions {
   readonly inboundRelayPercent: number;
   /** Time limit for the first bytes and the handshakes, seconds. Core's -peertimeout. */
   readonly peerTimeout: number;
+  /** Whether transactions of clients are broadcast privately. */
+  readonly privateBroadcast: boolean;
   /** Where messages of peers are captured; null for nowhere. */
   readonly capture: CaptureOptions | null;
   /** Default duration of a ban, seconds. */

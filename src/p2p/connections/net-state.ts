@@ -37,6 +37,8 @@ export class NetState {
   readonly local: LocalAddresses;
   /** Whether network activity is enabled. */
   active: boolean;
+  /** Whether an onion service was connected to, and has answered. */
+  hasReachedOnion = false;
 
   constructor(options: NetOptions, deps: NetDependencies) {
     const { timing = systemTiming, random = systemRandomBelow, log } = deps;

@@ -95,6 +95,11 @@ export class Routes {
     return network === 'unroutable' || network === 'internal' || network === 'i2p' ? null : this.#proxyOf(network);
   }
 
+  /** The proxy for onion services; null for none. */
+  get onionProxy(): DialTarget | null {
+    return this.#proxyOf('onion');
+  }
+
   /**
    * Core's MaybeFlipIPv6toCJDNS: returns an address of fc00::/8 as one of CJDNS where this host is part of it. Text and
    * sockets do not distinguish the two.

@@ -30,7 +30,8 @@ export type ConnectionType =
   | 'outbound-full-relay'
   | 'block-relay-only'
   | 'feeler'
-  | 'addr-fetch';
+  | 'addr-fetch'
+  | 'private-broadcast';
 
 /** Permissions of peers, named as in Core. */
 const PERMISSIONS = [

@@ -13,6 +13,7 @@ import type { ListenTarget } from './net-options.ts';
 import type { NetState } from './net-state.ts';
 import { Outbound } from './outbound.ts';
 import type { PeerLogic } from './peer-link.ts';
+import { PrivateConnections } from './private-connections.ts';
 import { loadAnchors, saveAddresses, saveAnchors } from './saved-peers.ts';
 import { fixedSeeds, queryDnsSeeds } from './seeds.ts';
 
@@ -31,6 +32,8 @@ export class RunningNet {
   readonly dialer: Dialer;
   /** Null if only configured peers are connected to. */
   readonly outbound: Outbound | null;
+  /** Null if transactions are not broadcast privately. */
+  readonly privateConnections: PrivateConnections | null;
   readonly #state: NetState;
   readonly #events: LogicEvents;
   readonly #abort = new AbortController();
@@ -51,6 +54,9 @@ export class RunningNet {
       ...state,
       log: deps.log,
       capture,
+      reachedOnion: () => {
+        state.hasReachedOnion = true;
+      },
       retryV1: (link) => this.#retryV1(link),
     });
     const shared = {
@@ -92,6 +98,7 @@ export class RunningNet {
       isBannedOrDiscouraged: ({ address }) => state.isBannedOrDiscouraged(address),
     });
     this.outbound = connect.length > 0 || !options.autoConnect ? null : this.#makeOutbound();
+    this.privateConnections = options.privateBroadcast ? this.#makePrivateConnections() : null;
     this.#startLoops();
   }
 
@@ -139,6 +146,18 @@ export class RunningNet {
     });
   }
 
+  #makePrivateConnections(): PrivateConnections {
+    const { deps, options } = this.#state;
+    return new PrivateConnections({
+      ...this.#state,
+      ...deps,
+      dialer: this.dialer,
+      v2: options.v2,
+      active: () => this.#state.active,
+      hasReachedOnion: () => this.#state.hasReachedOnion,
+    });
+  }
+
   /** DNS seeds only know IPv4 and IPv6 addresses. */
   get #usesDnsSeeds(): boolean {
     const { options, routes } = this.#state;
@@ -152,6 +171,8 @@ export class RunningNet {
     if (this.#usesDnsSeeds) this.#loop('DNS seeds', (signal) => this.#querySeeds(outbound, signal));
     else deps.log.info('DNS seeds are not used');
     const manual = { ...this.#state, timing: deps.timing, dialer: this.dialer, v2: options.v2 };
+    const { privateConnections } = this;
+    if (privateConnections !== null) this.#loop('private broadcast', (signal) => privateConnections.run(signal));
     this.#loop('sweep', (signal) => this.#every(SWEEP_MS, () => this.#sweep(), signal));
     this.#loop('save', (signal) => this.#every(SAVE_MS, () => this.#save(), signal));
     if (this.#state.groups.usesAsmap) {

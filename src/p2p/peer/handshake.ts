@@ -61,6 +61,10 @@ export class Handshake {
     }
     negotiated.version = { ...message, userAgent: printableAgent(message.userAgent) };
     peer.seesUsAt = message.receiver;
+    if (link.type === 'private-broadcast') {
+      this.#onPrivateVersion(peer, message);
+      return;
+    }
     if (peer.inbound) {
       if (isRoutable(message.receiver.address)) this.#ctx.connections.sawLocal(message.receiver);
       this.#sendVersion(peer);
@@ -87,6 +91,10 @@ export class Handshake {
     }
     negotiated.established = true;
     link.standing.established = true;
+    if (link.type === 'private-broadcast') {
+      this.#events.established(peer);
+      return;
+    }
     const { userAgent, version, startHeight } = negotiated.version!;
     // Logged at debug level for inbound peers, since an attacker could fill the log.
     const level = peer.inbound ? 'debug' : 'info';
@@ -101,6 +109,13 @@ export class Handshake {
     if (negotiated.protocol >= COMPACT_BLOCKS_VERSION)
       link.send('sendcmpct', { announce: false, version: COMPACT_BLOCKS });
     this.#events.established(peer);
+  }
+
+  /** The peer must relay transactions; nothing else is negotiated, and nothing is remembered of it. */
+  #onPrivateVersion({ link, negotiated }: Peer, { version, relay }: VersionMessage): void {
+    negotiated.protocol = Math.min(version, WTXID_RELAY_VERSION);
+    if (relay) link.send('verack', null);
+    else link.disconnect('peer does not relay transactions');
   }
 
   /** Processes a negotiation message that BIP-339 or BIP-155 requires before `verack`. */
@@ -142,6 +157,10 @@ export class Handshake {
 
   #sendVersion(peer: Peer): void {
     const { link } = peer;
+    if (link.type === 'private-broadcast') {
+      link.send('version', anonymousVersion(this.#ctx.connections.nonceOf(link)));
+      return;
+    }
     const { chain, clock, connections, options } = this.#ctx;
     const receiver = isRoutable(link.service.address) ? link.service : NOWHERE;
     link.send('version', {
@@ -156,6 +175,24 @@ export class Handshake {
       relay: maySendTransactions(this.#ctx, link),
     });
   }
+}
+
+/**
+ * Returns a `version` that is the same on all connections of private broadcasts, and as Core sends it there, so that they show
+ * neither which node sends it nor which software.
+ */
+function anonymousVersion(nonce: bigint): VersionMessage {
+  return {
+    version: WTXID_RELAY_VERSION,
+    services: 0n,
+    time: 0n,
+    receiverServices: 0n,
+    receiver: NOWHERE,
+    nonce,
+    userAgent: '/pynode:0.0.1/',
+    startHeight: 0,
+    relay: false,
+  };
 }
 
 function servicesText(services: bigint): string {

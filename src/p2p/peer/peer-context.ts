@@ -43,6 +43,8 @@ export interface Connections {
   allowExtraBlockRelay(allowed: boolean): void;
   /** Returns whether addresses of this network may be connected to. */
   isReachable(address: NetAddress): boolean;
+  /** Changes the number of connections to open for private broadcasts. */
+  openPrivate(count: number): void;
   /** Returns whether an address is banned or discouraged. */
   isBannedOrDiscouraged(address: NetAddress): boolean;
   /** Whether inbound connections are accepted. */
@@ -96,11 +98,12 @@ export function claimTxRelaySlot(
 }
 
 /**
- * Returns whether a peer may send transactions (Core's RejectIncomingTxs): not on block-relay-only connections and feelers,
+ * Returns whether a peer may send transactions (Core's RejectIncomingTxs): not on block-relay-only connections, feelers and
+ * those of private broadcasts,
  * and in blocks-only mode with the relay permission alone.
  */
 export function maySendTransactions({ options }: Pick<PeerContext, 'options'>, link: PeerLink): boolean {
-  if (link.type === 'block-relay-only' || link.type === 'feeler') return false;
+  if (link.type === 'block-relay-only' || link.type === 'feeler' || link.type === 'private-broadcast') return false;
   return !options.blocksOnly || link.permissions.has('relay');
 }
 

@@ -26,7 +26,11 @@ export const TXS_LIST = named('TxsBody', { txs: t.Array(HEX, { minItems: 1, maxI
 export const BROADCAST = named('Broadcast', {
   txid: hash(),
   wtxid: hash(),
-  status: namedWords('BroadcastStatus', ['accepted', 'already_in_mempool', 'already_confirmed'], 'the outcome'),
+  status: namedWords(
+    'BroadcastStatus',
+    ['accepted', 'scheduled', 'already_in_mempool', 'already_confirmed'],
+    'the outcome; scheduled with p2p.privateBroadcast, where the transaction is not in the mempool',
+  ),
   vsize: count('virtual bytes'),
   fee: nullable(sats()),
   feeRate: nullable(feeRate()),

@@ -28,6 +28,7 @@ import { networkMethods } from './network/network-methods.ts';
 import { networkTestMethods } from './network/network-test-methods.ts';
 import { broadcastMethods } from './rawtransactions/broadcast-methods.ts';
 import { decodeMethods } from './rawtransactions/decode-methods.ts';
+import { privateBroadcastMethods } from './rawtransactions/private-broadcast-methods.ts';
 import { psbtMethods } from './rawtransactions/psbt-methods.ts';
 import { rawTransactionMethods } from './rawtransactions/raw-transaction-methods.ts';
 import { signMethods } from './rawtransactions/sign-methods.ts';
@@ -65,6 +66,7 @@ const METHODS: readonly RpcMethod[] = [
   ...addressMethods,
   ...rawTransactionMethods,
   ...broadcastMethods,
+  ...privateBroadcastMethods,
   ...decodeMethods,
   ...signMethods,
   ...psbtMethods,

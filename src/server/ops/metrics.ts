@@ -166,7 +166,7 @@ export class ApiMetrics implements AuthCounters, WebhookCounters {
   }
 
   /** Counts a submitted transaction by its result. */
-  txBroadcast(result: 'accepted' | 'already_in_mempool' | 'already_confirmed' | 'rejected'): void {
+  txBroadcast(result: 'accepted' | 'scheduled' | 'already_in_mempool' | 'already_confirmed' | 'rejected'): void {
     this.#txBroadcast.inc({ result });
   }
 

@@ -10,6 +10,7 @@ const CATEGORIES = new Map<string, LogCategory>([
   ['cmpctblock', 'p2p'],
   ['mempoolrej', 'p2p'],
   ['txreconciliation', 'p2p'],
+  ['privatebroadcast', 'p2p'],
   ['txpackages', 'p2p'],
   ['validation', 'chain'],
   ['prune', 'chain'],

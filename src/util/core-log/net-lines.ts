@@ -6,6 +6,8 @@ const tor = (text: CoreForm['text']): CoreForm => ({ category: 'tor', text });
 const i2p = (text: CoreForm['text']): CoreForm => ({ category: 'i2p', text });
 const net = (text: CoreForm['text']): CoreForm => ({ category: 'net', text });
 
+const privately = (text: CoreForm['text']): CoreForm => ({ category: 'privatebroadcast', text });
+
 /** Core's words for the events of peers and connections. */
 export const NET_LINES: CoreForms = {
   'connection added': net(({ peer }) => `Added connection peer=${peer}`),
@@ -70,6 +72,26 @@ export const NET_LINES: CoreForms = {
   ),
   'reconciliation ignored: it was not offered': net(
     ({ peer }) => `Ignore unexpected txreconciliation signal from peer=${peer}`,
+  ),
+  'private broadcast: transaction added': privately(
+    ({ txid, wtxid, peers }) => `Requesting ${peers} new connections due to txid=${txid}, wtxid=${wtxid}`,
+  ),
+  'private broadcast: transaction known': privately(
+    ({ txid, wtxid }) =>
+      `Ignoring unnecessary request to schedule an already scheduled transaction: txid=${txid}, wtxid=${wtxid}`,
+  ),
+  'private broadcast: transaction announced': privately(
+    ({ peer, txid, wtxid }) => `P2P handshake completed, sending INV for txid=${txid}, wtxid=${wtxid}, peer=${peer}`,
+  ),
+  'private broadcast: transaction came back': privately(
+    ({ peer, txid }) =>
+      `Received our privately broadcast transaction (txid=${txid}) from the network from peer=${peer}; stopping private broadcast attempts`,
+  ),
+  'private broadcast: transaction sent again': privately(
+    ({ txid, wtxid }) => `Reattempting broadcast of stale txid=${txid} wtxid=${wtxid}`,
+  ),
+  'private broadcast: transaction dropped': privately(
+    ({ txid, wtxid, reason }) => `Giving up broadcast attempts for txid=${txid} wtxid=${wtxid}: ${reason}`,
   ),
   'getaddr ignored: it was answered': net(({ peer }) => `Ignoring repeated "getaddr". peer=${peer}`),
   'peer connected': plain(

@@ -37,6 +37,7 @@ function node(
     log,
     addresses: addresses().manager,
     capture: null,
+    reachedOnion: () => {},
     retryV1: (connection) => void retried.push(connection),
   });
   const accept = (stream: ByteStream) => {

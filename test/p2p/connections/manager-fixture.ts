@@ -33,6 +33,7 @@ export const OPTIONS: NetOptions = {
   maxUpload: 0,
   externalAddresses: [],
   discover: true,
+  privateBroadcast: false,
   capture: null,
   banTime: 86_400,
   asmap: null,

@@ -153,6 +153,8 @@ export class LinkedNode implements AsyncDisposable {
   readonly addresses: AddrManager;
   /** Whether the upload target is reached: for everything, or for historical blocks. */
   uploadTarget: 'none' | 'historical' | 'all' = 'none';
+  /** Connections for private broadcasts that are to be opened. */
+  privateWanted = 0;
   /** Whether one more inbound peer may want transactions. */
   hasRelayRoom = true;
   readonly #ending = new AbortController();
@@ -264,6 +266,7 @@ export class LinkedNode implements AsyncDisposable {
       uploadTargetReached: (historical) => this.uploadTarget === 'all' || (historical && this.uploadTarget !== 'none'),
       allowExtraFullRelay: () => true,
       allowExtraBlockRelay: () => {},
+      openPrivate: (count: number) => void (this.privateWanted += count),
       isReachable: (address: NetAddress) => address.network === 'ipv4' || address.network === 'ipv6',
       isBannedOrDiscouraged: () => false,
       listening: true,

@@ -70,7 +70,7 @@ export class ScriptedEnd implements PeerLogic {
     for (const offer of reconciliation) end.send('sendtxrcncl', offer);
     end.send('verack', null);
     await until('the handshake', [node], () => end.in.closed || end.peer?.negotiated.established === true);
-    if (relay && !end.in.closed)
+    if (relay && type !== 'private-broadcast' && !end.in.closed)
       await until('the first announcement', [node], () => (end.peer?.tx?.nextAnnouncementAt ?? 0) > 0);
     return end;
   }

@@ -104,12 +104,12 @@ function networkInfo({ ctx: { options, node }, settings: { relay } }: MainThread
     localrelay: network.relaysTransactions,
     timeoffset: network.timeOffset,
     tx_send_rate: network.sendRate,
-    ...(network.announcements && {
-      inv_buckets: {
+    inv_buckets:
+      (network.announcements && {
         inbound: bucket(network.announcements.inbound),
         outbound: bucket(network.announcements.outbound),
-      },
-    }),
+      }) ??
+      {},
     networkactive: network.active,
     connections: inbound + outbound,
     connections_in: inbound,

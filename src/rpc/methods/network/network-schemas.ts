@@ -62,9 +62,7 @@ export const NETWORK = obj({
   localrelay: bool('whether transactions are relayed'),
   timeoffset: int('median clock offset of the outbound peers, seconds'),
   tx_send_rate: int('transactions per second that are announced to inbound peers in the long run'),
-  inv_buckets: maybe(
-    obj({ inbound: BUCKET, outbound: BUCKET }, 'announcements of transactions by the direction of connections'),
-  ),
+  inv_buckets: mapOf('inbound/outbound', BUCKET, 'announcements of transactions by the direction of connections'),
   networkactive: bool('as set by setnetworkactive'),
   connections: int('number of peers'),
   connections_in: int('number of inbound peers'),

@@ -8,7 +8,7 @@ import { type ParsedTransaction, parseTransaction } from '../../../primitives/bl
 import type { Txid } from '../../../primitives/hash.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
 import { checkNotSyncing } from '../../../queries/broadcast.ts';
-import { rejectionView } from '../../../queries/broadcast-reply.ts';
+import { broadcastStatus, rejectionView } from '../../../queries/broadcast-reply.ts';
 import { isIndexReady } from '../../../queries/index-reads.ts';
 import type { ReadEnv } from '../../../queries/read-env.ts';
 import { vsizeOf } from '../../../queries/tx-facts.ts';
@@ -38,7 +38,7 @@ const SIZES = {
 const sendrawtransaction = nodeMethod({
   name: 'sendrawtransaction',
   category: 'rawtransactions',
-  help: 'Submits a signed transaction to the mempool and announces it to peers. A transaction that is already in the mempool is announced again.',
+  help: 'Submits a signed transaction to the mempool and announces it to peers, or with p2p.privateBroadcast sends it to a few peers through Tor. A transaction that is already in the mempool is announced again.',
   params: [
     textParam('hexstring', { schema: hexStr(), note: 'Serialized transaction.' }),
     optional(feerate('maxfeerate', { note: MAX_FEERATE_NOTE }), MAX_RAW_TX_FEERATE),
@@ -58,8 +58,9 @@ const sendrawtransaction = nodeMethod({
     // The caller must find the transaction in the mempool after this reply.
     await ctx.mempool.drained();
     // Also if the mempool holds the transaction with another witness, which is announced instead.
+    if (result.status === 'private-queue-full') return rpcFail('resourceFull', 'Private broadcast queue is full');
     if (result.status !== 'rejected') {
-      ctx.metrics.txBroadcast(result.status === 'accepted' ? 'accepted' : 'already_in_mempool');
+      ctx.metrics.txBroadcast(broadcastStatus(result.status));
       return hashToHex(tx.txid);
     }
     // The coins of a confirmed transaction are spent, so it is rejected; Core reports that it is confirmed.
