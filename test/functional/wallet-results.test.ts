@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { jsonSchema } from '../../src/rpc/engine/schema.ts';
 import { RPC_METHODS } from '../../src/rpc/methods/methods.ts';
 import { type JsonSchema, schemaProblems } from '../lib/json-schema.ts';
@@ -7,6 +7,7 @@ import { cleanUpAfterTests, type NodeProcess, startNode } from '../lib/node-proc
 import { MINING_ADDRESS } from '../lib/peer-node.ts';
 import { holdRecordedCall } from '../lib/recorded-calls.ts';
 import { hasVectors, readVectorJson } from '../lib/vectors.ts';
+import { SignerProgram } from '../wallet/signer/signer-program.ts';
 
 cleanUpAfterTests();
 
@@ -66,10 +67,13 @@ function withoutPatterns(schema: JsonSchema): JsonSchema {
 describe('results of wallet methods fit their schemas', () => {
   const sightings = new MemberSightings();
   const run = new Set<string>();
+  const device = new SignerProgram();
   let node: NodeProcess;
   beforeAll(async () => {
-    node = await startNode({ args: ['--wallet.keypool=10', '--rpc.deprecated=removeprunedfunds'] });
+    const args = ['--wallet.keypool=10', '--rpc.deprecated=removeprunedfunds', `--wallet.signer=${device.command}`];
+    node = await startNode({ args });
   });
+  afterAll(() => device[Symbol.dispose]());
 
   type Params = readonly unknown[] | Readonly<Record<string, unknown>>;
 
@@ -295,6 +299,19 @@ describe('results of wallet methods fit their schemas', () => {
     await plain('getwalletinfo');
     await plain('listdescriptors', [true]);
     await plain('walletlock');
+  });
+
+  test('for a wallet of an external signer', async () => {
+    const { descriptors } = await main<Described>('listdescriptors');
+    const texts = (internal: boolean) => descriptors.filter((of) => of.internal === internal).map(({ desc }) => desc);
+    device.answer('getdescriptors', { receive: texts(false), internal: texts(true) });
+    await call(null, 'enumeratesigners');
+    await call(null, 'createwallet', { wallet_name: 'device', disable_private_keys: true, external_signer: true });
+    expect(await call<object>('device', 'getwalletinfo')).toMatchObject({ external_signer: true });
+    const address = await call<string>('device', 'getnewaddress');
+    device.answer('displayaddress', { address });
+    expect(await call<object>('device', 'walletdisplayaddress', [address])).toEqual({ address });
+    await call(null, 'unloadwallet', ['device']);
   });
 
   test('for an added descriptor', async () => {

@@ -77,7 +77,7 @@ describe('help of a method', () => {
       .filter((line) => line.startsWith('=='));
     expect(headings).toEqual([
       ...['== Addressindex ==', '== Blockchain ==', '== Control ==', '== Mining ==', '== Network =='],
-      ...['== Rawtransactions ==', '== Util ==', '== Wallet =='],
+      ...['== Rawtransactions ==', '== Signer ==', '== Util ==', '== Wallet =='],
     ]);
   });
 });

@@ -28,8 +28,8 @@ const METHODS: Readonly<Record<string, string>> = {
     listreceivedbylabel listsinceblock listtransactions listunspent listwalletdir listwallets simulaterawtransaction`,
   'wallet.spend': `abandontransaction bumpfee fundrawtransaction getnewaddress getrawchangeaddress keypoolrefill
     lockunspent psbtbumpfee send sendall sendmany sendtoaddress setlabel signmessage signrawtransactionwithwallet
-    walletcreatefundedpsbt walletlock walletpassphrase walletprocesspsbt`,
-  'wallet.keys': `abortrescan addhdkey backupwallet createwallet createwalletdescriptor encryptwallet
+    walletcreatefundedpsbt walletdisplayaddress walletlock walletpassphrase walletprocesspsbt`,
+  'wallet.keys': `abortrescan addhdkey backupwallet createwallet createwalletdescriptor encryptwallet enumeratesigners
     exportwatchonlywallet importdescriptors importprunedfunds loadwallet removeprunedfunds rescanblockchain
     restorewallet setwalletflag unloadwallet walletpassphrasechange`,
   'wallet.read; wallet.keys where private is true': 'gethdkeys listdescriptors',

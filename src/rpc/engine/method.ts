@@ -26,6 +26,7 @@ type RpcCategory =
   | 'mining'
   | 'network'
   | 'rawtransactions'
+  | 'signer'
   | 'util'
   | 'wallet';
 

@@ -4,6 +4,7 @@ import control from './control.json' with { type: 'text' };
 import mining from './mining.json' with { type: 'text' };
 import network from './network.json' with { type: 'text' };
 import rawtransactions from './rawtransactions.json' with { type: 'text' };
+import signer from './signer.json' with { type: 'text' };
 import util from './util.json' with { type: 'text' };
 import wallet from './wallet.json' with { type: 'text' };
 
@@ -25,6 +26,7 @@ const FILES = [
   mining,
   network,
   rawtransactions,
+  signer,
   util,
   wallet,
 ] as readonly unknown[] as readonly string[];

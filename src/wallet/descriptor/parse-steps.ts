@@ -2,6 +2,9 @@ import { type KeyPath, parseKeyPathStep } from '../keys/key-path.ts';
 import { descriptorFail, MAX_MULTIPATH_PRODUCT } from './expression-reader.ts';
 import type { Wildcard } from './extended-key-expression.ts';
 
+/** Steps below a master key: the depth of an extended key is one byte (BIP-32). */
+const MAX_STEPS = 255;
+
 /** Notation of hardened steps: that of the last one. */
 export interface Notation {
   apostrophe: boolean;
@@ -23,6 +26,7 @@ export function parseSteps(
   notation: Notation,
   { multipath }: { readonly multipath: boolean },
 ): { readonly paths: readonly KeyPath[]; readonly hardened: boolean } {
+  if (steps.length > MAX_STEPS) descriptorFail(`Key path has ${steps.length} steps; at most ${MAX_STEPS} are possible`);
   let hardened = false;
   const parse = (text: string): number => {
     const step = parseKeyPathStep(text);

@@ -174,10 +174,21 @@ describe('parsing errors have the texts of Bitcoin Core', () => {
     expect(errorOf(`wsh(and_v(v:pk(${XPRV}),pk(${XPRV})))`)).not.toContain('prv');
   });
 
+  // BIP-32: the depth of an extended key is one byte.
+  test('a path of more than 255 steps is rejected, behind a key and in its origin', () => {
+    const steps = (count: number) => '/0'.repeat(count);
+    expect(errorOf(`pkh(${XPUB}${steps(255)}/*)`)).toBeNull();
+    expect(errorOf(`pkh([d34db33f${steps(255)}]${KEY})`)).toBeNull();
+    const error = (count: number) => `pkh(): Key path has ${count} steps; at most 255 are possible`;
+    expect(errorOf(`pkh(${XPUB}${steps(256)}/*)`)).toBe(error(256));
+    expect(errorOf(`pkh([d34db33f${steps(100_000)}]${KEY})`)).toBe(error(100_000));
+  });
+
   test('a short text that expands to a long list is rejected', () => {
     const paths = `<${Array.from({ length: 2000 }, (_, i) => i).join(';')}>`;
     expect(errorOf(`pkh(${XPUB}/${paths}/0)`)).toBeNull();
-    expect(errorOf(`pkh(${XPUB}/${paths}${'/0'.repeat(500)})`)).toBe('pkh(): Multipath key path has too many steps');
+    const many = `<${Array.from({ length: 4000 }, (_, i) => i).join(';')}>`;
+    expect(errorOf(`pkh(${XPUB}/${many}${'/0'.repeat(254)})`)).toBe('pkh(): Multipath key path has too many steps');
     expect(errorOf(`tr(${KEY},multi_a(1,${XPUB}/${paths},${keys(600)}))`)).toBe(
       'Multipath descriptor has too many keys',
     );

@@ -8,7 +8,7 @@ import { arr, obj, str } from '../../engine/schema.ts';
 
 const enumeratesigners = nodeMethod({
   name: 'enumeratesigners',
-  category: 'wallet',
+  category: 'signer',
   help: 'Returns the external signers that the program of wallet.signer finds, each fingerprint once.',
   params: [],
   result: obj({
