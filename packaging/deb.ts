@@ -49,9 +49,13 @@ set -e
 if [ -d /run/systemd/system ]; then
   systemctl --system daemon-reload || true
 fi
-if [ "$1" = purge ] && [ -d /var/lib/obverse ]; then
-  # Wallets cannot be restored from anywhere else.
-  echo 'obverse: /var/lib/obverse is kept, since it may hold wallets and keys; remove it yourself' >&2
+if [ "$1" = purge ]; then
+  # The log that the unit has made the folder for; Debian Policy 10.8.
+  rm -rf /var/log/obverse
+  if [ -d /var/lib/obverse ]; then
+    # Wallets cannot be restored from anywhere else.
+    echo 'obverse: /var/lib/obverse is kept, since it may hold wallets and keys; remove it yourself' >&2
+  fi
 fi
 `;
 

@@ -14,7 +14,7 @@ const UNIT = /^[A-Za-z0-9@:_.-]{1,200}$/;
 export const command: Command = {
   usage: 'logs [--follow] [--level LEVEL] [--category NAME] [options]',
   description: `Shows the last lines of the log: those of log.file where it is set, else those of the service in the journal.
-Lines below the level, and of other categories, are left out.
+Lines below the level, and of other categories, are left out. Where neither has a line, the exit status is 1.
 
 Categories: ${LOG_CATEGORIES.join(', ')}. log.levels sets how much each of them logs.`,
   options: [
@@ -66,15 +66,25 @@ Categories: ${LOG_CATEGORIES.join(', ')}. log.levels sets how much each of them 
 async function journal(
   { unit, count, follow }: { readonly unit: string; readonly count: number; readonly follow: boolean },
   print: (line: string) => void,
-  { signal }: CommandContext,
+  { signal, err }: CommandContext,
 ): Promise<number> {
   const program = Bun.which('journalctl');
   if (program === null)
     throw new OperatorError('the log is on stderr of the node: set log.file, or run it as a service with a journal');
-  const child = Bun.spawn(
-    [program, '--unit', unit, '--output', 'cat', '--lines', String(count), ...(follow ? ['--follow'] : ['--no-pager'])],
-    { stdin: 'ignore', stdout: 'pipe', stderr: 'inherit' },
-  );
+  const read = [program, '--unit', unit, '--output', 'cat', '--quiet'];
+  const nothing =
+    `the journal has no line of the service ${unit}: name another one with --unit, or set log.file. ` +
+    'A node that was started by hand logs to its stderr; the journal of the system needs root or the group systemd-journal';
+  if (Bun.spawnSync([...read, '--lines', '1', '--no-pager'], { stdin: 'ignore' }).stdout.length === 0) {
+    if (!follow) throw new OperatorError(nothing);
+    // The service may log its first line later.
+    err(`obverse: ${nothing}\n`);
+  }
+  const child = Bun.spawn([...read, '--lines', String(count), follow ? '--follow' : '--no-pager'], {
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
   const end = () => child.kill();
   signal.addEventListener('abort', end, { once: true });
   let rest = '';

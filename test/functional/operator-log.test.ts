@@ -168,3 +168,17 @@ test('a log file that cannot be opened ends the start with status 2 and one sent
   ]);
   expect([status, stderr]).toEqual([2, `obverse: log.file: ${wrong} cannot be opened for writing: ENOENT\n`]);
 });
+
+test('obverse logs says what to do where neither log.file nor a journal has a line', async () => {
+  // A folder without journalctl, and one in which the journal has no line of this service.
+  const none = tempDir('programs');
+  for (const [path, reason] of [
+    [none, 'set log.file, or run it as a service with a journal'],
+    [process.env.PATH!, 'set log.file, or run it as a service with a journal|the journal has no line of the service no-such-unit'],
+  ] as const) {
+    const { status, stdout, stderr } = await runProgram(['logs', '--unit', 'no-such-unit'], { env: { PATH: path } });
+    expect([status, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(new RegExp(reason));
+    expect(stderr).toContain('log.file');
+  }
+});

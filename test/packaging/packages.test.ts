@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ar, file, gzip, sha256Hex, type TarEntry, tar } from '../../packaging/archive.ts';
@@ -126,6 +126,15 @@ describe.skipIf(process.platform !== 'linux' || !Bun.which('dpkg-deb'))('the Deb
     expect(readFileSync(join(root, 'etc/obverse/obverse.toml'), 'utf8')).toBe(text('systemd/obverse.toml'));
     expect(statSync(join(root, 'usr/share/man/man1/obverse.1.gz')).size).toBeGreaterThan(0);
     for (const script of ['postinst', 'prerm', 'postrm']) output('sh', '-n', join(root, 'DEBIAN', script));
+    // Only a purge removes the log; the script runs here with the folders of a root of its own.
+    const log = join(folder, 'var/log/obverse');
+    const postrm = readFileSync(join(root, 'DEBIAN/postrm'), 'utf8').replaceAll('/var/', `${folder}/var/`);
+    mkdirSync(log, { recursive: true });
+    const run = (action: string) => output('sh', '-c', postrm.replaceAll('/run/systemd', folder), 'postrm', action);
+    run('remove');
+    expect(existsSync(log)).toBe(true);
+    run('purge');
+    expect(existsSync(log)).toBe(false);
     output('sh', '-c', 'cd "$0" && md5sum --check --quiet DEBIAN/md5sums', root);
   });
 });

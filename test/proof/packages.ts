@@ -107,6 +107,8 @@ class Steps {
     writeFileSync(configuration, 'network = "signet"\n');
     mkdirSync(join(root, 'var/lib/obverse/main'), { recursive: true });
     writeFileSync(join(root, 'var/lib/obverse/main/wallet'), 'a wallet');
+    mkdirSync(join(root, 'var/log/obverse'), { recursive: true });
+    writeFileSync(join(root, 'var/log/obverse/node.log'), 'a line');
     await inside('dpkg', '--force-confold', '-i', '/two.deb');
     const kept = readFileSync(configuration, 'utf8') === 'network = "signet"\n' && statSync(configuration).gid === gid;
     this.#expect('an upgrade keeps the configuration of the administrator', kept);
@@ -124,6 +126,7 @@ class Steps {
       'a purge keeps wallets and says so',
       existsSync(join(root, 'var/lib/obverse/main/wallet')) && purged.includes('/var/lib/obverse is kept'),
     );
+    this.#expect('a purge removes the log', !existsSync(join(root, 'var/log/obverse')));
     const left = readdirSync(join(root, 'usr/share/doc')).filter((name) => name === 'obverse');
     this.#expect('a purge leaves no file of the package', left.length === 0);
     this.figures.push(['Debian', `${release}: installed, upgraded, removed, purged`]);
