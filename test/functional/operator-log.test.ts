@@ -174,7 +174,10 @@ test('obverse logs says what to do where neither log.file nor a journal has a li
   const none = tempDir('programs');
   for (const [path, reason] of [
     [none, 'set log.file, or run it as a service with a journal'],
-    [process.env.PATH!, 'set log.file, or run it as a service with a journal|the journal has no line of the service no-such-unit'],
+    [
+      process.env.PATH!,
+      'set log.file, or run it as a service with a journal|the journal has no line of the service no-such-unit',
+    ],
   ] as const) {
     const { status, stdout, stderr } = await runProgram(['logs', '--unit', 'no-such-unit'], { env: { PATH: path } });
     expect([status, stdout]).toEqual([1, '']);
