@@ -24,7 +24,7 @@ clients meanwhile. Where no node runs, this command writes it.
 
 The directory is named DIR.part until the backup is complete. The same command continues an interrupted backup. The files
 hold keys and are readable for their owner alone. Files that settings name, such as TLS keys and wallet.passphraseFile, are
-not part of it. obverse verify --backup DIR checks a backup, and obverse restore DIR restores it.
+not part of it, and the command names those that are in use. obverse verify --backup DIR checks a backup, and obverse restore DIR restores it.
 
 Exit status: 0 the backup is complete, 1 it is not, 2 the command line or the configuration is wrong.`,
   options: [
@@ -54,6 +54,9 @@ Exit status: 0 the backup is complete, 1 it is not, 2 the command line or the co
     }
     const report = own ?? (await requestBackup(config, { target, withChain, rate, signal }));
     out(values.has('--json') ? `${JSON.stringify(report)}\n` : `${summary(report)}\n`);
+    // On stderr: the output has one line.
+    for (const { setting, path } of report.omitted)
+      err(`obverse: ${path} (${setting}) is not part of the backup: keep a copy of it elsewhere\n`);
     return 0;
   },
 };

@@ -129,6 +129,27 @@ describe('obverse backup', () => {
       expect(fileOf(target, path).bytes.equals(fileOf(whole, path).bytes)).toBe(true);
   });
 
+  test('names the files of the operator that it does not hold', async () => {
+    const datadir = tempDir();
+    const [passphrase, authorities] = ['passphrase', 'ca.pem'].map((name) => join(datadir, name)) as [string, string];
+    writeFileSync(passphrase, 'a passphrase', { mode: 0o600 });
+    writeFileSync(authorities, '');
+    const stopped = await startNode({ datadir });
+    await stopped.stop();
+    const flags = ['--wallet.passphraseFile', passphrase, '--webhooks.authorities', authorities];
+    const target = join(folder, 'with-files');
+    const result = await runProgram(['backup', target, '--json', ...flags, ...directoryOf(datadir)]);
+    expect(result).toMatchObject({ status: 0 });
+    expect(JSON.parse(result.stdout).omitted).toEqual([
+      { setting: 'wallet.passphraseFile', path: passphrase },
+      { setting: 'webhooks.authorities', path: authorities },
+    ]);
+    expect(result.stderr).toBe(
+      `obverse: ${passphrase} (wallet.passphraseFile) is not part of the backup: keep a copy of it elsewhere\n` +
+        `obverse: ${authorities} (webhooks.authorities) is not part of the backup: keep a copy of it elsewhere\n`,
+    );
+  });
+
   test('an API key names a directory among the backups, the cookie any directory', async () => {
     const { key } = await node.api.rpc<{ key: string }>('createapikey', ['operator', ['admin']]);
     const operator = new ApiClient(node.api.url, key);

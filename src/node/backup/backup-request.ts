@@ -3,6 +3,7 @@ import type { NetworkParams } from '../../params/network-params.ts';
 import { hashToHex } from '../../primitives/hash.ts';
 import type { BackupRequest } from '../../storage/backup/create-backup.ts';
 import { VERSION } from '../../util/build-version.ts';
+import { omittedFiles } from './omitted-files.ts';
 
 /** Returns the request for a backup of the configured data directory. */
 export function backupRequestOf(
@@ -20,5 +21,6 @@ export function backupRequestOf(
     identity: { network: name, genesisHash: hashToHex(consensus.genesisHash) },
     version: VERSION,
     reserveBytes: config.ready.disk.fail * 2 ** 20,
+    omitted: omittedFiles(config, process.env),
   };
 }

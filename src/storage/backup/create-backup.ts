@@ -25,6 +25,15 @@ export interface BackupRequest {
   readonly version: string;
   /** Bytes that must stay free where the node writes to the same file system. */
   readonly reserveBytes: number;
+  /** Files that are not copied, for the report. */
+  readonly omitted: readonly OmittedFile[];
+}
+
+/** A file outside of the data directory that a setting names. */
+export interface OmittedFile {
+  readonly setting: string;
+  /** Absolute path. */
+  readonly path: string;
 }
 
 /** A backup that is complete. */
@@ -36,6 +45,8 @@ export interface BackupReport {
   readonly bytes: number;
   /** Bytes that this call has written; the others were there from an interrupted one. */
   readonly written: number;
+  /** Files that settings name and that are not part of it. */
+  readonly omitted: readonly OmittedFile[];
 }
 
 /**
@@ -84,7 +95,7 @@ class BackupWriter {
   }
 
   *writeBackup(): Generator<CopyStep, BackupReport> {
-    const { networkDir, chainDir, target, withChain, settingsFile, identity, version } = this.#request;
+    const { networkDir, chainDir, target, withChain, settingsFile, identity, version, omitted } = this.#request;
     for (const name of DATABASES) yield* this.#copyDatabase(join(networkDir, name), name);
     for (const { path, inBackup } of walletFilesOf(this.#request)) yield* this.#copyDatabase(path, inBackup);
     yield* this.#copyDatabase(join(networkDir, NODE_DATABASE), NODE_DATABASE);
@@ -110,7 +121,7 @@ class BackupWriter {
     syncDirectory(this.#part);
     renameSync(this.#part, target);
     syncDirectory(dirname(target));
-    return { path: target, tip, files: this.#files.length, bytes, written: this.#written };
+    return { path: target, tip, files: this.#files.length, bytes, written: this.#written, omitted };
   }
 
   /** Copies a database that other connections may use meanwhile; nothing where it does not exist. */

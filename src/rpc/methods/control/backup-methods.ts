@@ -5,7 +5,7 @@ import { member, type RpcObject } from '../../engine/json.ts';
 import { type MainThreadEnv, nodeMethod, type RpcMethod } from '../../engine/method.ts';
 import { optional, options, readBool, readInteger, textParam } from '../../engine/params.ts';
 import { orFail, rpcFail } from '../../engine/rpc-error.ts';
-import { anyOf, bool, hashStr, int, nil, obj, str } from '../../engine/schema.ts';
+import { anyOf, arr, bool, hashStr, int, nil, obj, str } from '../../engine/schema.ts';
 
 const DEFAULT_RATE = 100;
 const MAX_RATE = 100_000;
@@ -34,6 +34,10 @@ const backupnode = nodeMethod({
     files: int('number of files'),
     bytes: int('size of all files'),
     written: int('bytes that this call has written; an interrupted one has written the others'),
+    omitted: arr(
+      obj({ setting: str('the setting'), path: str('absolute path of the file') }),
+      'files that settings name, such as TLS keys, which are not part of a backup',
+    ),
   }),
   examples: [example(['2026-11-24']), example(['2026-11-24-chain', { chain: true, rate: 50 }])],
   scope: 'admin',
