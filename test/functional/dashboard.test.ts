@@ -137,6 +137,45 @@ describe('the search', () => {
   });
 });
 
+test('a chart takes the colours of a theme that is switched while it is shown, without loading again', async () => {
+  await browser.open('/dashboard/charts');
+  const button = page.locator('button.icon');
+  const requests: string[] = [];
+  const note = (request: { url(): string }) => void requests.push(request.url());
+  /** Whether the picture has pixels of the present colour of lines. */
+  const isDrawn = () =>
+    page.evaluate(`(() => {
+      const colour = getComputedStyle(document.documentElement).getPropertyValue('--accent').trim();
+      const [red, green, blue] = colour.slice(1).match(/../g).map((digits) => parseInt(digits, 16));
+      const picture = document.querySelector('.plot canvas');
+      // Chromium warns of pictures that are read repeatedly and were not made for it.
+      const canvas = document.createElement('canvas');
+      [canvas.width, canvas.height] = [picture.width, picture.height];
+      const context = canvas.getContext('2d', { willReadFrequently: true });
+      context.drawImage(picture, 0, 0);
+      const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+      for (let i = 0; i < data.length; i += 4)
+        if (data[i] === red && data[i + 1] === green && data[i + 2] === blue && data[i + 3] === 255) return true;
+      return false;
+    })()`);
+  page.on('request', note);
+  const grounds = new Set<unknown>();
+  for (const title of ['Theme of the system', 'Light theme', 'Dark theme']) {
+    expect(await button.getAttribute('title')).toBe(title);
+    await node.until(`a chart for ${title}`, isDrawn, 15_000);
+    grounds.add(await page.evaluate('getComputedStyle(document.body).backgroundColor'));
+    await button.click();
+  }
+  expect(grounds.size).toBe(2);
+  // The system changes its theme as well.
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await node.until('a chart in the dark', isDrawn, 15_000);
+  await page.emulateMedia({ colorScheme: 'light' });
+  page.off('request', note);
+  expect(requests.filter((url) => url.includes('/api/chart/'))).toEqual([]);
+  expect(browser.drainFaults()).toEqual([]);
+});
+
 describe.each([
   ['overview', (): string => '/dashboard'],
   ['mempool', (): string => '/dashboard/mempool'],

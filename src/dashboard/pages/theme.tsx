@@ -6,6 +6,7 @@ type Theme = (typeof THEMES)[number];
 const WORDS = { system: 'Theme of the system', light: 'Light theme', dark: 'Dark theme' } as const;
 const SIGNS = { system: '◐', light: '☀', dark: '☾' } as const;
 const KEY = 'obverse-theme';
+const DARK = '(prefers-color-scheme: dark)';
 
 /** Switches between the theme of the system, light and dark, and remembers the choice in this browser. */
 export function ThemeButton() {
@@ -29,6 +30,29 @@ export function ThemeButton() {
       </span>
     </button>
   );
+}
+
+/** Returns the colours that the page shows now, and renders again when they change. */
+export function useColours(): 'light' | 'dark' {
+  const [colours, setColours] = useState(shown);
+  useEffect(() => {
+    const update = () => setColours(shown());
+    const system = matchMedia(DARK);
+    const observer = new MutationObserver(update);
+    observer.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
+    system.addEventListener('change', update);
+    return () => {
+      observer.disconnect();
+      system.removeEventListener('change', update);
+    };
+  }, []);
+  return colours;
+}
+
+function shown(): 'light' | 'dark' {
+  const { theme } = document.documentElement.dataset;
+  if (theme === 'light' || theme === 'dark') return theme;
+  return matchMedia(DARK).matches ? 'dark' : 'light';
 }
 
 function stored(): Theme {

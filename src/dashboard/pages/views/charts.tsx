@@ -4,6 +4,7 @@ import { formatLarge, formatTime } from '../display-format.ts';
 import { Card, Show, Table, Title } from '../parts.tsx';
 import type { ChartReply } from '../replies.ts';
 import { useLoad, useShared } from '../state.ts';
+import { useColours } from '../theme.tsx';
 
 const SERIES = {
   difficulty: 'Difficulty',
@@ -101,6 +102,7 @@ export function ChartsPage() {
 
 function Plot({ points, label }: { points: ChartReply['points']; label: string }) {
   const host = useRef<HTMLDivElement>(null);
+  const colours = useColours();
   useEffect(() => {
     const element = host.current!;
     const plot = new uPlot(options(element, label), columnsOf(points), element);
@@ -110,7 +112,8 @@ function Plot({ points, label }: { points: ChartReply['points']; label: string }
       observer.disconnect();
       plot.destroy();
     };
-  }, [points, label]);
+    // A picture keeps the colours that it was drawn with.
+  }, [points, label, colours]);
   return <div class="plot" ref={host} role="img" aria-label={`${label}, over time; the table below has the values`} />;
 }
 
