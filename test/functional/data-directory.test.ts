@@ -138,6 +138,9 @@ describe('a data directory', () => {
     expect(await refused(datadir, 'regtest', asNobody)).toContain('permission denied');
     const own = tempDir();
     chownSync(own, NOBODY, NOBODY);
+    // A TMPDIR that only root may enter would refuse the import as well, for another reason.
+    const reached = Bun.spawnSync([...asNobody, requireProgram('test'), '-w', own]);
+    expect([own, reached.exitCode]).toEqual([own, 0]);
     expect(await runProgram(importArgs(own), { prefix: asNobody })).toMatchObject({ status: 0 });
     await stillServes(datadir);
   });
