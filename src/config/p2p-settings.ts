@@ -138,6 +138,7 @@ export const P2P_SETTINGS = {
   }),
   'p2p.filters': boolean({ fallback: false, help: 'serve block filters to peers (BIP-157); needs index.filter' }),
   'p2p.maxUpload': integer({
+    live: true,
     fallback: 0,
     max: 1_000_000_000,
     unit: 'MiB',

@@ -119,6 +119,7 @@ async function runOnce(wanted: Config, run: OneRun): Promise<void> {
   const serving = Promise.withResolvers<ApiServer | null>();
   const apply = async (next: Config, newTls: TlsPair | null) => {
     const api = await serving.promise;
+    if (api !== null) await opened?.call('setUploadTarget', next.p2p.maxUpload);
     const options = apiOptionsOf(next, staticKey?.key ?? null, budget);
     return api === null || api.reload({ live: liveOptionsOf(options), tls: newTls });
   };

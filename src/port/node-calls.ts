@@ -296,6 +296,8 @@ export interface NetworkCalls {
   };
   addressCounts: { args: []; result: readonly AddressCounts[] | Refusal };
   pingPeers: { args: []; result: null | Refusal };
+  /** Sets the limit of the bytes that are sent to peers in a day, MiB; 0 sets none. */
+  setUploadTarget: { args: [mebibytesPerDay: number]; result: null };
   setNetworkActive: { args: [active: boolean]; result: boolean | Refusal };
   /** Opens an outbound connection of a type; the result comes when it is open or has failed. For tests. */
   addConnection: { args: [text: string, type: TestConnectionType, v2: boolean]; result: null | Refusal };

@@ -146,3 +146,19 @@ test('switching TLS off needs a restart', async () => {
   expect(await answers()).toEqual(['renewed 200']);
   expect(await node.stop()).toMatchObject({ status: 0, signal: null });
 });
+
+test('the limit of the bytes that are sent to peers in a day changes without a restart', async () => {
+  writeFileSync(settings, '[p2p]\nmaxUpload = 10\n');
+  node = await new NodeProcess({ args: ['--config', settings, '--p2p.listen=127.0.0.1:0'] }).ready();
+  const target = async () =>
+    (await node.api.rpc<{ uploadtarget: { target: number } }>('getnettotals')).uploadtarget.target;
+  expect(await target()).toBe(10 * 2 ** 20);
+  writeFileSync(settings, '[p2p]\nmaxUpload = 500\n');
+  const line = await reload();
+  expect(line).toMatchObject({ applied: ['p2p.maxUpload'] });
+  expect(line).not.toHaveProperty('needRestart');
+  expect(await target()).toBe(500 * 2 ** 20);
+  writeFileSync(settings, '');
+  expect(await reload()).toMatchObject({ applied: ['p2p.maxUpload'] });
+  expect(await target()).toBe(0);
+});

@@ -146,6 +146,10 @@ export function networkCalls(
       network.manager?.pingAll();
       return null;
     },
+    setUploadTarget(mebibytesPerDay) {
+      connections.totals.upload.setLimit(mebibytesPerDay);
+      return null;
+    },
     setNetworkActive(active) {
       connections.setActive(active);
       return connections.active;
@@ -287,6 +291,7 @@ function withoutNetwork(clock: Clock): Omit<CallTable<NetworkCalls>, 'advanceTim
     knownAddresses: refuse,
     addressCounts: refuse,
     pingPeers: refuse,
+    setUploadTarget: () => null,
     setNetworkActive: refuse,
     addConnection: refuse,
     addPeerAddress: refuse,

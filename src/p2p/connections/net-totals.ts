@@ -13,7 +13,7 @@ const MAX_BLOCK_SIZE = 4_000_000;
  */
 export class UploadTarget {
   readonly #clock: Clock;
-  readonly #limit: number;
+  #limit: number;
   #cycleStart = 0;
   #sent = 0;
 
@@ -25,6 +25,11 @@ export class UploadTarget {
 
   get limit(): number {
     return this.#limit;
+  }
+
+  /** Sets another limit from now on; what was sent in this cycle counts towards it. */
+  setLimit(mebibytesPerDay: number): void {
+    this.#limit = mebibytesPerDay * MIB;
   }
 
   get sentInCycle(): number {
