@@ -47,7 +47,7 @@ test('a submitted transaction is sent to one peer that learns nothing else, and 
   ]);
   await until('the announcement', [node], () => end.of('inv').length === 1);
   expect(end.of('inv')).toEqual([{ items: [{ kind: INVENTORY.tx, hash: tx.txid }] }]);
-  // The it sends besides is ignored.
+  // Its other messages are ignored.
   end.send('ping', { nonce: 5n });
   end.send('getaddr', null);
   end.send('getdata', request(tx.txid));
