@@ -27,6 +27,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   pruneblockchain: 'fails without storage.prune',
   loadtxoutset: 'needs a chain that is known by the hash of its coins; test/functional/utxo-load runs it',
   fundrawtransaction: 'needs a wallet',
+  enumeratesigners: 'needs wallet.signer; test/functional/wallet-results runs it',
   ...Object.fromEntries(['devpay', 'devreorg', 'devdoublespend', 'devflood'].map((name) => [name, 'developer mode'])),
 };
 

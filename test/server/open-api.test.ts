@@ -133,7 +133,7 @@ export const height: number = block.height;
 export const parent: string | null = block.previousHash;
 export const deposits: number[] = page.items.flatMap(({ outputs }) => (outputs ?? []).map(({ value }) => value));
 export const next: string | null = page.nextCursor;
-export const status: 'accepted' | 'already_in_mempool' | 'already_confirmed' = sent.status;
+export const status: 'accepted' | 'scheduled' | 'already_in_mempool' | 'already_confirmed' = sent.status;
 export const known: boolean = failed.error.code === 'block_not_found';
 export const query: NonNullable<paths['/api/address/{address}/txs']['get']['parameters']['query']> = { order: 'asc', limit: 5, confirmed: true };
 export const body: components['schemas']['TxBody'] = { tx: '00' };
