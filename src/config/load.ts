@@ -204,10 +204,9 @@ function listedTwice(addresses: readonly Address[]): string | null {
 function unreachableNetworks({ p2p }: Config): string[] {
   const wants = (network: (typeof p2p.onlyNetworks)[number]) => p2p.onlyNetworks.includes(network);
   const lines: string[] = [];
-  const rule = p2p.proxy.findLast(({ network }) => network === 'onion' || network === null);
   if (wants('onion') && p2p.onionProxy === 'none')
     lines.push('p2p.onlyNetworks: onion cannot be reached with p2p.onionProxy none');
-  else if (wants('onion') && p2p.onionProxy === null && !rule?.address && p2p.torControl === null)
+  else if (wants('onion') && !hasOnionRoute(p2p))
     lines.push('p2p.onlyNetworks: onion can only be reached through p2p.onionProxy, p2p.proxy or p2p.torControl');
   if (wants('i2p') && p2p.i2pSam === null) lines.push('p2p.onlyNetworks: i2p can only be reached through p2p.i2pSam');
   if (wants('cjdns') && !p2p.cjdns) lines.push('p2p.onlyNetworks: cjdns can only be reached with p2p.cjdns');
@@ -215,12 +214,17 @@ function unreachableNetworks({ p2p }: Config): string[] {
   return lines;
 }
 
+/** Returns whether onion services can be reached. Tor's control port names a proxy only where no setting does. */
+function hasOnionRoute({ proxy, onionProxy, torControl }: Config['p2p']): boolean {
+  if (onionProxy !== null) return onionProxy !== 'none';
+  const rule = proxy.findLast(({ network }) => network === 'onion' || network === null);
+  return rule === undefined ? torControl !== null : rule.address !== null;
+}
+
 function privateBroadcastProblems({ p2p }: Config): string[] {
   if (!p2p.privateBroadcast) return [];
-  const { onlyNetworks, connect, autoConnect, onionProxy, torControl } = p2p;
-  const rule = p2p.proxy.findLast(({ network }) => network === 'onion' || network === null);
-  const hasRoute = onionProxy !== 'none' && (onionProxy !== null || Boolean(rule?.address) || torControl !== null);
-  if (!hasRoute || (onlyNetworks.length > 0 && !onlyNetworks.includes('onion')))
+  const { onlyNetworks, connect, autoConnect } = p2p;
+  if (!hasOnionRoute(p2p) || (onlyNetworks.length > 0 && !onlyNetworks.includes('onion')))
     return ['p2p.privateBroadcast: needs onion services, which p2p.onionProxy, p2p.proxy or p2p.torControl reaches'];
   if (connect.length > 0 || !autoConnect)
     return [

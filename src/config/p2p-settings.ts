@@ -126,7 +126,7 @@ export const P2P_SETTINGS = {
   ),
   'p2p.privateBroadcast': boolean({
     fallback: false,
-    help: 'send transactions of clients only to a few peers on short connections through Tor, and not to the mempool, until they come back; those of wallets are sent as usual',
+    help: 'send transactions of clients to a few peers through Tor alone until they come back; not packages and those of wallets',
   }),
   'p2p.reconciliation': boolean({
     fallback: false,

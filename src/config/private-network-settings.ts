@@ -56,10 +56,10 @@ export const PRIVATE_NETWORK_SETTINGS = {
   ),
   'p2p.onionProxy': setting<Address | 'none' | null>(
     'address',
-    `${PROXY_FORM}, none for no connections to onion services, or empty`,
+    `${PROXY_FORM}, none to forbid onion services, or empty`,
     {
       fallback: null,
-      defaultText: 'p2p.proxy, else the proxy of the Tor of p2p.torControl',
+      defaultText: 'p2p.proxy, else that of p2p.torControl',
       help: 'SOCKS5 proxy for onion services, such as Tor on 127.0.0.1:9050',
     },
     (value) => {

@@ -70,7 +70,8 @@ function proxiesOf(rules: readonly ProxyRule[], onionProxy: Address | 'none' | n
   for (const { address, network } of rules) {
     for (const one of network === null ? (['ipv4', 'ipv6', 'onion', 'cjdns'] as const) : [network])
       proxies[one] = address;
-    if (network === null || network === 'ipv4' || network === 'ipv6') nameProxy = address;
+    // A proxy that is left out for one network still resolves names, so that no DNS server learns them.
+    if (network === null || ((network === 'ipv4' || network === 'ipv6') && address !== null)) nameProxy = address;
   }
   if (onionProxy !== null) proxies.onion = onionProxy === 'none' ? null : onionProxy;
   return { proxies, nameProxy };

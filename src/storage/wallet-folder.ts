@@ -98,6 +98,8 @@ export interface WalletSources {
   readonly walletDir: string | null;
   /** Whether this is a backup, which has the files of all of its wallets; those elsewhere belong to a node. */
   readonly isBackup?: boolean;
+  /** Called for a directory or a database that cannot be read, whose wallets are left out. */
+  readonly onProblem?: (path: string, error: unknown) => void;
 }
 
 /** The file of a wallet, and where a backup holds it. */
@@ -112,7 +114,12 @@ export interface WalletFile {
  * Returns the files of all wallets of a node: those in the directory of the wallets, and those elsewhere that it has had
  * loaded. Each file is listed once.
  */
-export function walletFilesOf({ networkDir, walletDir, isBackup = false }: WalletSources): WalletFile[] {
+export function walletFilesOf({
+  networkDir,
+  walletDir,
+  isBackup = false,
+  onProblem = () => {},
+}: WalletSources): WalletFile[] {
   const dir = walletDir ?? join(networkDir, WALLET_FOLDER);
   const realDir = realPathOf(dir) ?? dir;
   const files = new Map<string, WalletFile>();
@@ -124,14 +131,18 @@ export function walletFilesOf({ networkDir, walletDir, isBackup = false }: Walle
     const relative = dirname(path) === dir ? basename(path) : real.slice(realDir.length + 1);
     files.set(real, { name, path, inBackup: isOwn ? `${WALLET_FOLDER}/${relative}` : `${WALLETS_ELSEWHERE}${real}` });
   };
-  for (const { name, path } of scanWallets(dir, { withFiles: walletDir === null })) add(name, path);
-  for (const name of isBackup ? [] : knownNames(networkDir)) {
+  for (const { name, path } of scanWallets(dir, { withFiles: walletDir === null, onProblem })) add(name, path);
+  for (const name of isBackup ? [] : knownNames(networkDir, onProblem)) {
     const path = join(isAbsolute(name) ? name : join(dir, name), WALLET_FILE);
     if (isPlainFile(path)) add(name, path);
   }
-  // A backup has the wallets from other places in a folder of their own.
-  for (const { name, path } of scanWallets(join(networkDir, WALLETS_ELSEWHERE), { withFiles: false }))
-    files.set(path, { name: `/${name}`, path, inBackup: `${WALLETS_ELSEWHERE}/${name}/${WALLET_FILE}` });
+  // A backup has the wallets from other places in a folder of their own. A restored node has them there until the operator
+  // moves them; a copy that remains does not take the place of the wallet in use.
+  const places = new Set([...files.values()].map(({ inBackup }) => inBackup));
+  for (const { name, path } of scanWallets(join(networkDir, WALLETS_ELSEWHERE), { withFiles: false, onProblem })) {
+    const inBackup = `${WALLETS_ELSEWHERE}/${name}/${WALLET_FILE}`;
+    if (!places.has(inBackup)) files.set(path, { name: `/${name}`, path, inBackup });
+  }
   return [...files.values()];
 }
 
@@ -143,8 +154,8 @@ function realPathOf(path: string): string | null {
   }
 }
 
-/** Returns the names of the wallets that node.db has; none where it cannot be read, which other checks report. */
-function knownNames(networkDir: string): string[] {
+/** Returns the names of the wallets that node.db has; none where it cannot be read. */
+function knownNames(networkDir: string, onProblem: (path: string, error: unknown) => void): string[] {
   const path = join(networkDir, 'node.db');
   if (!existsSync(path)) return [];
   try {
@@ -157,7 +168,8 @@ function knownNames(networkDir: string): string[] {
     } finally {
       db.close();
     }
-  } catch {
+  } catch (error) {
+    onProblem(path, error);
     return [];
   }
 }

@@ -73,9 +73,10 @@ function writeBytes(fd: number, bytes: Uint8Array): number {
 export function openLogFile(path: string): number {
   try {
     const fd = openSync(path, 'a', 0o640);
-    // The umask of the node would leave the group without access. A file of another user keeps its mode.
-    const { uid, size } = fstatSync(fd);
-    if (size === 0 && uid === process.geteuid?.()) fchmodSync(fd, 0o640);
+    // The umask of the node would leave the group without access. A file of another user keeps its mode, and so does a device:
+    // every program of the system writes to /dev/null.
+    const stats = fstatSync(fd);
+    if (stats.isFile() && stats.size === 0 && stats.uid === process.geteuid?.()) fchmodSync(fd, 0o640);
     return fd;
   } catch (error) {
     throw new OperatorError(

@@ -40,7 +40,9 @@ describe('help', () => {
   test('help config names every kind of default', async () => {
     const { stdout } = await runCli(['help', 'config']);
     expect(stdout).toContain('  http.listen\n');
-    expect(stdout).toContain('host:port; default 127.0.0.1:8332 (testnet4 48332, signet 38332, regtest 18443)\n');
+    expect(stdout).toContain(
+      'host:port, or a list of them; default 127.0.0.1:8332 (testnet4 48332, signet 38332, regtest 18443)\n',
+    );
     expect(stdout).toContain('an integer from 4 to 4096, in MiB; default a sixteenth of the memory, from 32 to 512\n');
     expect(stdout).toContain('default read,broadcast,wallet\n');
   });

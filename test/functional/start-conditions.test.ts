@@ -186,7 +186,7 @@ describe('an impossible start', () => {
 
   // systemd starts a node again after status 1, and not after 2.
   test.each([
-    ['p2p.externalAddress: nowhere:18444 is not', '--p2p.externalAddress=nowhere'],
+    ['p2p.externalAddress: nowhere is not', '--p2p.externalAddress=nowhere'],
     ['wallet.passphraseFile: /nope cannot be read: ENOENT', '--wallet.passphraseFile=/nope'],
   ])('has status 2 for a wrong setting: %s', async (line, flag) => {
     const args = [

@@ -37,8 +37,12 @@ const NEVER_THERE: Readonly<Record<string, string>> = {
   'getaddressinfo.embedded.embedded.sigsrequired': 'two scripts deep there is a key alone',
   'getaddressinfo.embedded.embedded.witness_program': 'two scripts deep there is a key alone',
   'getaddressinfo.embedded.embedded.witness_version': 'two scripts deep there is a key alone',
+  'gettransaction.bip125-replaceable': 'rpc.deprecated does not keep it',
   'getwalletinfo.warnings': 'no wallet here is tampered with, and on regtest none must be encrypted',
+  'listsinceblock.removed[].bip125-replaceable': 'rpc.deprecated does not keep it',
   'listsinceblock.removed[].replaced_by_txid': 'what was replaced was in no block',
+  'listsinceblock.transactions[].bip125-replaceable': 'rpc.deprecated does not keep it',
+  'listtransactions[].bip125-replaceable': 'rpc.deprecated does not keep it',
 };
 
 /** Optional members that no result here lacks, and why. */

@@ -5,6 +5,7 @@ import type { BackupReport } from '../../storage/backup/create-backup.ts';
 import { OperatorError } from '../../util/operator-error.ts';
 import { paramsOfConfig } from '../config-params.ts';
 import { DirectoryInUse, lockDirectory } from '../lock.ts';
+import { checkWalletDirectories } from '../wallet-directories.ts';
 import { backupRequestOf } from './backup-request.ts';
 import { finishSteps } from './finish-steps.ts';
 import { writeBackup } from './write-backup.ts';
@@ -26,6 +27,8 @@ export async function runBackup(
 ): Promise<BackupReport | 'aborted' | null> {
   if (!existsSync(join(config.networkDir, 'node.db')))
     throw new OperatorError(`${config.networkDir} holds no data of a node: name its --datadir and --network`);
+  // Without it, the backup of a node whose disk of wallets is not mounted would lack them.
+  checkWalletDirectories(config);
   let release: () => void;
   try {
     release = lockDirectory(config.networkDir);

@@ -115,9 +115,13 @@ export class OwnNonces {
     return nonce;
   }
 
-  /** Returns whether a received nonce belongs to an outbound connection in its handshake. */
+  /**
+   * Returns whether a received nonce belongs to an outbound connection in its handshake. Those of private broadcasts do not
+   * count: their peer could send the nonce to other nodes, and learn by the disconnection which of them broadcasts.
+   */
   isOwn(nonce: bigint): boolean {
-    const isIts = (link: PeerLink) => link.type !== 'inbound' && !link.standing.established;
+    const isIts = ({ type, standing }: PeerLink) =>
+      type !== 'inbound' && type !== 'private-broadcast' && !standing.established;
     return this.#table.countIf((link) => isIts(link) && this.#nonces.get(link) === nonce) > 0;
   }
 }

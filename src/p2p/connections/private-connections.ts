@@ -16,6 +16,8 @@ const MAX_WANTED = 30_000;
 const IDLE_MS = 100;
 const INACTIVE_MS = 5000;
 const NO_ADDRESS_MS = 500;
+/** Pause while Tor is not reachable, milliseconds. */
+const UNREACHABLE_MS = 5000;
 
 export interface PrivateConnectionsParts {
   readonly table: ConnectionTable;
@@ -66,7 +68,7 @@ export class PrivateConnections {
     const peer = to && (addresses.select({ newOnly: false, networks: [to.network] })?.peer ?? null);
     if (to === null || peer === null || !isValid(peer.address) || local.isLocal(peer.address)) {
       if (to === null) log.warn('a private broadcast waits: Tor is not reachable');
-      await timing.sleep(NO_ADDRESS_MS, signal);
+      await timing.sleep(to === null ? UNREACHABLE_MS : NO_ADDRESS_MS, signal);
       return false;
     }
     const speaksV2 = v2 && hasServices(peer.services, SERVICES.p2pV2);

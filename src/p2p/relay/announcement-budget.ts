@@ -15,9 +15,7 @@ const BYTES_PER_S = 20_000;
 const FIRST_BYTES = 12_000_000;
 const MAX_BYTES = 50_000_000;
 /** Limit of the backlog. The oldest transactions are dropped beyond it, as other peers announce them too. */
-const MAX_BACKLOG = 50_000;
-/** Number of transactions of the backlog that are sorted at once, the oldest first: parents come before their children. */
-const MAX_SORTED = 5000;
+const MAX_BACKLOG = 20_000;
 
 /** The state of a budget, for `getnetworkinfo`. */
 export interface BudgetView {
@@ -64,7 +62,7 @@ export class AnnouncementBudget {
     this.#count.refill(nowMs);
     this.#bytes.refill(nowMs);
     if (this.#backlog.size === 0 || this.#count.value <= 0 || this.#bytes.value <= 0) return [];
-    const present = order([...this.#backlog.values().take(MAX_SORTED)]);
+    const present = order([...this.#backlog.values()]);
     const released: Wtxid[] = [];
     for (const { wtxid, size } of present) {
       if (this.#count.value <= this.#leastCount || this.#bytes.value <= -STEP_BYTES) break;
@@ -72,7 +70,7 @@ export class AnnouncementBudget {
       this.#bytes.remove(size);
       released.push(wtxid);
     }
-    this.#removeSorted(present.slice(released.length));
+    this.#keepOnly(present.slice(released.length));
     return released;
   }
 
@@ -80,9 +78,9 @@ export class AnnouncementBudget {
     return { backlog: this.#backlog.size, countTokens: this.#count.value, byteTokens: this.#bytes.value };
   }
 
-  /** Removes the sorted transactions from the backlog, but for `left`. */
-  #removeSorted(left: readonly RelayFacts[]): void {
+  /** Removes all transactions from the backlog but for `left`. */
+  #keepOnly(left: readonly RelayFacts[]): void {
     const keep = new Set(left.map(({ wtxid }) => hashToHex(wtxid)));
-    for (const key of [...this.#backlog.keys().take(MAX_SORTED)]) if (!keep.has(key)) this.#backlog.delete(key);
+    for (const key of [...this.#backlog.keys()]) if (!keep.has(key)) this.#backlog.delete(key);
   }
 }

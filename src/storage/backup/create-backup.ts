@@ -97,7 +97,13 @@ class BackupWriter {
   *writeBackup(): Generator<CopyStep, BackupReport> {
     const { networkDir, chainDir, target, withChain, settingsFile, identity, version, omitted } = this.#request;
     for (const name of DATABASES) yield* this.#copyDatabase(join(networkDir, name), name);
-    for (const { path, inBackup } of walletFilesOf(this.#request)) yield* this.#copyDatabase(path, inBackup);
+    const onProblem = (path: string, error: unknown): never => {
+      throw new OperatorError(
+        `${path}: ${error instanceof Error ? error.message : error}: wallets there cannot be copied`,
+      );
+    };
+    for (const { path, inBackup } of walletFilesOf({ ...this.#request, onProblem }))
+      yield* this.#copyDatabase(path, inBackup);
     yield* this.#copyDatabase(join(networkDir, NODE_DATABASE), NODE_DATABASE);
     for (const name of SMALL_FILES) yield* this.#copySmallFile(join(networkDir, name), name);
     const walletDir = this.#request.walletDir ?? join(networkDir, WALLET_FOLDER);

@@ -76,14 +76,19 @@ export function* restoreBackup({
     const isWallet = walletDir !== null && path.startsWith(`${WALLET_FOLDER}/`);
     return isWallet ? join(walletDir, path.slice(WALLET_FOLDER.length + 1)) : join(networkDir, path);
   };
-  if (walletDir !== null && unfinishedRestore(networkDir) === null)
+  const unfinished = unfinishedRestore(networkDir);
+  if (unfinished !== null && unfinished.walletDir !== walletDir)
+    throw new OperatorError(
+      `the interrupted restore into ${networkDir} had ${unfinished.walletDir === null ? 'no wallet.directory' : `the wallet.directory ${unfinished.walletDir}`}: complete it with the same setting`,
+    );
+  if (walletDir !== null && unfinished === null)
     assertFree(manifest.files.map(({ path }) => targetOf(path)).filter((path) => !isWithin(path, networkDir)));
   const [damage, ...more] = yield* checkBackup(dir, manifest);
   if (damage !== undefined)
     throw new OperatorError(
       `${join(dir, damage.path)}: ${damage.problem}${more.length > 0 ? `, and ${more.length} more files are damaged` : ''}: use another backup; nothing was restored`,
     );
-  beginRestore(networkDir, manifest.id);
+  beginRestore(networkDir, { id: manifest.id, walletDir });
   let settings: string | null = null;
   const walletsElsewhere: { was: string; path: string }[] = [];
   const folders = new Set([networkDir]);
@@ -124,7 +129,7 @@ function assertRestorable(networkDir: string, { id, tip }: BackupManifest): bool
   const found = readdirSync(networkDir).filter((name) => !IGNORED.has(name));
   const unfinished = unfinishedRestore(networkDir);
   const keepsChain = tip === null && found.includes(CHAIN);
-  if (unfinished === id) return keepsChain;
+  if (unfinished?.id === id) return keepsChain;
   if (unfinished !== null)
     throw new OperatorError(
       `a restore of another backup into ${networkDir} was interrupted: complete that one, or empty the directory`,

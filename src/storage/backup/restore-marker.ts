@@ -7,10 +7,20 @@ import { writeSmallFile } from './part-folder.ts';
 /** The file in the directory of the network while a restore is not complete. */
 export const RESTORE_MARKER = 'restore';
 
-/** Returns the id of the backup whose restore is not complete; null without one. */
-export function unfinishedRestore(networkDir: string): string | null {
+/** A restore that is not complete. */
+interface UnfinishedRestore {
+  /** Id of the backup. */
+  readonly id: string;
+  /** Directory that the operator has named for the wallets; null for the folder in that of the network. */
+  readonly walletDir: string | null;
+}
+
+/** Returns the restore into a directory that is not complete; null without one. */
+export function unfinishedRestore(networkDir: string): UnfinishedRestore | null {
   const path = join(networkDir, RESTORE_MARKER);
-  return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
+  if (!existsSync(path)) return null;
+  const [id = '', ...walletDir] = readFileSync(path, 'utf8').replace(/\n$/, '').split('\n');
+  return { id, walletDir: walletDir.length > 0 ? walletDir.join('\n') : null };
 }
 
 /** Throws OperatorError if a restore into this directory was interrupted. */
@@ -21,8 +31,9 @@ export function refuseUnfinishedRestore(networkDir: string): void {
     );
 }
 
-export function beginRestore(networkDir: string, id: string): void {
-  writeSmallFile(join(networkDir, RESTORE_MARKER), Buffer.from(`${id}\n`));
+export function beginRestore(networkDir: string, { id, walletDir }: UnfinishedRestore): void {
+  const text = walletDir === null ? id : `${id}\n${walletDir}`;
+  writeSmallFile(join(networkDir, RESTORE_MARKER), Buffer.from(`${text}\n`));
   syncDirectory(networkDir);
 }
 

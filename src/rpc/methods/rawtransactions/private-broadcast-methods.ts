@@ -29,6 +29,7 @@ const getprivatebroadcastinfo = nodeMethod({
           'peers to which it was sent',
         ),
       }),
+      'the transactions, oldest first',
     ),
   }),
   scope: 'admin',
@@ -43,7 +44,7 @@ const abortprivatebroadcast = nodeMethod({
   category: 'rawtransactions',
   help: 'Ends the private broadcast of the transactions with an id, and returns them. Peers that received them may relay them.',
   params: [hashParam<Txid>('id', 'id', { note: 'Txid or wtxid.' })],
-  result: obj({ removed_transactions: arr(obj(IDS)) }),
+  result: obj({ removed_transactions: arr(obj(IDS), 'the transactions whose broadcast has ended') }),
   scope: 'admin',
   examples: [example([EXAMPLE.txid])],
   async run({ ctx }, id) {

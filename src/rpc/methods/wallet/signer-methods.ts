@@ -17,6 +17,7 @@ const enumeratesigners = nodeMethod({
         fingerprint: str('fingerprint of the master key (BIP-32)'),
         name: str('model of the device; may be empty'),
       }),
+      'the signers',
     ),
   }),
   scope: 'wallet.keys',
