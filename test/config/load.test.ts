@@ -527,6 +527,10 @@ describe('an error names the setting, its source and the allowed values in one l
     ],
     [['--p2p.filters'], 'p2p.filters: needs index.filter'],
     [
+      ['--p2p.onlyNetworks=onion', '--p2p.proxy=none=onion', '--p2p.torControl=127.0.0.1:9051'],
+      'p2p.onlyNetworks: onion can only be reached through p2p.onionProxy, p2p.proxy or p2p.torControl',
+    ],
+    [
       ['--p2p.privateBroadcast'],
       'p2p.privateBroadcast: needs onion services, which p2p.onionProxy, p2p.proxy or p2p.torControl reaches',
     ],

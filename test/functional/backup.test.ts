@@ -258,6 +258,11 @@ describe('obverse restore', () => {
       `a restore into ${networkDir} was interrupted: run obverse restore with the same backup to complete it`,
     );
     expect((await restore(small, datadir)).stderr).toContain('a restore of another backup');
+    writeFileSync(join(networkDir, 'restore'), `${id}\n/srv/wallets\n`);
+    expect((await restore(whole, datadir)).stderr).toContain(
+      'had the wallet.directory /srv/wallets: complete it with the same setting',
+    );
+    writeFileSync(join(networkDir, 'restore'), `${id}\n`);
     expect((await restore(whole, datadir)).status).toBe(0);
     expect(existsSync(join(networkDir, 'restore'))).toBe(false);
     const path = 'chain/chain.db';

@@ -111,6 +111,8 @@ test('a proxy is for all networks, or for the one that is named; later ones repl
     onion: { host: 'unix:/run/tor/socks', port: 0 },
   });
   expect(read('--p2p.proxy=127.0.0.1').nameProxy).toEqual(proxy(9050));
+  // Names would reach a DNS server in clear.
+  expect(read('--p2p.proxy=127.0.0.1:1,none=ipv6').nameProxy).toEqual(proxy(1));
 });
 
 test.each([

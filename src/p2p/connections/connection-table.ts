@@ -97,12 +97,17 @@ export class ConnectionTable {
   }
 }
 
+/** The links among which a nonce is searched. */
+interface CountedLinks {
+  countIf(isCounted: (link: PeerLink) => boolean): number;
+}
+
 /** The nonces of our `version` messages per connection, by which a connection to ourselves is detected. */
 export class OwnNonces {
   readonly #nonces = new WeakMap<PeerLink, bigint>();
-  readonly #table: ConnectionTable;
+  readonly #table: CountedLinks;
 
-  constructor(table: ConnectionTable) {
+  constructor(table: CountedLinks) {
     this.#table = table;
   }
 

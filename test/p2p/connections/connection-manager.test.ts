@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import type { ConnectionType } from '../../../src/p2p/connections/peer-link.ts';
+import { OwnNonces } from '../../../src/p2p/connections/connection-table.ts';
+import type { ConnectionType, PeerLink } from '../../../src/p2p/connections/peer-link.ts';
 import { type PermissionRule, parsePermissionRule } from '../../../src/p2p/connections/permissions.ts';
 import { parseSubnet } from '../../../src/p2p/connections/subnet.ts';
 import { abortable } from '../../../src/util/abort.ts';
@@ -326,6 +327,12 @@ test('a connection to ourselves is detected by its nonce', async () => {
   expect([manager.nonces.isOwn(nonce), manager.nonces.isOwn(nonce + 1n)]).toEqual([true, false]);
   link.standing.established = true;
   expect(manager.nonces.isOwn(nonce)).toBe(false);
+});
+
+test('the nonce of a private broadcast is not known as ours, so that no disconnection shows its origin', () => {
+  const link = { type: 'private-broadcast', standing: { established: false } } as unknown as PeerLink;
+  const nonces = new OwnNonces({ countIf: (matches) => (matches(link) ? 1 : 0) });
+  expect(nonces.isOwn(nonces.nonceOf(link))).toBe(false);
 });
 
 test('an inactive network has no connections, and they resume when it is activated', async () => {
