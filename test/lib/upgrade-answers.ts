@@ -152,14 +152,18 @@ export async function startUpgraded(executable: string | undefined, datadir: str
   return node;
 }
 
+interface WalletState {
+  readonly lastprocessedblock: { readonly height: number };
+  readonly scanning: false | object;
+}
+
 /** Waits until the saved mempool is loaded and wallets have caught up. */
 export function untilSettled(api: ApiClient, { wallets }: UpgradeFacts): Promise<boolean> {
   return poll('the mempool and the wallets', async () => {
     const { loaded } = await callMethod<{ loaded: boolean }>(api, null, 'getmempoolinfo');
     const height = await callMethod<number>(api, null, 'getblockcount');
-    const infos = await Promise.all(
-      wallets.map((wallet) => callMethod<{ lastprocessedblock: { height: number } }>(api, wallet, 'getwalletinfo')),
-    );
-    return loaded && infos.every(({ lastprocessedblock }) => lastprocessedblock.height === height);
+    const infos = await Promise.all(wallets.map((wallet) => callMethod<WalletState>(api, wallet, 'getwalletinfo')));
+    // A wallet whose last run ended before its keypool was derived looks up those addresses first.
+    return loaded && infos.every((info) => info.scanning === false && info.lastprocessedblock.height === height);
   });
 }
