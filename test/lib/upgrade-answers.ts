@@ -157,13 +157,13 @@ interface WalletState {
   readonly scanning: false | object;
 }
 
-/** Waits until the saved mempool is loaded and wallets have caught up. */
-export function untilSettled(api: ApiClient, { wallets }: UpgradeFacts): Promise<boolean> {
+/** Waits until the saved mempool is loaded, and all loaded wallets have caught up and found their addresses. */
+export function untilSettled(api: ApiClient): Promise<boolean> {
   return poll('the mempool and the wallets', async () => {
     const { loaded } = await callMethod<{ loaded: boolean }>(api, null, 'getmempoolinfo');
     const height = await callMethod<number>(api, null, 'getblockcount');
+    const wallets = await callMethod<string[]>(api, null, 'listwallets');
     const infos = await Promise.all(wallets.map((wallet) => callMethod<WalletState>(api, wallet, 'getwalletinfo')));
-    // A wallet whose last run ended before its keypool was derived looks up those addresses first.
     return loaded && infos.every((info) => info.scanning === false && info.lastprocessedblock.height === height);
   });
 }

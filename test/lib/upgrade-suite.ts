@@ -35,6 +35,8 @@ const CHANGED: readonly (readonly [commits: RegExp, request: RegExp, member: Reg
   // `usage` of the mempool counts the memory of the main thread as well.
   [/9679492|aac1387|417c60a|a47c66d/, /^GET \/api\/mempool$/, /^usage$/],
   [/9679492|aac1387|417c60a|a47c66d/, /^GET \/api\/events/, /^items\.\d+\.data\.usage$/],
+  // A wallet whose last run ended before its keypool was derived shows that it looks up those addresses.
+  [/417c60a|a47c66d/, /^locked: getwalletinfo /, /^scanning(\.|$)/],
   // The version of the peer-to-peer protocol was 70016; it is 70017 now.
   [/9679492|aac1387|417c60a|a47c66d/, /^GET \/api\/info$/, /^protocolVersion$/],
   // As in Bitcoin Core, the fee and the spent outputs of a transaction in the mempool are left out.
@@ -135,8 +137,9 @@ function upgradeTests(name: string): void {
 
   test('is converted, and every reply is the one that its own version gave', async () => {
     const node = await startUpgraded(undefined, datadir);
-    await untilSettled(node.api, facts);
+    await untilSettled(node.api);
     expect(lostAnswers(commit, answers, await recordAnswers(node.api, facts))).toEqual([]);
+    await untilSettled(node.api);
     // Schema 2 has runs already, and its database is upgraded in place.
     if (commit !== 'a47c66d') {
       expect(node.stderr).toContain('"msg":"converting the chain database');
@@ -164,7 +167,7 @@ function upgradeTests(name: string): void {
     const node = await startUpgraded(undefined, datadir);
     const { api } = node;
     expect(node.stderr).not.toContain('converting');
-    await untilSettled(api, facts);
+    await untilSettled(api);
     const before = await events(api, facts.cursors.at(-1)!);
     const sent = await sendFromAll(api, facts);
     const miner = facts.addresses[0]!;
