@@ -4,7 +4,7 @@ import { cpSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanUpAfterTests, runProgram, tempDir } from '../lib/node-process.ts';
 import { startUpgraded, untilSettled } from '../lib/upgrade-answers.ts';
-import { extractUpgradeFixture, readUpgradeRecord } from '../lib/upgrade-fixtures.ts';
+import { extractUpgradeFixture } from '../lib/upgrade-fixtures.ts';
 
 setDefaultTimeout(300_000);
 
@@ -38,7 +38,6 @@ test.skipIf(!mounted)('a conversion begins only with enough space, and until the
   db.close();
 
   rmSync(filler);
-  const { } = readUpgradeRecord(FIXTURE);
   const node = await startUpgraded(undefined, datadir);
   await untilSettled(node.api);
   expect((await node.stop()).status).toBe(0);
