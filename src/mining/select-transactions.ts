@@ -35,7 +35,7 @@ const NEARLY_FULL = 4000;
 /** TemplateSelection considers the best chunks of this many block weights. */
 const BLOCKS_CONSIDERED = 2;
 
-/** Returns the selection of a block without transactions: what is left for its header and coinbase. */
+/** Returns the selection of a block without transactions: the weight and sigop cost reserved for its header and coinbase. */
 export function emptySelection({ reservedWeight }: Pick<MiningOptions, 'reservedWeight'>): SlotSelection {
   return { slots: [], fees: 0, weight: reservedWeight, sigopCost: RESERVED_SIGOP_COST };
 }

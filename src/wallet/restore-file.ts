@@ -1,4 +1,4 @@
-import { closeSync, createReadStream, createWriteStream, lstatSync, openSync, readSync, rmSync } from 'node:fs';
+import { closeSync, createReadStream, createWriteStream, lstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { WALLET_FILE } from '../storage/wallet-folder.ts';
@@ -49,6 +49,8 @@ export function inUse(): never {
 }
 
 function isDatabase(path: string): boolean {
+  // The thread would wait for a writer where the path is a named pipe.
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return false;
   const fd = withDescriptors(() => openSync(path, 'r'));
   try {
     const bytes = new Uint8Array(SQLITE_MAGIC.length);

@@ -105,7 +105,10 @@ export class WalletBackups {
   /** Where backups have paths, a file of another kind is never replaced. */
   #ensureReplaceable(path: string): void {
     const { files, params } = this.#deps;
-    if (!files.places.allowsPaths || isWalletFile(path, identityOf(params))) return;
+    if (!files.places.allowsPaths) return;
+    // The thread would wait for a writer where the path is a named pipe.
+    const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+    if (isFile && isWalletFile(path, identityOf(params))) return;
     walletFail('wallet', `Error: '${path}' is not a backup of a wallet, and is not replaced`);
   }
 

@@ -273,6 +273,17 @@ describe('backups by path', () => {
     expect(readdirSync(it.root).toSorted()).toEqual(['backups', 'copy.dat', 'notes', 'regtest']);
   });
 
+  test('are no named pipes, which would stop the thread until another program opens them', async () => {
+    using it = new Wallets();
+    expect(await it.create('w')).toBe('done');
+    const pipe = join(it.root, 'pipe');
+    expect(Bun.spawnSync(['mkfifo', pipe]).exitCode).toBe(0);
+    expect(await answerOf(it.manager.backups.write('w', pipe, { replace: true }))).toBe(
+      `wallet: Error: '${pipe}' is not a backup of a wallet, and is not replaced`,
+    );
+    expect(await answerOf(it.manager.restoreWallet('r', pipe, null))).toContain('Data is not in recognized format.');
+  });
+
   test('are restored beside other files, and leave nothing where they cannot be', async () => {
     using it = new Wallets();
     expect(await it.create('w')).toBe('done');
