@@ -1,4 +1,13 @@
-import { closeSync, createReadStream, createWriteStream, lstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  createReadStream,
+  createWriteStream,
+  lstatSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { WALLET_FILE } from '../storage/wallet-folder.ts';
