@@ -162,9 +162,10 @@ describe('the progress of a thread', () => {
 import { announceStart } from '${util}/worker.ts';
 announceStart();
 self.onmessage = ({ data: { ms, counts } }) => {
+  self.postMessage('begun');
   const until = performance.now() + ms;
   while (performance.now() < until) if (counts) noteProgress();
-  self.postMessage(null);
+  self.postMessage('ended');
 };
 `,
   );
@@ -180,19 +181,20 @@ self.onmessage = ({ data: { ms, counts } }) => {
     const work = async (counts: boolean) => {
       for (;;) {
         let late = false;
-        const answered = new Promise<void>((resolve) => {
-          worker.onmessage = () => {
-            late = true;
-            resolve();
-          };
-        });
+        const begun = Promise.withResolvers<void>();
+        const ended = Promise.withResolvers<void>();
+        worker.onmessage = ({ data }) => {
+          if (data === 'begun') return begun.resolve();
+          late = true;
+          ended.resolve();
+        };
         worker.postMessage({ ms: 400, counts });
-        await Bun.sleep(100);
+        await begun.promise;
         const before = view()!.progress;
         await Bun.sleep(200);
         const after = view()!.progress;
         const inTime = !late;
-        await answered;
+        await ended.promise;
         // Where the machine is busy, the loop may have ended before it was counted again.
         if (inTime) return after - before;
       }

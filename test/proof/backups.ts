@@ -156,10 +156,13 @@ class BusyNode {
     this.height = await api.rpc<number>('getblockcount');
   }
 
-  async killAndRestart(): Promise<void> {
+  async kill(): Promise<void> {
     this.#isBusy = false;
     await this.node.stop('SIGKILL');
     await this.#work;
+  }
+
+  async restart(): Promise<void> {
     await this.start();
     this.work();
   }
@@ -216,8 +219,10 @@ class Round {
           counts.kills++;
           if (random.once(2)) {
             counts.killedNodes++;
-            await this.#source.killAndRestart();
+            await this.#source.kill();
+            // A command that finds no running node copies the data itself, and no node starts in the meantime.
             await command.end(COMMAND_MS);
+            await this.#source.restart();
           } else {
             counts.killedCommands++;
             await command.stop('SIGKILL');
