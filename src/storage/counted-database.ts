@@ -74,7 +74,8 @@ export class CountedDatabase extends Database {
   }
 }
 
-/** Also for the extended codes, such as SQLITE_BUSY_SNAPSHOT. */
-function isBusy({ code }: Error & { readonly code?: unknown }): boolean {
+/** Whether another connection holds the lock. Also for the extended codes, such as SQLITE_BUSY_SNAPSHOT. */
+export function isBusy(error: unknown): boolean {
+  const code = error instanceof Error && (error as Error & { readonly code?: unknown }).code;
   return typeof code === 'string' && code.startsWith('SQLITE_BUSY');
 }

@@ -62,9 +62,16 @@ export class WalletPlaces {
    */
   #resolve(path: string, ...roots: readonly string[]): string | null {
     const resolved = resolveWithin(path, this.#root === null ? roots : [...roots, this.#root]);
-    const own = [this.dir, this.backupDir].map((dir) => resolveLinks(dir) ?? dir);
-    if (resolved === null || own.some((dir) => isWithin(resolved, dir))) return resolved;
-    return this.#nodeDirs.some((dir) => isWithin(resolved, resolveLinks(dir) ?? dir)) ? null : resolved;
+    if (resolved === null) return null;
+    const own = [this.dir, this.backupDir]
+      .map((dir) => resolveLinks(dir) ?? dir)
+      .filter((dir) => isWithin(resolved, dir));
+    // A directory of wallets that contains the data of the node allows no path into that data.
+    const isAmongOthers = this.#nodeDirs.some((nodeDir) => {
+      const real = resolveLinks(nodeDir) ?? nodeDir;
+      return isWithin(resolved, real) && !own.some((dir) => dir !== real && isWithin(dir, real));
+    });
+    return isAmongOthers ? null : resolved;
   }
 
   /** Whether names may be paths. */

@@ -373,7 +373,7 @@ function childEnvironment(
 /**
  * Most programs of tests live for seconds. These options of the engine save a fifth of the processor time of a start: a
  * function is compiled after ten times as many calls as usual, and a thread collects its garbage for the first time when
- * its heap is larger. Busy functions are still compiled and optimized.
+ * its heap is larger, alone. Busy functions are still compiled and optimized.
  */
 const SHORT_LIVED = {
   BUN_JSC_thresholdForJITAfterWarmUp: '5000',
@@ -381,6 +381,7 @@ const SHORT_LIVED = {
   BUN_JSC_thresholdForOptimizeAfterLongWarmUp: '10000',
   BUN_JSC_largeHeapSize: `${64 * 2 ** 20}`,
   BUN_JSC_smallHeapSize: `${16 * 2 ** 20}`,
+  BUN_JSC_numberOfGCMarkers: '1',
 };
 
 const setpriv = existsSync('/usr/bin/setpriv') ? '/usr/bin/setpriv' : null;

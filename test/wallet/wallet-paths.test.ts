@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import {
   chmodSync,
@@ -325,6 +326,17 @@ describe('a directory that the operator names', () => {
     );
   });
 
+  test('that contains the data of the node has no wallets among that data', async () => {
+    using it = new Wallets();
+    it.start({ dir: it.root, isNamedDir: true });
+    expect(await it.create('w')).toBe('done');
+    for (const name of ['regtest/chain', join(it.networkDir, 'w')])
+      expect(await it.create(name)).toBe(`wallet: Wallet file verification failed. ${OUTSIDE}`);
+    expect(await answerOf(it.manager.restoreWallet('r', join(it.networkDir, 'keys.db'), null))).toContain(OUTSIDE);
+    it.start({ dir: it.networkDir, isNamedDir: true });
+    expect(await it.create(join(it.networkDir, 'chain'))).toBe(`wallet: Wallet file verification failed. ${OUTSIDE}`);
+  });
+
   test('has a wallet without a name where its file has no directory', async () => {
     using it = new Wallets();
     expect(await it.create('w')).toBe('done');
@@ -337,6 +349,20 @@ describe('a directory that the operator names', () => {
     await again.unloadWallet('', false);
     await again.loadWallet('', null);
   });
+});
+
+test('a wallet whose file is being read is loaded when the reader has ended', async () => {
+  using it = new Wallets();
+  expect(await it.create('w')).toBe('done');
+  await it.manager.unloadWallet('w', null);
+  {
+    using reader = new Database(join(it.dir, 'w/wallet.dat'), { readonly: true });
+    reader.run('BEGIN');
+    reader.query('SELECT count(*) FROM meta').get();
+    expect(await answerOf(it.manager.loadWallet('w', null))).toContain('a backup or another program reads');
+    expect(it.manager.states).toEqual([]);
+  }
+  expect(await answerOf(it.manager.loadWallet('w', null))).toBe('done');
 });
 
 test('a wallet outside of the directory of wallets is known until it is unloaded and gone', async () => {

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, existsSync, openSync } from 'node:fs';
-import { CountedDatabase } from '../../storage/counted-database.ts';
+import { CountedDatabase, isBusy } from '../../storage/counted-database.ts';
 import {
   type ChainDatabaseIdentity,
   cacheSize,
@@ -25,6 +25,8 @@ import {
 } from './wallet-schema.ts';
 
 const READER_CACHE_MIB = 16;
+/** How long the opening of a wallet waits for a connection that reads its file. */
+const READER_WAIT_MS = 250;
 
 const DAMAGED_WALLET = 'keep the file, and restore a backup of it under another name (restorewallet)';
 
@@ -53,11 +55,26 @@ export function openWalletDatabase(path: string, identity: ChainDatabaseIdentity
     opened(new CountedDatabase(path, WALLET.name, { readwrite: true }), (db) => {
       // Checked first: it may be any file, which must not be changed.
       checkWallet(db, path, identity);
+      useLog(db, path);
       configure(db, WALLET);
       db.run(WALLET_ADDITIONS);
       checkSchema(db, path);
     }),
   );
+}
+
+/**
+ * Switches the file of a closed wallet to a log, for which no other connection may read it. Throws OperatorError where one
+ * does, after a moment: a backup reads a large wallet for longer than the caller can wait.
+ */
+function useLog(db: Database, path: string): void {
+  db.run(`PRAGMA busy_timeout = ${READER_WAIT_MS}`);
+  try {
+    db.run('PRAGMA journal_mode = WAL');
+  } catch (error) {
+    if (!isBusy(error)) throw error;
+    throw new OperatorError(`a backup or another program reads ${path}: load the wallet when it has ended`);
+  }
 }
 
 /** Opens a wallet for reading while its writer has it open. */
