@@ -12,6 +12,7 @@ import type { WalletSync } from './wallet-sync.ts';
  */
 const FILL_DELAY_MS = 2000;
 const FILL_PAUSE_MS = 20;
+const RETRY_MS = 60_000;
 
 export interface KeypoolFillerDeps {
   readonly store: WalletStore;
@@ -20,8 +21,10 @@ export interface KeypoolFillerDeps {
   readonly scanner: WalletScanner;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Called with the error that ended the derivation. */
+  /** Called with the error that ended the derivation, which is tried again. */
   readonly onError: (error: unknown) => void;
+  /** Delay after an error, milliseconds. */
+  readonly retryMs?: number;
 }
 
 /** Derives the scripts that the descriptors of a wallet have reserved, and finds their transactions in the chain. */
@@ -57,7 +60,7 @@ export class KeypoolFiller {
 
   /** Derives the reserved scripts in the background. */
   fillLater(): void {
-    const { store, scripts, signal, onError } = this.#deps;
+    const { store, scripts, signal, onError, retryMs = RETRY_MS } = this.#deps;
     if (this.#waiting) return;
     this.#waiting = true;
     const fill = async () => {
@@ -71,9 +74,14 @@ export class KeypoolFiller {
       if (!this.#isLeft) this.#search = null;
     };
     // It ends with the wallet and continues at the next start.
-    fill().catch((error) => {
-      if (!signal.aborted) onError(error);
-    });
+    fill()
+      .catch((error) => {
+        if (signal.aborted) return;
+        onError(error);
+        // The cause, such as a full disk, may be gone by then.
+        return sleep(retryMs, signal).then(() => this.fillLater());
+      })
+      .catch(() => {});
   }
 
   /**

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, spyOn, test } from 'bun:test';
 import { regtest } from '../../src/params/regtest.ts';
 import { addChecksum } from '../../src/wallet/descriptor/checksum.ts';
 import { importDescriptors } from '../../src/wallet/import-descriptors.ts';
+import { KeypoolFiller } from '../../src/wallet/keypool-filler.ts';
 import { ExtendedPrivateKey, formatExtendedPublicKey } from '../../src/wallet/keys/extended-key.ts';
 import { PlainChainReads } from './plain-chain-reads.ts';
 import { WalletFixture } from './wallet-fixture.ts';
@@ -162,3 +163,26 @@ describe('importdescriptors', () => {
     expect(await importDescriptors(it.wallet, [{ timestamp: 'now', desc }])).toMatchObject([{ error: null }]);
   });
 });
+
+test('the derivation in the background is repeated after an error, and its search ends', async () => {
+  using it = new Fixture();
+  const { store, scripts, sync, scanner, signal } = it.wallet;
+  // That of the wallet itself.
+  const isLeft = () => scripts.unfilled().length > 0 || Object.keys(store.meta('filledUnseen') ?? {}).length > 0;
+  while (isLeft()) await Bun.sleep(20);
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => void errors.push(error);
+  const filler = new KeypoolFiller({ store, scripts, sync, scanner, clock: it.clock, signal, onError, retryMs: 1 });
+  store.write(() => store.setMeta('filledUnseen', { [scripts.descriptors()[0]!.id]: 0 }));
+  const full = new Error('database or disk is full');
+  spyOn(store, 'writeRelaxed').mockImplementationOnce(() => {
+    throw full;
+  });
+  filler.continueLater();
+  while (errors.length === 0) await Bun.sleep(20);
+  expect(errors).toEqual([full]);
+  expect(filler.scanning).not.toBeNull();
+  while (filler.scanning !== null) await Bun.sleep(20);
+  expect(errors).toHaveLength(1);
+  expect(store.meta('filledUnseen')).toEqual({});
+}, 30_000);
