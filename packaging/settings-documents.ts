@@ -52,6 +52,15 @@ An unknown setting, a value that is not allowed, or a file named by a setting th
 line that names it, and exit status 2. Under systemd the service then stays stopped. All other failures of a start, such as
 a port in use or a full disk, have exit status 1, and systemd starts the service again.
 
+\`obverse settings\` checks the settings without starting anything, and shows those that are given and the place that gives
+each; \`--all\` adds the defaults. Its exit status is 2 where the start would end with it.
+
+    $ OBVERSE_LOG_LEVEL=debug obverse settings --config /etc/obverse/obverse.toml --network regtest
+    network regtest  # flag --network
+    config /etc/obverse/obverse.toml  # flag --config
+    http.listen 127.0.0.1:8080  # file /etc/obverse/obverse.toml
+    log.level debug  # environment OBVERSE_LOG_LEVEL
+
 A change of a setting applies after a restart, or already after a reload where the last column says so: SIGHUP, which
 \`systemctl reload obverse\` sends, reads all settings again, and the log names those that have changed and those of them that
 need a restart.

@@ -13,6 +13,10 @@ export const COMMANDS: CommandTable = {
     load: () => import('./verify-command.ts'),
   },
   call: { summary: 'call a JSON-RPC method of the running node', load: () => import('./call-command.ts') },
+  settings: {
+    summary: 'check the settings, and show where each is given',
+    load: () => import('./settings-command.ts'),
+  },
   status: { summary: 'show the state of the running node', load: () => import('./status-command.ts') },
   stop: { summary: 'stop the running node and wait for its end', load: () => import('./stop-command.ts') },
   backup: {

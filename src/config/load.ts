@@ -44,6 +44,8 @@ export function thisHost(): Host {
 /** The result of `loadConfig`. */
 export interface Loaded {
   readonly config: Config;
+  /** The values that apply and are not defaults, as they were written. */
+  readonly given: ReadonlyMap<Key, Given>;
   /** Arguments that are not flags, in order. */
   readonly positionals: readonly string[];
 }
@@ -68,15 +70,18 @@ export function loadConfig(args: readonly string[], host: Host = thisHost()): Lo
   reader.dev = reader.read('dev.enabled', givenFor('dev.enabled'));
 
   const values = new Map<Key, unknown>();
+  const given = new Map<Key, Given>();
   for (const key of KEYS) {
+    const written = givenFor(key);
+    if (written) given.set(key, written);
     const known =
       key === 'config' ? file : key === 'network' ? reader.network : key === 'dev.enabled' ? reader.dev : undefined;
-    values.set(key, known === undefined ? reader.read(key, givenFor(key)) : known);
+    values.set(key, known === undefined ? reader.read(key, written) : known);
   }
   const config = nest(values);
   if (problems.length === 0) problems.push(...contradictions(config));
   if (problems.length > 0) throw new ConfigError(problems);
-  return { config: deepFreeze(config), positionals: flags.positionals };
+  return { config: deepFreeze(config), given, positionals: flags.positionals };
 }
 
 function readFile(path: string, host: Host, problems: string[]): ReadonlyMap<Key, Given> | null {
