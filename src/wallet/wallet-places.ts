@@ -69,7 +69,7 @@ export class WalletPlaces {
     // A directory of wallets that contains the data of the node allows no path into that data.
     const isAmongOthers = this.#nodeDirs.some((nodeDir) => {
       const real = resolveLinks(nodeDir) ?? nodeDir;
-      return isWithin(resolved, real) && !own.some((dir) => dir !== real && isWithin(dir, real));
+      return isWithin(resolved, real) && !own.some((dir) => isWithin(dir, real));
     });
     return isAmongOthers ? null : resolved;
   }

@@ -333,8 +333,12 @@ describe('a directory that the operator names', () => {
     for (const name of ['regtest/chain', join(it.networkDir, 'w')])
       expect(await it.create(name)).toBe(`wallet: Wallet file verification failed. ${OUTSIDE}`);
     expect(await answerOf(it.manager.restoreWallet('r', join(it.networkDir, 'keys.db'), null))).toContain(OUTSIDE);
-    it.start({ dir: it.networkDir, isNamedDir: true });
-    expect(await it.create(join(it.networkDir, 'chain'))).toBe(`wallet: Wallet file verification failed. ${OUTSIDE}`);
+    const nodeDirs = [it.networkDir, join(it.networkDir, 'chain')];
+    it.start({ dir: it.networkDir, isNamedDir: true, nodeDirs });
+    expect(await it.create('beside')).toBe('done');
+    expect(await it.create(join(it.networkDir, 'chain/blocks'))).toBe(
+      `wallet: Wallet file verification failed. ${OUTSIDE}`,
+    );
   });
 
   test('has a wallet without a name where its file has no directory', async () => {
