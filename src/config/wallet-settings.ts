@@ -31,6 +31,10 @@ export const WALLET_SETTINGS = {
     help: 'existing directory within which the names of wallets and of their backups may be paths; by default they are names without a path',
   }),
   'wallet.autocreate': boolean({ fallback: true, help: 'create the wallet "default" on first start' }),
+  'wallet.loadAtStart': boolean({
+    fallback: true,
+    help: 'load the wallets that were loaded with load_on_startup; false: none, until loadwallet is called',
+  }),
   'wallet.passphraseFile': optionalPath({
     help: 'file with the passphrase that encrypts the wallet "default" at its creation; mode 600, owned by the node\'s user',
   }),

@@ -48,6 +48,7 @@ export function openWallets(
     {
       ...walletDirectoriesOf(config),
       autocreate: config.wallet.autocreate,
+      loadAtStart: config.wallet.loadAtStart,
       max: config.wallet.max,
       passphrase: () => readWalletPassphrase(config.wallet.passphraseFile),
       known: new KnownWallets(deps.database),

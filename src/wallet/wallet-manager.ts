@@ -20,6 +20,8 @@ import type { WalletState } from './wallet-state.ts';
 export interface WalletManagerOptions extends WalletDirectories {
   /** Whether to create a wallet where there is none. */
   readonly autocreate: boolean;
+  /** Whether the wallets of the list of startup are loaded. */
+  readonly loadAtStart?: boolean;
   /** Maximum number of wallets, loaded or not. */
   readonly max: number;
   /** Passphrase of the wallet that is created where there is none; null leaves its keys unencrypted. */
@@ -39,6 +41,7 @@ export class WalletManager {
   readonly backups: WalletBackups;
   readonly follower: WalletFollower;
   readonly #autocreate: boolean;
+  readonly #loadAtStart: boolean;
   readonly #max: number;
   readonly #passphrase: () => Uint8Array | null;
   #prepared: Promise<void> = Promise.resolve();
@@ -55,13 +58,14 @@ export class WalletManager {
   readonly #waiting = new Map<string, number>();
   #lastLoad = 0;
 
-  constructor({ autocreate, passphrase, max, known, ...directories }: WalletManagerOptions, deps: WalletDeps) {
+  constructor({ autocreate, loadAtStart = true, passphrase, max, known, ...directories }: WalletManagerOptions, deps: WalletDeps) {
     const { log, params } = deps;
     this.files = new WalletFiles({ ...directories, log });
     this.#locks = new WalletLocks(this.files);
     this.backups = new WalletBackups({ files: this.files, params, wallet: (name) => this.wallet(name), log });
     this.follower = new WalletFollower(() => this.#wallets.values(), deps);
     this.#autocreate = autocreate;
+    this.#loadAtStart = loadAtStart;
     this.#max = max;
     this.#passphrase = passphrase;
     this.#known = known;
@@ -102,7 +106,7 @@ export class WalletManager {
         });
         continue;
       }
-      if (!startup.includes(name)) continue;
+      if (!startup.includes(name) || !this.#loadAtStart) continue;
       noteProgress();
       try {
         this.#locks.acquire(name, place);

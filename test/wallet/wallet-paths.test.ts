@@ -355,6 +355,17 @@ describe('a directory that the operator names', () => {
   });
 });
 
+test('wallets of the start list are not loaded where the setting forbids it, and stay on the list', async () => {
+  using it = new Wallets();
+  await it.manager.createWallet('w', BLANK, true);
+  const names = () => it.manager.states.map(({ name }) => name);
+  it.start({ loadAtStart: false });
+  expect(names()).toEqual([]);
+  expect(await answerOf(it.manager.loadWallet('w', null))).toBe('done');
+  it.start();
+  expect(names()).toEqual(['w']);
+});
+
 test('a wallet whose file is being read is loaded when the reader has ended', async () => {
   using it = new Wallets();
   expect(await it.create('w')).toBe('done');
