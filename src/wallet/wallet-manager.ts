@@ -58,7 +58,10 @@ export class WalletManager {
   readonly #waiting = new Map<string, number>();
   #lastLoad = 0;
 
-  constructor({ autocreate, loadAtStart = true, passphrase, max, known, ...directories }: WalletManagerOptions, deps: WalletDeps) {
+  constructor(
+    { autocreate, loadAtStart = true, passphrase, max, known, ...directories }: WalletManagerOptions,
+    deps: WalletDeps,
+  ) {
     const { log, params } = deps;
     this.files = new WalletFiles({ ...directories, log });
     this.#locks = new WalletLocks(this.files);

@@ -95,6 +95,7 @@ describe('defaults', () => {
     expect(config.wallet).toEqual({
       enabled: true,
       autocreate: true,
+      loadAtStart: true,
       signer: null,
       fallbackFee: null,
       keypool: 1000,
