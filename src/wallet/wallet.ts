@@ -70,6 +70,8 @@ export interface NewWallet {
 export const SEED_SIZE = 32;
 /** Addresses of each type that one call may reserve; ten times the usual number of Core's users. */
 const MAX_KEYPOOL = 100_000;
+/** Keypool up to which a new wallet derives its addresses at its creation, which takes a few milliseconds. */
+const FILLED_AT_ONCE = 4;
 const PLAIN_KEYS_LEFT =
   'the file of a wallet contains unencrypted keys until it is closed or loaded again: a reader does not end';
 /** Calls that may wait for those before them. */
@@ -150,7 +152,8 @@ export class Wallet {
   createDefaultDescriptors(): void {
     if (this.hasFlag('blank') || this.hasFlag('disable_private_keys')) return;
     this.generateDescriptors();
-    this.filler.fillLater();
+    if (this.deps.keypool <= FILLED_AT_ONCE) while (this.filler.fillSome(() => false));
+    else this.filler.fillLater();
   }
 
   /** Opens a wallet in one go. Throws OperatorError on a file that is not a wallet. */

@@ -37,7 +37,13 @@ const one = (msg: string, fields: Record<string, unknown> = {}, category: LogCat
   lines((log) => log.debug(msg, fields), category)[0]!;
 
 test("events of the network, peers and wallets have Core's words", () => {
-  expect(one('JSON-RPC call started', { method: 'stop' }, 'http')).toBe('[rpc] ThreadRPCServer method=stop');
+  expect(one('JSON-RPC call started', { method: 'stop' }, 'http')).toBe('[rpc] ThreadRPCServer method=stop id=');
+  expect(one('JSON-RPC call started', { method: 'stop', id: 'a1' }, 'http')).toBe(
+    '[rpc] ThreadRPCServer method=stop id=a1',
+  );
+  expect(
+    lines((log) => log.warn('an entry of the directory of wallets cannot be read', { path: '/w/x', error: 'ELOOP' })),
+  ).toEqual(['[warning] Error while scanning wallet dir item: ELOOP [/w/x].']);
   expect(one('peer removed', { peer: 2 })).toBe('[net] Cleared nodestate for peer=2');
   expect(lines((log) => log.info('network deactivated'))).toEqual(['SetNetworkActive: false']);
   expect(one('fees with and without groups of coins', { plain: 2820, grouped: 4160, usesGroups: true })).toBe(

@@ -56,6 +56,17 @@ const MAX_OVERLAPPING_LENGTH = 20_000;
 const NEEDS_WORKER = Symbol('the call needs a worker');
 const MUST_WAIT = Symbol('the call has to wait');
 
+/** Characters of an id that the log shows. */
+const LOGGED_ID_LENGTH = 64;
+
+/** Returns an id, which is JSON text, as the log shows it: without the quotes of a string, and shortened. */
+function loggedId(json: string): string {
+  return json
+    .slice(0, LOGGED_ID_LENGTH + 2)
+    .replace(/^"|"$/g, '')
+    .slice(0, LOGGED_ID_LENGTH);
+}
+
 /** Runs methods: reads on the main thread while they are short, longer ones in a reader worker. */
 export class RpcDispatcher {
   readonly #ctx: RpcContext;
@@ -94,7 +105,10 @@ export class RpcDispatcher {
     const running: RunningCall = { method: call.method, startedAt: performance.now() };
     this.#running.add(running);
     // Callers choose the name, so only that of an existing method is logged.
-    if (method && this.#log.enabled('debug')) this.#log.debug('JSON-RPC call started', { method: method.name });
+    if (method && this.#log.enabled('debug')) {
+      const id = call.id === undefined ? undefined : loggedId(call.id);
+      this.#log.debug('JSON-RPC call started', { method: method.name, id });
+    }
     let result: MaybePromise<JsonPieces>;
     try {
       if (call.invalid) throw call.invalid;

@@ -1,3 +1,4 @@
+import { fieldText } from '../log-lines.ts';
 import { type CoreForm, type CoreForms, type EventFacts, plainForm as plain } from './core-form.ts';
 
 const validation = (text: CoreForm['text']): CoreForm => ({ category: 'validation', text });
@@ -58,6 +59,9 @@ export const CHAIN_LINES: CoreForms = {
       `Fee non-grouped = ${fee}, grouped = ${grouped}, using ${usesGroups ? 'grouped' : 'non-grouped'}`,
   ),
   'a fee setting is very high': plain(({ setting }) => HIGH_FEES[String(setting)] ?? null),
+  'an entry of the directory of wallets cannot be read': plain(
+    ({ path, error }) => `Error while scanning wallet dir item: ${fieldText(error)} [${path}].`,
+  ),
   'wallet transactions submitted again': plain(
     ({ wallet, count }) => `[${wallet}] ResubmitWalletTransactions: resubmit ${count} unconfirmed transactions`,
   ),

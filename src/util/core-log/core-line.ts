@@ -21,7 +21,10 @@ const CATEGORIES: Readonly<Record<LogCategory, string | null>> = {
 const FORMS: CoreForms = {
   ...NET_LINES,
   ...CHAIN_LINES,
-  'JSON-RPC call started': { category: 'rpc', text: ({ method }) => `ThreadRPCServer method=${method}` },
+  'JSON-RPC call started': {
+    category: 'rpc',
+    text: ({ method, id }) => `ThreadRPCServer method=${method} id=${id ?? ''}`,
+  },
 };
 
 /**
