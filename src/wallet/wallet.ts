@@ -174,6 +174,7 @@ export class Wallet {
       yield* wallet.sync.loadSteps();
       wallet.integrity.startChecking();
       store.write(() => store.unlockAll({ persistent: false }));
+      wallet.#topUpActive();
       yield* wallet.ledger.forgetMempool();
       yield* completeUnfinished(wallet);
       const missing = wallet.sync.firstMissing;
@@ -316,6 +317,20 @@ export class Wallet {
     this.store.write(() => {
       for (const owned of this.scripts.descriptors())
         if (owned.record.active !== null) this.scripts.reserve(owned, size);
+    });
+  }
+
+  /** Reserves the addresses of the setting, as Core does when it loads a wallet, and derives them at once where they are few. */
+  #topUpActive(): void {
+    const { keypool } = this.deps;
+    this.store.write(() => {
+      for (const owned of this.scripts.descriptors()) {
+        const { active, nextIndex, rangeEnd, filled } = owned.record;
+        const missing = nextIndex + keypool - rangeEnd;
+        if (active === null || missing <= 0) continue;
+        if (filled === rangeEnd && missing <= FILLED_AT_ONCE) this.scripts.topUp(owned);
+        else this.scripts.reserve(owned);
+      }
     });
   }
 

@@ -186,3 +186,16 @@ test('the derivation in the background is repeated after an error, and its searc
   expect(errors).toHaveLength(1);
   expect(store.meta('filledUnseen')).toEqual({});
 }, 30_000);
+
+test('a wallet that is opened has the keypool of the setting ahead of the last issued address', async () => {
+  using it = new Fixture({}, 2);
+  const ranges = () => it.wallet.scripts.descriptors().map(({ record }) => [record.rangeEnd, record.filled]);
+  expect(ranges()).toEqual(Array.from({ length: 8 }, () => [2, 2]));
+  it.script();
+  expect(ranges()).toContainEqual([2, 2]);
+  await it.reopen();
+  const { nextIndex, rangeEnd, filled } = it.wallet.scripts
+    .descriptors()
+    .find(({ record }) => record.nextIndex > 0)!.record;
+  expect({ nextIndex, rangeEnd, filled }).toEqual({ nextIndex: 1, rangeEnd: 3, filled: 3 });
+});

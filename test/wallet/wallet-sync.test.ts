@@ -245,6 +245,10 @@ describe('a wallet on the chain', () => {
         .sort(),
     ).toEqual([light.wtxid.toHex(), heavy.wtxid.toHex()].sort());
     expect(trusted(it)).toBe(700);
+    // The lighter one counts again while none is confirmed.
+    it.wallet.store.write(() => it.wallet.ledger.disconnectAbove(txs.byTxid(light.txid)!.height! - 1));
+    expect(txs.byTxid(light.txid)!.wtxid).toEqual(light.wtxid);
+    expect(txs.raw(id)).toEqual(light.raw);
   });
 
   test('abandoning frees the spent coins, and a block reverts the abandonment', () => {

@@ -91,9 +91,11 @@ export class RpcDispatcher {
   }
 
   /** Returns the text of the reply that was kept for a call, and counts the call; null if it has to be made anew. */
-  keptReply({ method, id, prepared }: RpcCall): string | null {
+  keptReply(call: RpcCall): string | null {
+    const { method, id, prepared } = call;
     const kept = prepared?.kept ?? null;
     if (kept === null || !this.#service.isPresent(kept)) return null;
+    this.#logCall(call);
     // It takes less than a microsecond, and reading the clock would double that.
     this.#ctx.metrics.rpc(method, 0, 0);
     return kept.head + id! + kept.tail;
@@ -105,10 +107,7 @@ export class RpcDispatcher {
     const running: RunningCall = { method: call.method, startedAt: performance.now() };
     this.#running.add(running);
     // Callers choose the name, so only that of an existing method is logged.
-    if (method && this.#log.enabled('debug')) {
-      const id = call.id === undefined ? undefined : loggedId(call.id);
-      this.#log.debug('JSON-RPC call started', { method: method.name, id });
-    }
+    if (method) this.#logCall(call);
     let result: MaybePromise<JsonPieces>;
     try {
       if (call.invalid) throw call.invalid;
@@ -120,6 +119,11 @@ export class RpcDispatcher {
     if (result instanceof Promise) return this.#ended(running, result, caller);
     this.#end(running, 0);
     return result;
+  }
+
+  #logCall({ method, id }: RpcCall): void {
+    if (!this.#log.enabled('debug')) return;
+    this.#log.debug('JSON-RPC call started', { method, id: id === undefined ? undefined : loggedId(id) });
   }
 
   async #ended(running: RunningCall, result: Promise<JsonPieces>, caller: RpcCaller): Promise<JsonPieces> {

@@ -133,6 +133,7 @@ export class Ledger {
     for (let moved = txs.highestAbove(height); moved; moved = txs.highestAbove(height)) {
       const { id, coinbase } = moved;
       txs.setState(id, coinbase ? TxStateCode.ABANDONED : TxStateCode.INACTIVE, null);
+      this.#preferLightest(id);
       this.refreshInputs(parseTransaction(txs.raw(id)).tx);
       if (coinbase)
         this.#cascade(id, (tx) => {
@@ -307,14 +308,19 @@ export class Ledger {
   #variant(known: WalletTxRecord, parsed: ParsedTransaction, state: TxLocation): void {
     const { txs } = this.#store;
     const other = parseTransaction(txs.raw(known.id));
-    const better =
-      state.in === 'block' ||
-      (known.state !== TxStateCode.CONFIRMED &&
-        (Number(parsed.tx.inputs.some(hasWitness)) - Number(other.tx.inputs.some(hasWitness)) ||
-          weightOf(other) - weightOf(parsed)) > 0);
+    const better = state.in === 'block' || (known.state !== TxStateCode.CONFIRMED && isPreferred(parsed, other));
     txs.addVariant(known.id, known.wtxid, other.raw);
     txs.addVariant(known.id, parsed.wtxid, parsed.raw);
     if (better) txs.setRaw(known.id, parsed.wtxid, parsed.raw);
+  }
+
+  /** Chooses among the witnesses of a transaction that is no longer confirmed. */
+  #preferLightest(id: number): void {
+    const { txs } = this.#store;
+    const variants = txs.variantRaws(id);
+    if (variants.length === 0) return;
+    const best = variants.map(parseTransaction).reduce((a, b) => (isPreferred(b, a) ? b : a));
+    txs.setRaw(id, best.wtxid, best.raw);
   }
 
   /** Marks a transaction as conflicting with a block, and its descendants. */
@@ -362,4 +368,10 @@ export class Ledger {
     const latest = this.#store.txs.latestTime(receivedAt + TIME_TOLERANCE_S) ?? 0;
     return Math.max(latest, Math.min(block.time, Math.max(receivedAt, latest)));
   }
+}
+
+/** Whether one of two transactions that differ in their witnesses is preferred while neither is confirmed, as in Core. */
+function isPreferred(one: ParsedTransaction, other: ParsedTransaction): boolean {
+  const difference = Number(one.tx.inputs.some(hasWitness)) - Number(other.tx.inputs.some(hasWitness));
+  return (difference || weightOf(other) - weightOf(one)) > 0;
 }

@@ -127,6 +127,14 @@ export class WalletTxStore extends WalletTxReads {
     this.#db.query('INSERT OR IGNORE INTO tx_variants VALUES (?, ?, ?)').run(tx, wtxid, raw);
   }
 
+  /** Returns the transactions that were added as variants, one with each witness. */
+  variantRaws(tx: number): Uint8Array[] {
+    return this.#db
+      .query<{ raw: Uint8Array }, [number]>('SELECT raw FROM tx_variants WHERE tx = ?')
+      .all(tx)
+      .map(({ raw }) => raw);
+  }
+
   /** Adds an unspent output that pays the wallet. Returns false where it exists. */
   addCoin(tx: number, vout: number, coin: Pick<StoredWalletCoin, 'value' | 'script' | 'height' | 'coinbase'>): boolean {
     const { changes } = this.#addCoin.run(tx, vout, coin.value, coin.script, coin.height, Number(coin.coinbase));
