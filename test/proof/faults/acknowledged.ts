@@ -72,6 +72,7 @@ export class Acknowledged {
 
   fail(error: unknown): void {
     const text = String(error)
+      .replaceAll(/"requestId":"[^"]*"/g, '"requestId":"…"')
       .replaceAll(/\d+/g, 'N')
       .replaceAll(/[0-9a-fN]{16,}/g, 'HASH')
       .slice(0, 160);
