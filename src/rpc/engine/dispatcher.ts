@@ -59,12 +59,10 @@ const MUST_WAIT = Symbol('the call has to wait');
 /** Characters of an id that the log shows. */
 const LOGGED_ID_LENGTH = 64;
 
-/** Returns an id, which is JSON text, as the log shows it: without the quotes of a string, and shortened. */
+/** Returns an id, which is JSON text, as the log shows it: Core's safe characters of it, and shortened. */
 function loggedId(json: string): string {
-  return json
-    .slice(0, LOGGED_ID_LENGTH + 2)
-    .replace(/^"|"$/g, '')
-    .slice(0, LOGGED_ID_LENGTH);
+  const safe = json.replaceAll(/\\u.{4}|\\.|[^a-zA-Z0-9 .,;\-_/:?@()]/g, '');
+  return safe.slice(0, LOGGED_ID_LENGTH);
 }
 
 /** Runs methods: reads on the main thread while they are short, longer ones in a reader worker. */

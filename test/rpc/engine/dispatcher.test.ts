@@ -28,3 +28,20 @@ test('a fault is logged, and a caller that has left is no fault', async () => {
   expect(await loggedOf(left.reason, left)).toEqual([]);
   expect(await loggedOf(new Error('damaged'), left)).toEqual(['JSON-RPC call failed']);
 });
+
+test.each([
+  ['"myrpcid"', 'myrpcid'],
+  ['"abc\\n<def\\u0007>"', 'abcdef'],
+  [`"${'x'.repeat(100)}"`, 'x'.repeat(64)],
+  ['7', '7'],
+  [undefined, undefined],
+])('the debug line of a call has the safe characters of its id: %p', (id, shown) => {
+  const lines: unknown[] = [];
+  const log = { debug: (_: string, fields: unknown) => lines.push(fields), enabled: () => true, category: () => log };
+  const kept = { state: {}, head: '', tail: '' };
+  const queries = { isPresent: () => true };
+  const ctx = { log, metrics: { rpc: () => {} }, queries } as unknown as RpcContext;
+  const call = { ...readCall({ method: 'getblockcount' }), id, prepared: { kept } as never };
+  expect(new RpcDispatcher(ctx, RPC_METHODS).keptReply(call)).not.toBeNull();
+  expect(lines).toEqual([{ method: 'getblockcount', id: shown }]);
+});
