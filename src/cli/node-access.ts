@@ -45,6 +45,10 @@ export async function requestNode(
     return { status: response.status, text: await response.text() };
   } catch (error) {
     if (signal.aborted) throw new OperatorError('interrupted');
+    if (error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED')
+      throw new OperatorError(
+        `nothing listens on ${origin}: start the node, or give the http.listen that it has (--http.listen HOST:PORT)`,
+      );
     throw new OperatorError(`no answer from ${origin}: ${error instanceof Error ? error.message : error}`);
   }
 }

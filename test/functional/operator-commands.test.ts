@@ -50,6 +50,15 @@ describe('obverse call', () => {
     ]);
   });
 
+  test('names the setting by which it finds the node where nothing listens', async () => {
+    const other = `127.0.0.1:${await freePort()}`;
+    expect(await runCli(['call', ...settings.slice(0, -1), other, 'getblockcount'])).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `obverse: nothing listens on http://${other}: start the node, or give the http.listen that it has (--http.listen HOST:PORT)\n`,
+    });
+  });
+
   test('the exit status is that of bitcoin-cli: the code without its sign', async () => {
     const failed = await run('call', ['getblockhash', '-1']);
     expect(failed).toEqual({
