@@ -2,7 +2,7 @@ import { randomSecretBytes } from '../crypto/random-secret.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
-import type { ChainDatabaseIdentity } from '../storage/database.ts';
+import { BUSY_TIMEOUT_MS, type ChainDatabaseIdentity } from '../storage/database.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { Exclusive } from '../util/exclusive.ts';
 import type { Log } from '../util/log.ts';
@@ -156,16 +156,20 @@ export class Wallet {
     else this.filler.fillLater();
   }
 
-  /** Opens a wallet in one go. Throws OperatorError on a file that is not a wallet. */
+  /**
+   * Opens a wallet in one go, and waits for a while where another program reads its file. Throws OperatorError on a file
+   * that is not a wallet.
+   */
   static open(path: string, name: string, deps: WalletDeps, onStep?: () => void): Wallet {
-    return runSteps(Wallet.openSteps(path, name, deps), onStep);
+    return runSteps(Wallet.openSteps(path, name, deps, BUSY_TIMEOUT_MS), onStep);
   }
 
   /**
    * Opens a wallet in steps; `start` catches up with the chain later. Closes the file where the steps are abandoned.
+   * `readerWaitMs` is how long the first step waits where another program reads the file.
    */
-  static *openSteps(path: string, name: string, deps: WalletDeps): Steps<Wallet> {
-    const store = WalletStore.open(path, identityOf(deps.params));
+  static *openSteps(path: string, name: string, deps: WalletDeps, readerWaitMs?: number): Steps<Wallet> {
+    const store = WalletStore.open(path, identityOf(deps.params), readerWaitMs);
     let opened = false;
     try {
       const wallet = new Wallet(name, store, deps);

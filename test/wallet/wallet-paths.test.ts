@@ -380,6 +380,27 @@ test('a wallet whose file is being read is loaded when the reader has ended', as
   expect(await answerOf(it.manager.loadWallet('w', null))).toBe('done');
 });
 
+test('the start waits for a program that reads the file of a wallet', async () => {
+  using it = new Wallets();
+  await it.manager.createWallet('w', BLANK, true);
+  it.manager.close();
+  const code = `
+    import { Database } from 'bun:sqlite';
+    const db = new Database(process.argv.at(-1), { readonly: true });
+    db.run('BEGIN');
+    db.query('SELECT count(*) FROM meta').get();
+    console.log('reads');
+    await Bun.sleep(1000);
+  `;
+  const path = join(it.dir, 'w/wallet.dat');
+  const reader = Bun.spawn([process.execPath, '-e', code, '--', path], { stdout: 'pipe', stderr: 'inherit' });
+  const first = await reader.stdout.getReader().read();
+  expect(new TextDecoder().decode(first.value)).toBe('reads\n');
+  it.start();
+  expect(it.manager.states.map(({ name }) => name)).toEqual(['w']);
+  await reader.exited;
+});
+
 test('a wallet outside of the directory of wallets is known until it is unloaded and gone', async () => {
   using it = new Wallets();
   const name = join(it.root, 'extern/w');

@@ -25,7 +25,7 @@ import {
 } from './wallet-schema.ts';
 
 const READER_CACHE_MIB = 16;
-/** How long the opening of a wallet waits for a connection that reads its file. */
+/** How long loadwallet waits for a connection that reads the file: the calls of all clients wait meanwhile. */
 const READER_WAIT_MS = 250;
 
 const DAMAGED_WALLET = 'keep the file, and restore a backup of it under another name (restorewallet)';
@@ -49,13 +49,17 @@ export function createWalletDatabase(path: string, identity: ChainDatabaseIdenti
 }
 
 /** Opens a wallet for its single writer. Throws OperatorError on a file of another kind, network or version. */
-export function openWalletDatabase(path: string, identity: ChainDatabaseIdentity): Database {
+export function openWalletDatabase(
+  path: string,
+  identity: ChainDatabaseIdentity,
+  readerWaitMs = READER_WAIT_MS,
+): Database {
   if (!existsSync(path)) throw new OperatorError(`${path} does not exist`);
   return withDescriptors(() =>
     opened(new CountedDatabase(path, WALLET.name, { readwrite: true }), (db) => {
       // Checked first: it may be any file, which must not be changed.
       checkWallet(db, path, identity);
-      useLog(db, path);
+      useLog(db, path, readerWaitMs);
       configure(db, WALLET);
       db.run(WALLET_ADDITIONS);
       checkSchema(db, path);
@@ -67,8 +71,8 @@ export function openWalletDatabase(path: string, identity: ChainDatabaseIdentity
  * Switches the file of a closed wallet to a log, for which no other connection may read it. Throws OperatorError where one
  * does, after a moment: a backup reads a large wallet for longer than the caller can wait.
  */
-function useLog(db: Database, path: string): void {
-  db.run(`PRAGMA busy_timeout = ${READER_WAIT_MS}`);
+function useLog(db: Database, path: string, waitMs: number): void {
+  db.run(`PRAGMA busy_timeout = ${waitMs}`);
   try {
     db.run('PRAGMA journal_mode = WAL');
   } catch (error) {

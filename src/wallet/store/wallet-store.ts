@@ -42,9 +42,9 @@ export class WalletStore {
     return new WalletStore(path, createWalletDatabase(path, identity));
   }
 
-  /** Throws OperatorError on a file that is not such a wallet. */
-  static open(path: string, identity: ChainDatabaseIdentity): WalletStore {
-    return new WalletStore(path, openWalletDatabase(path, identity));
+  /** Throws OperatorError on a file that is not such a wallet, or that another program reads for longer than the wait. */
+  static open(path: string, identity: ChainDatabaseIdentity, readerWaitMs?: number): WalletStore {
+    return new WalletStore(path, openWalletDatabase(path, identity, readerWaitMs));
   }
 
   /** Runs work in one durable transaction. May nest. */
