@@ -178,7 +178,7 @@ export class Wallet {
       yield* wallet.sync.loadSteps();
       wallet.integrity.startChecking();
       store.write(() => store.unlockAll({ persistent: false }));
-      wallet.#topUpActive();
+      wallet.#topUpIssued();
       yield* wallet.ledger.forgetMempool();
       yield* completeUnfinished(wallet);
       const missing = wallet.sync.firstMissing;
@@ -324,16 +324,12 @@ export class Wallet {
     });
   }
 
-  /** Reserves the addresses of the setting, as Core does when it loads a wallet, and derives them at once where they are few. */
-  #topUpActive(): void {
-    const { keypool } = this.deps;
+  /** Reserves and derives addresses where all of a descriptor have been issued: copies of the wallet know the next ones. */
+  #topUpIssued(): void {
     this.store.write(() => {
       for (const owned of this.scripts.descriptors()) {
-        const { active, nextIndex, rangeEnd, filled } = owned.record;
-        const missing = nextIndex + keypool - rangeEnd;
-        if (active === null || missing <= 0) continue;
-        if (filled === rangeEnd && missing <= FILLED_AT_ONCE) this.scripts.topUp(owned);
-        else this.scripts.reserve(owned);
+        const { active, nextIndex, rangeEnd } = owned.record;
+        if (active !== null && nextIndex >= rangeEnd) this.scripts.topUp(owned);
       }
     });
   }

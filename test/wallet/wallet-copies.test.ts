@@ -43,11 +43,6 @@ describe('wallet copies', () => {
     using it = new Wallets();
     const { manager } = it;
     it.wallet.newAddress('bech32', 'last words');
-    // The copy, which is opened, has the whole keypool ahead of the address.
-    const { store, scripts } = it.wallet;
-    store.write(() => {
-      for (const owned of scripts.descriptors()) scripts.topUp(owned);
-    });
     let turns = 0;
     let done = false;
     const copying = manager.backups.write('default', 'copy').finally(() => (done = true));

@@ -65,10 +65,6 @@ describe('loading a wallet', () => {
     const own = it.script();
     const paid = Array.from({ length: 30 }, (_, i) => pay([outside(i)], [own]));
     for (const tx of paid) it.wallet.sync.mempoolAdded(tx);
-    // As the start of a wallet does.
-    it.wallet.store.write(() => {
-      for (const owned of it.wallet.scripts.descriptors()) it.wallet.scripts.topUp(owned);
-    });
     const before = it.wallet.scripts.descriptors().map(({ record }) => record);
     it.wallet.close();
 
