@@ -17,7 +17,8 @@ import { HeaderWriter } from '../../src/storage/header-store.ts';
 import { IndexWriter } from '../../src/storage/index-store.ts';
 import { TxWriter } from '../../src/storage/tx-store.ts';
 import { type Clock, systemClock } from '../../src/util/clock.ts';
-import { createLog, type Log } from '../../src/util/log.ts';
+import { createLog, type Log, setLogLevels } from '../../src/util/log.ts';
+import { categoryLevels } from '../../src/util/log-levels.ts';
 import { type ApiOverrides, defaultApiOptions, defaultReadSources } from './default-options.ts';
 
 export const STATIC_KEY = 'a-key-for-tests-that-is-long-enough';
@@ -194,6 +195,8 @@ export function startTestApi({
 }: TestOptions = {}): TestApi {
   const dir = mkdtempSync(join(tmpdir(), 'api-test-'));
   const lines: string[] = [];
+  // Other tests of the same process may have changed the levels, which all of its logs share.
+  setLogLevels(categoryLevels('info'), true);
   const log = collectingLog(lines);
   const api = startApi({
     options: defaultApiOptions(
