@@ -1,6 +1,6 @@
 import { loadConfig } from '../config/load.ts';
 import { type Address, hostPortText, type Setting } from '../config/setting.ts';
-import { type Config, KEYS, type Key, SETTINGS } from '../config/settings.ts';
+import { type Config, KEYS, type Key, SETTINGS, valueOfKey } from '../config/settings.ts';
 import type { Given } from '../config/sources.ts';
 import { type Command, UsageError } from './command.ts';
 import { COMMON_OPTIONS } from './help-text.ts';
@@ -39,12 +39,8 @@ setting is unknown, has a value that is not allowed, or contradicts another one.
 
 function rowOf(key: Key, config: Config, given: Given | undefined): Row {
   const setting: Setting<unknown> = SETTINGS[key];
-  const value = setting.secret ? null : printable(valueAt(config, key));
+  const value = setting.secret ? null : printable(valueOfKey(config, key));
   return { key, value, source: given?.origin ?? 'default' };
-}
-
-function valueAt(config: Config, key: Key): unknown {
-  return key.split('.').reduce<unknown>((table, name) => (table as Record<string, unknown>)[name], config);
 }
 
 function printable(value: unknown): Row['value'] {

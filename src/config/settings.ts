@@ -329,3 +329,10 @@ export type Config = Tree<Values> & {
   /** `<datadir>/<network>/chain`: only files that a new sync restores. */
   readonly chainDir: string;
 };
+
+/** Returns the value of a dotted key. */
+export function valueOfKey(config: Config, key: Key): unknown {
+  let value: unknown = config;
+  for (const name of key.split('.')) value = (value as Record<string, unknown>)[name];
+  return value;
+}

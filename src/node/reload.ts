@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { ConfigError } from '../config/load.ts';
 import type { Setting } from '../config/setting.ts';
-import { type Config, KEYS, type Key, SETTINGS } from '../config/settings.ts';
+import { type Config, KEYS, type Key, SETTINGS, valueOfKey } from '../config/settings.ts';
 import type { TlsPair } from '../http/live-options.ts';
 import { type Log, setLogLevels } from '../util/log.ts';
 import { type CategoryLevels, categoryLevels } from '../util/log-levels.ts';
@@ -39,7 +39,7 @@ export class SettingsReload {
 
   constructor(deps: ReloadDeps) {
     this.#deps = deps;
-    this.#used = new Map(KEYS.map((key) => [key, valueOfKey(deps.config, key)]));
+    this.#used = new Map(KEYS.map((key) => [key, textOfKey(deps.config, key)]));
     this.#tls = deps.tls;
   }
 
@@ -82,10 +82,10 @@ export class SettingsReload {
       log.warn('the levels of the log apply in part', { reason: reasonOf(error) }),
     );
     const refused = await this.#apply(next);
-    const changed = KEYS.filter((key) => valueOfKey(next, key) !== this.#used.get(key) && !refused.includes(key));
+    const changed = KEYS.filter((key) => textOfKey(next, key) !== this.#used.get(key) && !refused.includes(key));
     const applied = changed.filter((key) => this.#isLive(key, next));
     const waiting = changed.filter((key) => !applied.includes(key));
-    for (const key of applied) this.#used.set(key, valueOfKey(next, key));
+    for (const key of applied) this.#used.set(key, textOfKey(next, key));
     log.info('settings were read again', {
       level: next.log.level,
       levels: next.log.levels.map(({ category, level }) => `${category}=${level}`).join(',') || undefined,
@@ -140,10 +140,9 @@ function hasTls({ http }: Config): boolean {
   return http.tls.cert !== null;
 }
 
-function valueOfKey(config: Config, key: Key): string | undefined {
-  let value: unknown = config;
-  for (const name of key.split('.')) value = (value as Record<string, unknown>)[name];
-  return JSON.stringify(value);
+/** Returns the value of a key as text, by which values are compared. */
+function textOfKey(config: Config, key: Key): string | undefined {
+  return JSON.stringify(valueOfKey(config, key));
 }
 
 function reasonOf(error: unknown): string {

@@ -99,8 +99,7 @@ export function claimTxRelaySlot(
 
 /**
  * Returns whether a peer may send transactions (Core's RejectIncomingTxs): not on block-relay-only connections, feelers and
- * those of private broadcasts,
- * and in blocks-only mode with the relay permission alone.
+ * those of private broadcasts, and in blocks-only mode with the relay permission alone.
  */
 export function maySendTransactions({ options }: Pick<PeerContext, 'options'>, link: PeerLink): boolean {
   if (link.type === 'block-relay-only' || link.type === 'feeler' || link.type === 'private-broadcast') return false;

@@ -48,7 +48,10 @@ export function createWalletDatabase(path: string, identity: ChainDatabaseIdenti
   return openDatabase(path, WALLET, identity);
 }
 
-/** Opens a wallet for its single writer. Throws OperatorError on a file of another kind, network or version. */
+/**
+ * Opens a wallet for its single writer. Throws OperatorError on a file of another kind, network or version, and where another
+ * connection reads the file for longer than `readerWaitMs`.
+ */
 export function openWalletDatabase(
   path: string,
   identity: ChainDatabaseIdentity,
