@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { type Dirent, existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
+import { type Dirent, existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { isWithin } from '../util/confined-path.ts';
 import { withDescriptors } from '../util/descriptors.ts';
@@ -73,9 +73,10 @@ function isFileOrLink(entry: Dirent, path: string): boolean {
   return entry.isFile() || (entry.isSymbolicLink() && !isDirectory(path));
 }
 
-function isDirectory(path: string): boolean {
+/** Whether the path names a directory, also by a symbolic link. */
+export function isDirectory(path: string): boolean {
   try {
-    return lstatSync(realpathSync.native(path)).isDirectory();
+    return statSync(path).isDirectory();
   } catch {
     return false;
   }

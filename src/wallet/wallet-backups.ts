@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { NetworkParams } from '../params/network-params.ts';
+import { isDirectory } from '../storage/wallet-folder.ts';
 import { withDescriptors } from '../util/descriptors.ts';
 import type { Log } from '../util/log.ts';
 import { publishFile } from './publish-file.ts';
@@ -120,10 +121,6 @@ export class WalletBackups {
     const { allowsPaths } = this.#deps.files.places;
     return join(dirname(path), `.${allowsPaths ? crypto.randomUUID() : basename(path)}.part`);
   }
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 function destinationExists(path: string): never {
