@@ -118,6 +118,8 @@ async function runTests(): Promise<number> {
   const env = { ...made, TMPDIR: scratch, ...ENGINE };
   const output = new TestOutput();
   const status = await run(['test', ...paths, ...options, ...chosen], env, output);
+  // The runner lists only their titles at the end, thousands of lines below.
+  for (const failure of output.failures) console.error(`\n${failure}`);
   return output.crashed ? repeatUnfinished(output, options, env) : status;
 }
 

@@ -43,3 +43,15 @@ test('colours do not matter, and a process that a test ends is no crash', () => 
   expect(output.unfinished).toEqual([]);
   expect(output.totals()).toEqual({ passed: 1, failed: 0 });
 });
+
+test('the first failures are kept with the lines before them', () => {
+  const noise = Array.from({ length: 100 }, (_, i) => `log line ${i}`);
+  const one = ['test/a.test.ts:', '(pass) one', ...noise, 'error: expected 1', '(fail) two'];
+  const output = outputOf([...one, 'test/b.test.ts:', 'error: expected 2', '(fail) three', ''].join('\n'));
+  expect(output.failures).toEqual([
+    ['test/a.test.ts:', ...noise.slice(41), 'error: expected 1', '(fail) two'].join('\n'),
+    'test/b.test.ts:\nerror: expected 2\n(fail) three',
+  ]);
+  const many = outputOf(`test/a.test.ts:\n${'(fail) again\n'.repeat(1000)}`);
+  expect(many.failures).toHaveLength(20);
+});

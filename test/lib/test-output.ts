@@ -1,6 +1,10 @@
 /** Signals of a fault of the runtime or of a native library. The run ends with the first process that receives one. */
 const FAULT = /^worker crashed: SIG(ABRT|BUS|FPE|ILL|SEGV|SYS|TRAP)$/;
 
+/** Failures that are kept for the end of the output, and the lines of each before its result. */
+const MAX_FAILURES = 20;
+const LINES_OF_FAILURE = 60;
+
 interface FileResult {
   passed: number;
   failed: number;
@@ -10,6 +14,9 @@ interface FileResult {
 export class TestOutput {
   readonly #files = new Map<string, FileResult>();
   readonly #unfinished = new Set<string>();
+  readonly #failures: string[] = [];
+  /** Lines since the last result. */
+  #recent: string[] = [];
   #file = '';
   #rest = '';
   #crashed = false;
@@ -31,6 +38,11 @@ export class TestOutput {
     return [...this.#unfinished];
   }
 
+  /** The first failed tests with what was printed before each of them. */
+  get failures(): readonly string[] {
+    return this.#failures;
+  }
+
   /** Returns the sums over the files that were run to their end. */
   totals(): FileResult {
     const totals = { passed: 0, failed: 0 };
@@ -44,10 +56,19 @@ export class TestOutput {
 
   #addLine(line: string): void {
     const title = /^(\S+\.test\.ts):$/.exec(line);
+    const isFailure = line.startsWith('(fail) ');
     if (title) this.#file = title[1]!;
     else if (line.startsWith('(pass) ')) this.#result().passed++;
-    else if (line.startsWith('(fail) ')) this.#result().failed++;
-    else this.#addCrash(line);
+    else if (isFailure) this.#result().failed++;
+    else {
+      if (this.#recent.length === LINES_OF_FAILURE) this.#recent.shift();
+      this.#recent.push(line);
+      this.#addCrash(line);
+      return;
+    }
+    if (isFailure && this.#failures.length < MAX_FAILURES)
+      this.#failures.push([`${this.#file}:`, ...this.#recent, line].join('\n'));
+    this.#recent = [];
   }
 
   #addCrash(line: string): void {
