@@ -291,7 +291,7 @@ export const SETTINGS = {
     help: `levels of single categories, such as p2p=debug, of ${LOG_CATEGORIES.join(', ')}`,
   }),
   'log.file': optionalPath({
-    help: 'file for the log in place of stderr (mode 640); SIGHUP opens it again after a rotation',
+    help: 'file for the log in place of stderr; SIGHUP opens it again after a rotation',
   }),
   'log.format': oneOf(['auto', 'json', 'text', 'core'], {
     fallback: 'auto',

@@ -1,4 +1,5 @@
-import { closeSync, fchmodSync, fstatSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fchmodSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { isatty } from 'node:tty';
 import { openLibc } from './libc.ts';
 import { createLog, type Log, type LogFormat, setLogLevels } from './log.ts';
@@ -69,14 +70,20 @@ function writeBytes(fd: number, bytes: Uint8Array): number {
   }
 }
 
-/** Opens the file of the log for appending (mode 0640). Throws OperatorError. */
+/** Permissions of a log in a directory that its group may read, such as /var/log/obverse of the group adm. */
+const SHARED_MODE = 0o640;
+const PRIVATE_MODE = 0o600;
+const GROUP_READ = 0o040;
+
+/** Opens the file of the log for appending. Its group may read it where it may read the directory. Throws OperatorError. */
 export function openLogFile(path: string): number {
   try {
-    const fd = openSync(path, 'a', 0o640);
+    const mode = statSync(dirname(path)).mode & GROUP_READ ? SHARED_MODE : PRIVATE_MODE;
+    const fd = openSync(path, 'a', mode);
     // The umask of the node would leave the group without access. A file of another user keeps its mode, and so does a device:
     // every program of the system writes to /dev/null.
     const stats = fstatSync(fd);
-    if (stats.isFile() && stats.size === 0 && stats.uid === process.geteuid?.()) fchmodSync(fd, 0o640);
+    if (stats.isFile() && stats.size === 0 && stats.uid === process.geteuid?.()) fchmodSync(fd, mode);
     return fd;
   } catch (error) {
     throw new OperatorError(

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, closeSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { openLogFile } from '../../src/util/process-log.ts';
 import { cleanUpAfterTests, freePort, NodeProcess, Program, poll, runProgram, tempDir } from '../lib/node-process.ts';
 
 cleanUpAfterTests();
@@ -42,11 +43,21 @@ test('getrpcinfo has the path of log.file', async () => {
   expect(await node.api.rpc<object>('getrpcinfo')).toMatchObject({ logpath: file });
 });
 
-test('log.file gets the lines of all threads, is readable for its group, and stderr stays empty', () => {
+test('log.file gets the lines of all threads, is private in a private directory, and stderr stays empty', () => {
   expect(node.stderr).toBe('');
-  expect(statSync(file).mode & 0o777).toBe(0o640);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
   const categories = new Set(linesOf(file).map(({ category }) => category));
   expect(categories.has('node')).toBe(true);
+});
+
+test.each([
+  ['750', '640'],
+  ['700', '600'],
+])('in a directory of mode %s the file has mode %s', (directory, mode) => {
+  const path = join(tempDir(), 'node.log');
+  chmodSync(dirname(path), Number.parseInt(directory, 8));
+  closeSync(openLogFile(path));
+  expect((statSync(path).mode & 0o777).toString(8)).toBe(mode);
 });
 
 describe('the chain', () => {
