@@ -3,7 +3,8 @@ import { medianTimePast } from '../consensus/header-entry.ts';
 import { blockSubsidy } from '../consensus/subsidy.ts';
 import { difficultyOf } from '../consensus/work.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
-import { hashToHex } from '../primitives/hash.ts';
+import { type BlockHash, hashToHex } from '../primitives/hash.ts';
+import type { BlockHeader } from '../primitives/header.ts';
 import type { BodyStats } from '../storage/header-store.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { StagedBlock } from './connect-block.ts';
@@ -17,14 +18,32 @@ export interface ChainCommit {
   readonly disconnected: readonly ChainEntry[];
 }
 
+/** The header of a block as `newBlock` shows it. */
+export interface AnnouncedHeader extends Omit<BlockHeader, 'previousHash'> {
+  readonly hash: BlockHash;
+  readonly height: number;
+  /** Null for the genesis block. */
+  readonly previousHash: BlockHash | null;
+  readonly medianTime: number;
+  readonly chainwork: bigint;
+}
+
+/** Returns the header of an entry as `newBlock` shows it. */
+export function announcedHeader(entry: ChainEntry): AnnouncedHeader {
+  const { hash, height, version, merkleRoot, time, bits, nonce, chainwork, parent } = entry;
+  const previousHash = parent && parent.hash;
+  const medianTime = medianTimePast(entry);
+  return { hash, height, previousHash, version, merkleRoot, time, medianTime, bits, nonce, chainwork };
+}
+
 /** Payload of `newBlock` in the event log. Amounts are satoshis, times are Unix seconds. */
 export function newBlockEvent(
-  entry: ChainEntry,
+  header: AnnouncedHeader,
   facts: {
     stats: BodyStats;
     size: number;
     fees: number;
-    params: ConsensusParams;
+    params: Pick<ConsensusParams, 'subsidyHalvingInterval'>;
     time: number;
     reorg: boolean;
     initialSync: boolean;
@@ -34,24 +53,24 @@ export function newBlockEvent(
   const { stats, size, fees, params, time, reorg, initialSync, headers } = facts;
   return {
     time,
-    hash: hashToHex(entry.hash),
-    height: entry.height,
-    previousHash: entry.parent && hashToHex(entry.parent.hash),
-    version: entry.version,
-    merkleRoot: hashToHex(entry.merkleRoot),
-    blockTime: entry.time,
-    medianTime: medianTimePast(entry),
-    bits: entry.bits.toString(16).padStart(8, '0'),
-    nonce: entry.nonce,
+    hash: hashToHex(header.hash),
+    height: header.height,
+    previousHash: header.previousHash && hashToHex(header.previousHash),
+    version: header.version,
+    merkleRoot: hashToHex(header.merkleRoot),
+    blockTime: header.time,
+    medianTime: header.medianTime,
+    bits: header.bits.toString(16).padStart(8, '0'),
+    nonce: header.nonce,
     // 16 digits, as Core prints it.
-    difficulty: Number(difficultyOf(entry.bits).toPrecision(16)),
-    chainwork: entry.chainwork.toString(16).padStart(64, '0'),
+    difficulty: Number(difficultyOf(header.bits).toPrecision(16)),
+    chainwork: header.chainwork.toString(16).padStart(64, '0'),
     txCount: stats.txCount,
     size,
     strippedSize: stats.strippedSize,
     weight: stats.strippedSize * 3 + size,
     fees,
-    subsidy: Number(blockSubsidy(entry.height, params.subsidyHalvingInterval)),
+    subsidy: Number(blockSubsidy(header.height, params.subsidyHalvingInterval)),
     reward: stats.reward,
     confirmations: 1,
     reorg,
@@ -122,7 +141,7 @@ export function blockEvents(
   for (const { entry, stats, effects } of connected)
     events.push({
       type: 'newBlock',
-      data: newBlockEvent(entry, { ...facts, stats, size: entry.body.size, fees: effects.fees, reorg }),
+      data: newBlockEvent(announcedHeader(entry), { ...facts, stats, size: entry.body.size, fees: effects.fees, reorg }),
     });
   return events;
 }

@@ -184,7 +184,9 @@ describe('hostile clients', () => {
     slowest.sort((a, b) => a - b);
     const [median, worst] = [slowest[slowest.length >> 1]!, slowest.at(-1)!];
     console.info(`healthz beside it: median ${median.toFixed(1)} ms, slowest ${worst.toFixed(1)} ms`);
-    expect(worst).toBeLessThan(500 + 2 * lag);
+    // Other tests share the cores; an attack that holds up the thread of the replies does so for seconds.
+    expect(median).toBeLessThan(100);
+    expect(worst).toBeLessThan(2000 + 2 * lag);
     for (const other of others) other.close();
   }, 180_000);
 });

@@ -8,7 +8,7 @@ import type { EventRecord } from '../../storage/event-store.ts';
 import { HeaderStore } from '../../storage/header-store.ts';
 import { MetaStore } from '../../storage/meta-store.ts';
 import type { ChainEntry } from '../chain-entry.ts';
-import { blockDisconnectedEvent, newBlockEvent } from '../events.ts';
+import { announcedHeader, blockDisconnectedEvent, newBlockEvent } from '../events.ts';
 import type { HeaderTree } from '../header-tree.ts';
 import { reorgEvent } from '../reorg-event.ts';
 import type { CheckedHeaders } from './check-headers.ts';
@@ -115,7 +115,7 @@ class EventCheck {
     const record = entry && this.#headers.byHash(entry.hash);
     if (entry === null || !record?.stats) return `block ${payload.hash} is not stored`;
     const { stats, fees } = record;
-    return newBlockEvent(entry, {
+    return newBlockEvent(announcedHeader(entry), {
       stats,
       size: stats.size,
       fees: fees ?? 0,
