@@ -278,6 +278,19 @@ test('the metrics and the readiness of all fronts are the same on each', async (
   }
 });
 
+test('what the node counts is not added up over the fronts', async () => {
+  const height = await one.rpc<number>(TEST_KEY, 'getblockcount');
+  for (const front of [one, other]) {
+    const { body } = await front.request('GET', '/metrics', { key: TEST_KEY });
+    const figure = (pattern: RegExp) => Number(pattern.exec(body)?.[1]);
+    expect(figure(/^obverse_blocks_connected_total(?:\{[^}]*\})? (\d+)$/m)).toBe(height);
+    // The node thread reports its own counters once a second, and validates the genesis block as well.
+    const connected = figure(/^obverse_block_connect_seconds_count\{[^}]*stage="connect"[^}]*\} (\d+)$/m);
+    expect(connected).toBeGreaterThan(0);
+    expect(connected).toBeLessThanOrEqual(height + 1);
+  }
+});
+
 test('a stop closes the connections of all fronts and ends with status 0', async () => {
   const sockets = await socketsOn([one, other], node.api.url, TEST_KEY);
   const { status } = await node.stop();
