@@ -141,7 +141,13 @@ export function blockEvents(
   for (const { entry, stats, effects } of connected)
     events.push({
       type: 'newBlock',
-      data: newBlockEvent(announcedHeader(entry), { ...facts, stats, size: entry.body.size, fees: effects.fees, reorg }),
+      data: newBlockEvent(announcedHeader(entry), {
+        ...facts,
+        stats,
+        size: entry.body.size,
+        fees: effects.fees,
+        reorg,
+      }),
     });
   return events;
 }

@@ -7,6 +7,7 @@ import {
   boolean,
   choiceElement,
   choicesText,
+  databaseUrl,
   integer,
   lines,
   list,
@@ -204,6 +205,11 @@ export const SERVER_SETTINGS = {
     unit: 's',
     live: true,
     help: 'time a slow client may lag before it is closed',
+  }),
+
+  'sink.postgres': databaseUrl({
+    secret: true,
+    help: "database that receives blocks, transactions, outputs, spends, address history, balances and events, of a server that speaks PostgreSQL's protocol",
   }),
 
   'webhooks.allowedNetworks': list('a list of addresses and subnets such as 127.0.0.1 or 10.0.0.0/8', subnetElement, {

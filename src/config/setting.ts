@@ -95,6 +95,16 @@ export function url(options: Omit<Options<string | null>, 'fallback'>) {
   });
 }
 
+/** A setting whose value is the URL of a database or null. */
+export function databaseUrl(options: Omit<Options<string | null>, 'fallback'>) {
+  const allowed = 'a postgres:// URL';
+  return setting<string | null>('string', allowed, { fallback: null, ...options }, (value) => {
+    if (value === '') return ok(null);
+    if (typeof value !== 'string' || !/^postgres(?:ql)?:\/\//i.test(value) || !URL.canParse(value)) return null;
+    return ok(value);
+  });
+}
+
 export function boolean(options: Options<boolean>) {
   return setting('boolean', 'true or false', options, (value, { fromText }) => {
     if (fromText && (value === 'true' || value === 'false')) return ok(value === 'true');

@@ -75,7 +75,10 @@ function push(message: NodePush): void {
 
 /** Lowers the priority of this thread and of the compiler once the initial sync is over or clients are served. */
 function yieldInSync(opened: Node): void {
-  if (!opened.chain.initialSync) beginServing();
+  if (!opened.chain.initialSync) {
+    beginServing();
+    opened.sink?.endInitialSync();
+  }
   yieldToReplies(NODE_NICE);
   if (isServing()) lowerCompilerThreads(COMPILER_NICE);
 }
@@ -92,6 +95,7 @@ async function work(opened: Node, { files, log }: { files: readonly string[]; lo
   void opened.indexBuilds.buildFilters();
   void opened.indexBuilds.buildIndexes();
   void opened.indexBuilds.followCoinStats();
+  opened.sink?.start();
   if (files.length > 0) {
     const progress = openProgressLog(log);
     const result = await opened.import(files, { signal: abort.signal, progress });

@@ -20,6 +20,7 @@ import { sandboxChain } from '../sandbox/sandbox-adapter.ts';
 import type { ScenarioChain } from '../sandbox/sandbox-chain.ts';
 import { scenarioCalls } from '../sandbox/scenario-calls.ts';
 import { Scenarios } from '../sandbox/scenarios.ts';
+import type { SinkThread } from '../sink/sink-thread.ts';
 import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
 import { closeDatabase } from '../storage/database.ts';
 import { EventMark, NONE_GIVEN } from '../storage/event-mark.ts';
@@ -50,6 +51,7 @@ import type { ImportOptions, ImportResult } from './import-types.ts';
 import { IndexBuilds } from './index-builds.ts';
 import { miningOptionsOf } from './mining-limits.ts';
 import { openNodeStorage } from './node-storage.ts';
+import { openSink } from './open-sink.ts';
 import { PeerNetwork } from './peer-network.ts';
 import { blockFileOptionsOf } from './prune-settings.ts';
 import { relayOptionsOf } from './relay-settings.ts';
@@ -126,6 +128,8 @@ export class Node {
   readonly storageStop: StorageStop;
   /** The background builds of indexes. */
   readonly indexBuilds: IndexBuilds;
+  /** The database that follows the chain; null where the configuration names none. */
+  readonly sink: SinkThread | null;
 
   /**
    * Opens the chain; the directory must be locked. Rejects with OperatorError where it cannot be used, when no thread of the
@@ -277,6 +281,7 @@ export class Node {
       log: logs.chain,
       onIndexesBuilt: () => this.#wallets?.manager.openWaiting(),
     });
+    this.sink = openSink(config, this.params, log);
     this.#walletCalls = walletCalls(this.#wallets?.manager ?? null, signer);
     this.#calls = {
       echo: () => null,
@@ -390,6 +395,7 @@ export class Node {
       heavierInvalidChain: chain.warnings.invalidChain,
       unknownRules: chain.warnings.unknownRules,
       warnings: [...chain.warnings.messages, ...(this.#network?.warnings() ?? []), ...this.#indexWarnings()],
+      ...(this.sink && { sink: this.sink.status }),
       ...(this.#wallets && {
         wallets: this.#wallets.manager.states,
         walletsFailed: this.#wallets.manager.failed,
@@ -537,7 +543,7 @@ export class Node {
   /** Validates and commits accepted blocks, saves the mempool, and closes the storage. */
   async close(): Promise<void> {
     this.#ending.abort(new Error('the node stops'));
-    const builds = this.indexBuilds.close();
+    const builds = Promise.all([this.indexBuilds.close(), this.sink?.close()]);
     await this.#network?.stop();
     try {
       await this.chain.close();

@@ -5,6 +5,7 @@ import type { LockFailures } from '../util/lock-failures.ts';
 import type { WalletState } from '../wallet/wallet-state.ts';
 import type { CallArgs, CallResult, NodeCallName } from './node-calls.ts';
 import type { PeerView } from './peer-view.ts';
+import type { SinkStatus } from './sink-status.ts';
 
 /**
  * The phase of the sync.
@@ -78,6 +79,8 @@ export interface NodeStatus {
   readonly heavierInvalidChain: boolean;
   /** Version bits of active rules that this node does not know. */
   readonly unknownRules: readonly number[];
+  /** The database that follows the chain; absent where the configuration names none. */
+  readonly sink?: SinkStatus;
   /** Sentences for the operator, `warnings` of getblockchaininfo. */
   readonly warnings: readonly string[];
   /** Loaded wallets in the order of loading; absent where wallets are disabled. */

@@ -167,6 +167,8 @@ export class ApiServer {
       },
       {
         ...serverGauges(options, () => this.#gaugeParts()),
+        // The first front shows what the node thread counts: the counters of all fronts are added up.
+        ...(sharing?.first && { counters: () => null, sink: () => null }),
         cacheReady: () => cache !== null,
         threads: deps.threads ?? (() => []),
         uptimeSeconds: () => Math.max(0, unixSeconds(host) - startedAt),

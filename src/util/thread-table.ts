@@ -13,6 +13,7 @@ const THREAD_KINDS = [
   'coinstats',
   'build',
   'front',
+  'sink',
 ] as const;
 export type ThreadKind = (typeof THREAD_KINDS)[number];
 

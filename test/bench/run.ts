@@ -8,6 +8,7 @@ import { benchPrimitives } from './primitives.ts';
 import { describeMachine } from './report.ts';
 import { benchRows } from './rows.ts';
 import { benchSignatures } from './signatures.ts';
+import { benchSink } from './sink.ts';
 import { benchSize } from './size.ts';
 import { benchSync } from './sync.ts';
 import { benchTemplate } from './template.ts';
@@ -50,6 +51,10 @@ const BENCHES: Readonly<
     help: 'block templates over a mempool of so many megabytes (300)',
     run: async (megabytes) => benchTemplate(Number(megabytes) || undefined),
   },
+  sink: {
+    help: "the first fill of sink.postgres with each chain, beside psql's \\copy of the same rows: CHAIN …",
+    run: (_, args) => benchSink(args.filter((arg) => !arg.startsWith('-'))),
+  },
   sync: { help: 'a chain fetched from another node, beside its import', run: benchSync },
   wallet: {
     help: 'a wallet of many transactions: how fast it follows and answers',
@@ -76,7 +81,7 @@ CHAIN is a regtest chain as a file of magic, size, block; OBVERSE_BENCH_CHAIN na
   for (const [key, { help }] of Object.entries(BENCHES)) console.log(`  ${key.padEnd(15)}${help}`);
   process.exit(name === undefined ? 0 : 2);
 }
-const needsChain = name === 'import' || name === 'latency' || name === 'sync';
+const needsChain = name === 'import' || name === 'latency' || name === 'sync' || name === 'sink';
 if (needsChain && !chain) {
   console.error(`bench ${name} needs a chain: npm run bench -- ${name} CHAIN`);
   process.exit(2);

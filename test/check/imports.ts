@@ -15,6 +15,7 @@ const ROOMS = [
   'auth',
   'feed',
   'views',
+  'sink',
   'queries',
   'port',
   'http',

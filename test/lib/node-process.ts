@@ -375,7 +375,7 @@ function childEnvironment(
  * function is compiled after ten times as many calls as usual, and a thread collects its garbage for the first time when
  * its heap is larger, alone. Busy functions are still compiled and optimized.
  */
-const SHORT_LIVED = {
+export const SHORT_LIVED = {
   BUN_JSC_thresholdForJITAfterWarmUp: '5000',
   BUN_JSC_thresholdForOptimizeAfterWarmUp: '10000',
   BUN_JSC_thresholdForOptimizeAfterLongWarmUp: '10000',

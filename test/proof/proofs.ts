@@ -9,6 +9,7 @@ import { packages } from './packages.ts';
 import { passwordGuesses } from './password-guesses.ts';
 import type { Proofs } from './proof.ts';
 import { signatures } from './signatures.ts';
+import { sink } from './sink.ts';
 
 /** All proofs by name, in alphabetical order. */
 export const PROOFS: Proofs = {
@@ -22,4 +23,5 @@ export const PROOFS: Proofs = {
   packages,
   'password-guesses': passwordGuesses,
   signatures,
+  sink,
 };

@@ -85,6 +85,7 @@ export function serverGauges(
     },
     counters: () => node()?.counters() ?? null,
     fees: () => mirror().fees,
+    sink: () => node()?.status().sink ?? null,
     eventsSeq: () => (node() ? parts().context.events.latest : null),
     blockFileBytes: () => blockFileBytes(options.chainDir),
     databases: () => databaseSizes(options),

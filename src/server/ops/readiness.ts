@@ -2,11 +2,13 @@ import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ApiOptions } from '../../http/options.ts';
 import type { NodePort, NodeStatus } from '../../port/node-port.ts';
+import type { SinkStatus } from '../../port/sink-status.ts';
 import { headerFromBytes } from '../../primitives/header.ts';
 import type { ChainReads } from '../../storage/chain-reads.ts';
 import { enabledIndexes, type IndexSwitches } from '../../storage/index-store.ts';
 import { type Clock, unixSeconds } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
+import { sinkLag } from './sink-gauges.ts';
 
 export type CheckStatus = 'ok' | 'degraded' | 'fail';
 export interface CheckResult {
@@ -146,6 +148,7 @@ export class Readiness {
       events: () => this.#events(reads),
       ...(this.#sources.fronts && { fronts: () => this.#fronts(this.#sources.fronts!, reads) }),
       ...(node.status().wallets && { wallet: () => this.#wallet(node, reads) }),
+      ...(node.status().sink && { sink: () => checkSink(node.status().sink!) }),
       disk: () => this.#disk(),
       ...(network && { clock: () => checkClock(network.timeOffset) }),
     };
@@ -306,6 +309,21 @@ function checkIndexes(node: NodePort, reads: ChainReads, switches: IndexSwitches
       heights,
     };
   });
+}
+
+/** Number of blocks that the database of the sink may lag behind. */
+const MAX_SINK_LAG = 2;
+
+/** The report names no reason of the database, which the log has: it may name hosts and users. */
+function checkSink(sink: SinkStatus): CheckResult {
+  const { state, height } = sink;
+  const lag = sinkLag(sink);
+  const details = { state, height, lag };
+  if (sink.problem !== null) return { status: 'degraded', message: 'the sink cannot be written', ...details };
+  if (state === 'connecting') return { status: 'degraded', message: 'the sink is connecting', ...details };
+  if (state === 'fill' || state === 'build') return { status: 'degraded', message: 'the sink is filled', ...details };
+  if (lag !== null && lag > MAX_SINK_LAG) return { status: 'degraded', message: 'the sink is behind', ...details };
+  return { status: 'ok', ...details };
 }
 
 /** Number of blocks that a wallet may lag behind. */

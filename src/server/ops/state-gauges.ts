@@ -2,10 +2,12 @@ import Counter from 'prom-client/lib/counter';
 import Gauge from 'prom-client/lib/gauge';
 import type Registry from 'prom-client/lib/registry';
 import type { MempoolTotals } from '../../mempool/changes.ts';
+import type { SinkStatus } from '../../port/sink-status.ts';
 import type { TextCounts } from '../../queries/tx-texts.ts';
 import type { WalletState } from '../../wallet/wallet-state.ts';
 import type { WebhookGauge } from '../../webhooks/webhooks.ts';
 import type { NodeMetricSources } from './node-metrics.ts';
+import { addSinkGauges } from './sink-gauges.ts';
 
 /** Sources of the gauges, read on every collection; null omits a gauge. */
 export interface GaugeSources extends NodeMetricSources {
@@ -42,6 +44,8 @@ export interface GaugeSources extends NodeMetricSources {
   wsWatched(): { readonly connection: number; readonly key: number };
   /** All webhooks; none on a further front. */
   webhooks(): readonly WebhookGauge[];
+  /** The database that follows the chain; null without one. */
+  sink(): SinkStatus | null;
   auditWritable(): boolean;
   /** Number of people's sessions; null on a further front. */
   sessions(): number | null;
@@ -151,6 +155,7 @@ export function addStateGauges(registry: Registry, given: GaugeSources): void {
   });
   gauge('tx_cache_bytes', 'Size of the cache of transactions.', () => sources.txCache()?.bytes ?? null);
   gauge('events_seq', 'Number of the newest event of the log.', () => sources.eventsSeq());
+  addSinkGauges(registry, () => sources.sink());
   gauge('audit_writable', '0 while the audit log cannot be written, and spends are refused.', () =>
     sources.auditWritable() ? 1 : 0,
   );

@@ -1,0 +1,25 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Config } from '../config/settings.ts';
+import type { NetworkParams } from '../params/network-params.ts';
+import { SinkThread } from '../sink/sink-thread.ts';
+import type { Log } from '../util/log.ts';
+
+/** Random bytes that distinguish a process from others of the same host and service. */
+const LEADER_BYTES = 4;
+
+/** Returns the thread of the sink, which is not started yet; null where the configuration names none. */
+export function openSink(config: Config, params: NetworkParams, log: Log): SinkThread | null {
+  const url = config.sink.postgres;
+  if (url === null) return null;
+  return new SinkThread(
+    {
+      chainDir: config.chainDir,
+      url,
+      network: params.name,
+      halvingInterval: params.consensus.subsidyHalvingInterval,
+      leader: `${config.service.name}@${hostname()} ${randomBytes(LEADER_BYTES).toHex()}`,
+    },
+    log,
+  );
+}

@@ -1,0 +1,18 @@
+/** State of the sink, for status, metrics and readiness. */
+export interface SinkStatus {
+  /**
+   * `connecting`: the database has not answered yet. `standby`: another node writes. `fill`: the first fill. `build`: the
+   * look-up indexes and balances at the end of the fill. `live`: each block is written when it arrives.
+   */
+  readonly state: 'connecting' | 'standby' | 'fill' | 'build' | 'live';
+  /** Height of the last block in the database; -1 before the first, and null before it is known. */
+  readonly height: number | null;
+  /** Height of the tip of the node. */
+  readonly tipHeight: number;
+  /** Rows written since the start. */
+  readonly rows: number;
+  /** Blocks removed by reorgs since the start. */
+  readonly removedBlocks: number;
+  /** The reason why the last attempt failed; null after a success. */
+  readonly problem: string | null;
+}

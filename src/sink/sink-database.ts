@@ -1,0 +1,347 @@
+import { SQL, type TransactionSQL } from 'bun';
+import { type BalanceChange, type BlockRows, chainworkHex } from './block-rows.ts';
+import type { SinkEvent } from './sink-events.ts';
+import {
+  BALANCE_PARTS,
+  CREATE_LOOKUPS,
+  CREATE_TABLES,
+  ROW_COLUMNS,
+  ROW_TABLES,
+  SINK_SCHEMA,
+  SINK_SCHEMA_VERSION,
+} from './sink-schema.ts';
+
+/** The last block whose rows the database has. Hashes are in display order, hex. */
+export interface SinkPosition {
+  /** -1 before the first block. */
+  readonly height: number;
+  /** Empty before the first block. */
+  readonly hash: string;
+  readonly chainwork: bigint;
+  /** `fill` until the look-up indexes and the balances exist. */
+  readonly phase: 'fill' | 'live';
+}
+
+/** Another node has become the leader, or has never been replaced; nothing was written. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost';
+}
+
+/** The database cannot be used as it is, and a retry does not help. The message is for the operator. */
+export class SinkRefused extends Error {
+  override readonly name = 'SinkRefused';
+}
+
+/** A change of the position with its rows, which one transaction commits. */
+export interface SinkWrite {
+  /** Heights of the blocks that leave the chain are above this one. */
+  readonly keepHeight: number;
+  /** The height of the last block before the change. */
+  readonly fromHeight: number;
+  readonly rows: BlockRows;
+  readonly events: readonly SinkEvent[];
+  readonly to: Omit<SinkPosition, 'phase'>;
+}
+
+/** Two connections: one for transactions, and one that renews the lease meanwhile. */
+const CONNECTIONS = 2;
+const CONNECT_SECONDS = 10;
+/** A transaction that waits this long for its client is rolled back, so that a dead node holds no lock. */
+const IDLE_TRANSACTION_MS = 5000;
+/** A statement waits this long for a lock. A new leader then ends the transaction that holds the lock. */
+const LOCK_MS = 3000;
+const UPSERT_ROWS = 5000;
+const EVENT_ROWS = 1000;
+/** Bytes of one message of COPY. */
+const COPY_CHUNK = 1 << 18;
+const INITIAL_SEQ = 1;
+/** Blocks whose balances one transaction sums, if the script hashes are spread evenly over the parts. */
+const BLOCKS_OF_SUM = 5000;
+
+/** The database of a sink. Each method throws an error of the driver, SinkRefused or LeaseLost. */
+export class SinkDatabase {
+  readonly #sql: SQL;
+  readonly #network: string;
+  readonly #leader: string;
+  #fence = 0n;
+
+  /** `url` is that of a server that speaks PostgreSQL's protocol; `leader` names this process and no other. */
+  constructor(url: string, { network, leader }: { readonly network: string; readonly leader: string }) {
+    this.#network = network;
+    this.#leader = leader;
+    this.#sql = new SQL(url, {
+      adapter: 'postgres',
+      max: CONNECTIONS,
+      connectionTimeout: CONNECT_SECONDS,
+      connection: {
+        application_name: applicationName(leader),
+        idle_in_transaction_session_timeout: String(IDLE_TRANSACTION_MS),
+        lock_timeout: String(LOCK_MS),
+      },
+    });
+  }
+
+  /** Creates the tables where they are missing. Throws SinkRefused for tables of another network or a newer version. */
+  async migrate(): Promise<void> {
+    for (const statement of CREATE_TABLES) await this.#sql.unsafe(statement);
+    const zero = `'\\x${'00'.repeat(32)}'`;
+    await this.#sql.unsafe(
+      `INSERT INTO ${SINK_SCHEMA}.sink_position (id, version, network, fence, phase, summed, height, hash, chainwork, next_seq)
+       VALUES (1, ${SINK_SCHEMA_VERSION}, $1, 0, 'fill', 0, -1, '\\x', ${zero}, ${INITIAL_SEQ}) ON CONFLICT (id) DO NOTHING`,
+      [this.#network],
+    );
+    await this.#sql.unsafe(
+      `INSERT INTO ${SINK_SCHEMA}.sink_lease (id, fence, leader, expires) VALUES (1, 0, '', now())
+       ON CONFLICT (id) DO NOTHING`,
+    );
+    const [row] = await this.#sql.unsafe(`SELECT version, network FROM ${SINK_SCHEMA}.sink_position WHERE id = 1`);
+    if (row.network !== this.#network)
+      throw new SinkRefused(`the database holds the chain of network ${row.network}, not of ${this.#network}`);
+    if (row.version > SINK_SCHEMA_VERSION)
+      throw new SinkRefused(
+        `the database has tables of version ${row.version}, and this program knows ${SINK_SCHEMA_VERSION}: it was made by a newer version`,
+      );
+  }
+
+  /**
+   * Becomes the leader for `seconds` if there is no other. The clock is that of the database. Returns whether this node may
+   * write.
+   */
+  async acquireLease(seconds: number): Promise<boolean> {
+    const [before] = await this.#sql.unsafe(
+      `SELECT leader FROM ${SINK_SCHEMA}.sink_lease WHERE id = 1 AND (expires < now() OR leader = $1)`,
+      [this.#leader],
+    );
+    if (before === undefined) return false;
+    const [row] = await this.#sql.unsafe(
+      `UPDATE ${SINK_SCHEMA}.sink_lease SET fence = fence + 1, leader = $1, expires = now() + $2 * INTERVAL '1 second'
+       WHERE id = 1 AND (expires < now() OR leader = $1) RETURNING fence`,
+      [this.#leader, seconds],
+    );
+    if (row === undefined) return false;
+    const fence = BigInt(row.fence);
+    // A transaction of the former leader that is still running ends first; a later one finds the new number.
+    const move = () =>
+      this.#sql.unsafe(`UPDATE ${SINK_SCHEMA}.sink_position SET fence = $1 WHERE id = 1 AND fence < $1`, [fence]);
+    const moved = await move().catch(async (error: unknown) => {
+      if (!isLockTimeout(error)) throw error;
+      await this.#endSessions(before.leader);
+      return move();
+    });
+    if (moved.count !== 1) return false;
+    this.#fence = fence;
+    return true;
+  }
+
+  /** Ends the sessions of a leader that no longer answers, in the middle of a transaction. CockroachDB has no such function. */
+  async #endSessions(leader: string): Promise<void> {
+    await this.#sql
+      .unsafe('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1', [
+        applicationName(leader),
+      ])
+      .catch(() => {});
+  }
+
+  /** Extends the lease. Throws LeaseLost if another node has it. */
+  async renewLease(seconds: number): Promise<void> {
+    const renewed = await this.#sql.unsafe(
+      `UPDATE ${SINK_SCHEMA}.sink_lease SET expires = now() + $2 * INTERVAL '1 second' WHERE id = 1 AND fence = $1`,
+      [this.#fence, seconds],
+    );
+    if (renewed.count !== 1) throw new LeaseLost('another node has become the leader of the sink');
+  }
+
+  /** Ends the lease, so that another node can become the leader at once. */
+  async releaseLease(): Promise<void> {
+    await this.#sql.unsafe(`UPDATE ${SINK_SCHEMA}.sink_lease SET expires = now() WHERE id = 1 AND fence = $1`, [
+      this.#fence,
+    ]);
+  }
+
+  async position(): Promise<SinkPosition> {
+    const [row] = await this.#sql.unsafe(
+      `SELECT height, encode(hash, 'hex') AS hash, encode(chainwork, 'hex') AS chainwork, phase
+       FROM ${SINK_SCHEMA}.sink_position WHERE id = 1`,
+    );
+    return { height: row.height, hash: row.hash, chainwork: BigInt(`0x${row.chainwork}`), phase: row.phase };
+  }
+
+  /** Returns the hashes of the blocks from a height downwards, at most `limit`; display order, hex. */
+  async hashesDownFrom(height: number, limit: number): Promise<{ readonly height: number; readonly hash: string }[]> {
+    return this.#sql.unsafe(
+      `SELECT height, encode(hash, 'hex') AS hash FROM ${SINK_SCHEMA}.blocks WHERE height <= $1
+       ORDER BY height DESC LIMIT $2`,
+      [height, limit],
+    );
+  }
+
+  /** Returns the txids of a block in its order; display order, hex. */
+  async txidsAt(height: number): Promise<string[]> {
+    const rows = await this.#sql.unsafe(
+      `SELECT encode(txid, 'hex') AS txid FROM ${SINK_SCHEMA}.transactions WHERE height = $1 ORDER BY position`,
+      [height],
+    );
+    return rows.map(({ txid }: { txid: string }) => txid);
+  }
+
+  /** Commits a change of the position together with its rows. Throws LeaseLost if another node is the leader. */
+  async commitChange(write: SinkWrite, phase: SinkPosition['phase']): Promise<void> {
+    const { keepHeight, fromHeight, rows, events, to } = write;
+    await this.#sql.begin(async (tx) => {
+      const seq = await this.#lockPosition(tx, fromHeight);
+      for (let height = fromHeight; height > keepHeight; height--) await removeBlock(tx, height, phase);
+      for (const table of ROW_TABLES) {
+        const columns = ROW_COLUMNS[table].join(', ');
+        await copyRows(tx, `COPY ${SINK_SCHEMA}.${table} (${columns}) FROM STDIN`, rows.tables[table].encodedRows());
+      }
+      if (phase === 'live') await addBalances(tx, rows.balances);
+      await insertEvents(tx, events, seq);
+      await tx.unsafe(
+        `UPDATE ${SINK_SCHEMA}.sink_position SET height = $1, hash = decode($2, 'hex'), chainwork = decode($3, 'hex'),
+         next_seq = $4 WHERE id = 1`,
+        [to.height, to.hash, chainworkHex(to.chainwork), seq + BigInt(events.length)],
+      );
+    });
+  }
+
+  /**
+   * Ends the first fill: creates the look-up indexes and sums the balances, and continues where an earlier attempt has
+   * ended. Calls `onStep` after each step. Nothing else may write meanwhile.
+   */
+  async finishFill(onStep: () => void): Promise<void> {
+    for (const statement of CREATE_LOOKUPS) {
+      await this.#sql.unsafe(statement);
+      onStep();
+    }
+    while (!(await this.#sumBalances())) onStep();
+  }
+
+  /** Sums the next part of the balances in one transaction, and returns whether the fill has ended. */
+  async #sumBalances(): Promise<boolean> {
+    return this.#sql.begin(async (tx) => {
+      await this.#lockPosition(tx, null);
+      const [row] = await tx.unsafe(`SELECT summed, height FROM ${SINK_SCHEMA}.sink_position WHERE id = 1`);
+      const from: number = row.summed;
+      const parts = Math.ceil((BALANCE_PARTS * BLOCKS_OF_SUM) / (row.height + 1));
+      const to = Math.min(BALANCE_PARTS, from + parts);
+      const isLast = to === BALANCE_PARTS;
+      await tx.unsafe(
+        `INSERT INTO ${SINK_SCHEMA}.balances (script_hash, balance, received, sent, transactions, outputs, inputs)
+         SELECT script_hash, sum(received) - sum(sent), sum(received), sum(sent), count(*), sum(outputs), sum(inputs)
+         FROM ${SINK_SCHEMA}.address_history WHERE ${partCondition(from, to)} GROUP BY script_hash`,
+      );
+      await tx.unsafe(`UPDATE ${SINK_SCHEMA}.sink_position SET summed = $1, phase = $2 WHERE id = 1`, [
+        to,
+        isLast ? 'live' : 'fill',
+      ]);
+      return isLast;
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#sql.close({ timeout: 1 });
+  }
+
+  /** Returns the number of the next event. `fromHeight`: the height that the database must have; null for any. */
+  async #lockPosition(tx: TransactionSQL, fromHeight: number | null): Promise<bigint> {
+    const [row] = await tx.unsafe(
+      `SELECT height, next_seq FROM ${SINK_SCHEMA}.sink_position WHERE id = 1 AND fence = $1 FOR UPDATE`,
+      [this.#fence],
+    );
+    if (row === undefined || (fromHeight !== null && row.height !== fromHeight))
+      throw new LeaseLost('another node has become the leader of the sink');
+    return BigInt(row.next_seq);
+  }
+}
+
+/** The name of a session, of which the server keeps 63 bytes. */
+function applicationName(leader: string): string {
+  return `obverse ${leader}`.slice(0, 63);
+}
+
+/** Whether a statement has waited too long for a lock (SQLSTATE 55P03). */
+function isLockTimeout(error: unknown): boolean {
+  return error instanceof SQL.PostgresError && error.errno === '55P03';
+}
+
+/** Returns the condition for the script hashes whose first byte is at least `from` and below `to`. */
+function partCondition(from: number, to: number): string {
+  const bound = (byte: number) => `'\\x${byte.toString(16).padStart(2, '0')}'`;
+  const above = `script_hash >= ${bound(from)}`;
+  return to === BALANCE_PARTS ? above : `${above} AND script_hash < ${bound(to)}`;
+}
+
+/** Removes the rows of the highest block. */
+async function removeBlock(tx: TransactionSQL, height: number, phase: SinkPosition['phase']): Promise<void> {
+  if (phase === 'live') {
+    await tx.unsafe(
+      `UPDATE ${SINK_SCHEMA}.balances AS b SET balance = b.balance - h.received + h.sent, received = b.received - h.received,
+         sent = b.sent - h.sent, transactions = b.transactions - h.transactions, outputs = b.outputs - h.outputs,
+         inputs = b.inputs - h.inputs
+       FROM (SELECT script_hash, CAST(sum(received) AS BIGINT) AS received, CAST(sum(sent) AS BIGINT) AS sent,
+               count(*) AS transactions, CAST(sum(outputs) AS BIGINT) AS outputs, CAST(sum(inputs) AS BIGINT) AS inputs
+             FROM ${SINK_SCHEMA}.address_history WHERE height = $1 GROUP BY script_hash) AS h
+       WHERE b.script_hash = h.script_hash`,
+      [height],
+    );
+    await tx.unsafe(
+      `DELETE FROM ${SINK_SCHEMA}.balances WHERE transactions = 0 AND script_hash IN
+         (SELECT script_hash FROM ${SINK_SCHEMA}.address_history WHERE height = $1)`,
+      [height],
+    );
+  }
+  for (const table of ROW_TABLES) await tx.unsafe(`DELETE FROM ${SINK_SCHEMA}.${table} WHERE height = $1`, [height]);
+}
+
+/** Sends rows in the text format of COPY. */
+async function copyRows(tx: TransactionSQL, statement: string, rows: Uint8Array): Promise<void> {
+  if (rows.length === 0) return;
+  const writer = tx.unsafe(statement).writable().getWriter();
+  for (let at = 0; at < rows.length; at += COPY_CHUNK) await writer.write(rows.subarray(at, at + COPY_CHUNK));
+  await writer.close();
+}
+
+async function addBalances(tx: TransactionSQL, balances: ReadonlyMap<string, BalanceChange>): Promise<void> {
+  // In one order, so that the page of an index is found once for its rows.
+  const all = [...balances].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (let at = 0; at < all.length; at += UPSERT_ROWS) {
+    const part = all.slice(at, at + UPSERT_ROWS);
+    const list = (value: (change: BalanceChange) => number) => `{${part.map(([, change]) => value(change)).join(',')}}`;
+    await tx.unsafe(
+      `INSERT INTO ${SINK_SCHEMA}.balances AS b (script_hash, balance, received, sent, transactions, outputs, inputs)
+       SELECT * FROM unnest($1::BYTEA[], $2::BIGINT[], $3::BIGINT[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BIGINT[])
+       ON CONFLICT (script_hash) DO UPDATE SET balance = b.balance + excluded.balance,
+         received = b.received + excluded.received, sent = b.sent + excluded.sent,
+         transactions = b.transactions + excluded.transactions, outputs = b.outputs + excluded.outputs,
+         inputs = b.inputs + excluded.inputs`,
+      [
+        `{${part.map(([hash]) => `"\\\\x${hash}"`).join(',')}}`,
+        list(({ received, sent }) => received - sent),
+        list(({ received }) => received),
+        list(({ sent }) => sent),
+        list(({ transactions }) => transactions),
+        list(({ outputs }) => outputs),
+        list(({ inputs }) => inputs),
+      ],
+    );
+  }
+}
+
+async function insertEvents(tx: TransactionSQL, events: readonly SinkEvent[], first: bigint): Promise<void> {
+  for (let at = 0; at < events.length; at += EVENT_ROWS) {
+    const text = events
+      .slice(at, at + EVENT_ROWS)
+      .map(({ type, height, hash, time, data }, i) => {
+        const seq = first + BigInt(at + i);
+        // JSON holds no tab and no line end; a backslash of an escape is doubled.
+        const json = JSON.stringify({ seq: Number(seq), ...data }).replaceAll('\\', '\\\\');
+        return `${seq}\t${type}\t${height}\t\\\\x${hash}\t${time}\t${json}\n`;
+      })
+      .join('');
+    await copyRows(
+      tx,
+      `COPY ${SINK_SCHEMA}.events (seq, type, height, hash, time, data) FROM STDIN`,
+      Buffer.from(text),
+    );
+  }
+}

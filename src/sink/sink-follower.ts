@@ -1,0 +1,274 @@
+import type { SinkStatus } from '../port/sink-status.ts';
+import { hashFromHex } from '../primitives/hash.ts';
+import { BlockPruned, type ChainReads, type ChainState } from '../storage/chain-reads.ts';
+import { HeaderStatus } from '../storage/chain-schema.ts';
+import { sleep } from '../util/abort.ts';
+import { equalBytes } from '../util/bytes.ts';
+import { type Clock, unixSeconds } from '../util/clock.ts';
+import { BatchReader, type BlockBatch } from './block-batch.ts';
+import { BlockRows, displayHex } from './block-rows.ts';
+import { LeaseLost, type SinkDatabase, type SinkPosition, SinkRefused, type SinkWrite } from './sink-database.ts';
+import { disconnectedEvent, type NamedBlock, reorgedEvent, type SinkEvent } from './sink-events.ts';
+
+export interface SinkFollowerOptions {
+  readonly reads: ChainReads;
+  readonly database: SinkDatabase;
+  readonly halvingInterval: number;
+  readonly clock: Clock;
+  readonly onStatus: (status: SinkStatus) => void;
+}
+
+/** Another node becomes the leader within this time and a few attempts, seconds. */
+const LEASE_SECONDS = 6;
+const RENEWAL_MS = 1500;
+const STANDBY_MS = 1000;
+const IDLE_MS = 100;
+const RETRY_MS = { first: 500, last: 15_000 };
+const HASHES = 200;
+/** During the initial sync, the first fill ends when no block has come for this time. */
+const SETTLED_MS = 60_000;
+/** Bits of a block that this node considers invalid. */
+const INVALID = HeaderStatus.FAILED | HeaderStatus.FAILED_PARENT | HeaderStatus.INVALIDATED;
+
+/** Where the active chain continues what the database has. */
+interface Fork extends NamedBlock {
+  /** Blocks of the database that are not in the active chain, the highest first. */
+  readonly stale: readonly NamedBlock[];
+}
+
+/**
+ * Follows the active chain into the database of a sink. The position in the database decides what comes next, so a crash
+ * on either side continues where the last transaction ended.
+ */
+export class SinkFollower {
+  readonly #options: SinkFollowerOptions;
+  #status: SinkStatus;
+  #isLeader = false;
+  #inInitialSync = true;
+  /** Memory for the rows of the next batch. */
+  #spare: BlockRows[] = [];
+  /** Monotonic time of the last renewal, milliseconds. */
+  #renewedAt = 0;
+
+  constructor(options: SinkFollowerOptions) {
+    this.#options = options;
+    this.#status = {
+      ...{ state: 'connecting', height: null, tipHeight: -1, rows: 0, removedBlocks: 0, problem: null },
+    };
+  }
+
+  /** Follows the chain until the signal aborts. Errors of the database are reported in the status, and it tries again. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { database } = this.#options;
+    let pause = RETRY_MS.first;
+    let isMigrated = false;
+    while (!signal.aborted)
+      try {
+        if (!isMigrated) await database.migrate();
+        isMigrated = true;
+        await this.#follow(signal);
+      } catch (error) {
+        if (signal.aborted) break;
+        this.#isLeader = false;
+        this.#spare = [];
+        if (error instanceof LeaseLost) {
+          pause = RETRY_MS.first;
+          continue;
+        }
+        // A success since the last failure begins with short pauses again.
+        if (this.#status.problem === null) pause = RETRY_MS.first;
+        this.#report({ problem: problemText(error) });
+        await sleep(pause, signal).catch(() => {});
+        pause = Math.min(pause * 2, RETRY_MS.last);
+      }
+    if (this.#isLeader) await database.releaseLease().catch(() => {});
+  }
+
+  /** Must be called when the initial sync of the node ends. */
+  endInitialSync(): void {
+    this.#inInitialSync = false;
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { database, clock } = this.#options;
+    while (!(await database.acquireLease(LEASE_SECONDS))) {
+      const { height } = await database.position();
+      this.#report({ state: 'standby', height, tipHeight: this.#options.reads.tip().height, problem: null });
+      await sleep(STANDBY_MS, signal);
+    }
+    this.#isLeader = true;
+    this.#renewedAt = clock.monotonicMs();
+    const ended = new AbortController();
+    const renewal = this.#renewLease(AbortSignal.any([signal, ended.signal]));
+    try {
+      await this.#write(signal);
+    } finally {
+      ended.abort(new Error('the sink has stopped'));
+      await renewal;
+    }
+  }
+
+  /** Renews the lease until the signal aborts or the lease is lost. */
+  async #renewLease(signal: AbortSignal): Promise<void> {
+    const { database, clock } = this.#options;
+    while (!signal.aborted) {
+      try {
+        await sleep(RENEWAL_MS, signal);
+        await database.renewLease(LEASE_SECONDS);
+        this.#renewedAt = clock.monotonicMs();
+      } catch (error) {
+        if (error instanceof LeaseLost) this.#isLeader = false;
+        // The connection may come back before the lease ends; each transaction verifies the fence in any case.
+      }
+      if (clock.monotonicMs() - this.#renewedAt > LEASE_SECONDS * 1000) this.#isLeader = false;
+      if (!this.#isLeader) return;
+    }
+  }
+
+  async #write(signal: AbortSignal): Promise<void> {
+    const { database, reads, clock } = this.#options;
+    let position = await database.position();
+    let prepared: BlockBatch | null = null;
+    /** The state of the chain that the database has followed. */
+    let followed: ChainState | null = null;
+    let followedAt = 0;
+    while (!signal.aborted) {
+      if (!this.#isLeader) throw new LeaseLost('the lease has ended');
+      const { phase } = position;
+      const state = reads.state();
+      this.#report({ state: phase, height: position.height, tipHeight: state.tip.height, problem: null });
+      if (state === followed) {
+        const isSettled = !this.#inInitialSync || clock.monotonicMs() - followedAt > SETTLED_MS;
+        if (phase === 'fill' && isSettled && position.height === state.tip.height) position = await this.#finishFill();
+        else await sleep(IDLE_MS, signal);
+        continue;
+      }
+      const fork = await this.#findFork(position);
+      const write = fork && (await this.#readChange(position, fork, prepared));
+      prepared = null;
+      if (write === null) {
+        followed = state;
+        followedAt = clock.monotonicMs();
+        continue;
+      }
+      const commit = database.commitChange(write, phase);
+      // The database stores the rows of this batch while those of the next one are made.
+      commit.catch(() => {});
+      if (phase === 'fill') {
+        await Bun.sleep(0);
+        prepared = await this.#readNext(write.to, { reorg: false, phase });
+      }
+      await commit;
+      const { count } = write.rows;
+      write.rows.clear();
+      this.#spare.push(write.rows);
+      position = { ...write.to, phase };
+      this.#report({
+        rows: this.#status.rows + count,
+        removedBlocks: this.#status.removedBlocks + (write.fromHeight - write.keepHeight),
+      });
+    }
+  }
+
+  async #finishFill(): Promise<SinkPosition> {
+    const { database } = this.#options;
+    this.#report({ state: 'build' });
+    await database.finishFill(() => {
+      if (!this.#isLeader) throw new LeaseLost('the lease has ended');
+    });
+    return database.position();
+  }
+
+  /**
+   * Returns the highest block that the database and the active chain share; null if the node has less to offer than the
+   * database has: it is behind, or its chain has not more work.
+   */
+  async #findFork(position: SinkPosition): Promise<Fork | null> {
+    const { reads, database } = this.#options;
+    if (position.height < 0) return { height: -1, hash: '', stale: [] };
+    if (this.#isActive(position)) return { height: position.height, hash: position.hash, stale: [] };
+    const tip = reads.tip();
+    const known = reads.headers.byHash(hashFromHex(position.hash));
+    const isInvalid = known !== null && (known.status & INVALID) !== 0;
+    if (!isInvalid && tip.chainwork <= position.chainwork) return null;
+    const stale: NamedBlock[] = [];
+    for (let height = position.height; height >= 0; ) {
+      const page = await database.hashesDownFrom(height, HASHES);
+      for (const block of page) {
+        if (this.#isActive(block)) return { ...block, stale };
+        stale.push(block);
+      }
+      if (page.length === 0) break;
+      height = page.at(-1)!.height - 1;
+    }
+    throw new SinkRefused('the database holds a chain with another genesis block');
+  }
+
+  #isActive({ height, hash }: NamedBlock): boolean {
+    const record = this.#options.reads.headers.byHeight(height);
+    return record !== null && equalBytes(record.hash, hashFromHex(hash));
+  }
+
+  /** Returns the next change of the database; null without one. `prepared` is the batch behind the fork, if it was read before. */
+  async #readChange(position: SinkPosition, fork: Fork, prepared: BlockBatch | null): Promise<SinkWrite | null> {
+    const { reads, clock } = this.#options;
+    const { stale } = fork;
+    const { phase } = position;
+    const isNext = prepared !== null && stale.length === 0 && prepared.blocks[0]!.height === fork.height + 1;
+    const batch = isNext ? prepared : await this.#readNext(fork, { reorg: stale.length > 0, phase });
+    if (batch === null && stale.length === 0) return null;
+    const time = unixSeconds(clock);
+    const events: SinkEvent[] = [];
+    for (const [i, block] of stale.entries()) {
+      const txids = await this.#options.database.txidsAt(block.height);
+      const previousHash = (stale[i + 1] ?? fork).hash;
+      events.push(disconnectedEvent(block, { previousHash, txids, depth: i + 1, time }));
+    }
+    events.push(...(batch?.events ?? []));
+    if (stale.length > 0) events.push(reorgedEvent(namedBlock(fork), stale, batch?.blocks ?? [], time));
+    const last = batch?.last ?? reads.headers.byHash(hashFromHex(fork.hash))!;
+    return {
+      ...{ keepHeight: fork.height, fromHeight: position.height },
+      ...{ rows: batch?.rows ?? new BlockRows(), events },
+      to: { height: last.height, hash: displayHex(last.hash), chainwork: last.chainwork },
+    };
+  }
+
+  /**
+   * Returns the blocks behind one of the active chain; null without any, or if a reorg has disconnected that block. Other
+   * tasks run between two blocks, so that the rows of the batch before are sent meanwhile.
+   */
+  async #readNext(
+    fork: NamedBlock,
+    { reorg, phase }: { readonly reorg: boolean; readonly phase: SinkPosition['phase'] },
+  ): Promise<BlockBatch | null> {
+    const { reads, halvingInterval, clock } = this.#options;
+    const facts = { halvingInterval, time: unixSeconds(clock), reorg, initialSync: phase === 'fill' };
+    const reader = new BatchReader(reads, this.#spare.pop() ?? new BlockRows(), facts);
+    const hash = fork.height < 0 ? null : hashFromHex(fork.hash);
+    while (reader.addNext(reader.last ?? { height: fork.height, hash }))
+      await new Promise((resolve) => setImmediate(resolve));
+    return reader.finish();
+  }
+
+  #report(change: Partial<SinkStatus>): void {
+    const next = { ...this.#status, ...change };
+    const isChanged = Object.keys(next).some(
+      (key) => next[key as keyof SinkStatus] !== this.#status[key as keyof SinkStatus],
+    );
+    this.#status = next;
+    if (isChanged) this.#options.onStatus(next);
+  }
+}
+
+function namedBlock({ height, hash }: NamedBlock): NamedBlock {
+  return { height, hash };
+}
+
+/** Returns the reason of a failure, without a secret. */
+function problemText(error: unknown): string {
+  if (error instanceof BlockPruned)
+    return `the blocks below height ${error.pruneHeight} have been pruned: a sink is filled by a node that keeps them`;
+  if (!(error instanceof Error)) return String(error);
+  return error.message;
+}

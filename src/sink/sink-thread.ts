@@ -1,0 +1,97 @@
+import type { SinkStatus } from '../port/sink-status.ts';
+import type { Log } from '../util/log.ts';
+import { startWorker } from '../util/worker.ts';
+import type { FromSink, SinkOpening, ToSink } from './sink-worker-messages.ts';
+
+/** Time limit for the thread to end its transaction, milliseconds. */
+const CLOSE_MS = 5000;
+/** Pause before a thread that failed is replaced, milliseconds. */
+const RESTART_MS = 5000;
+
+const INITIAL: SinkStatus = {
+  ...{ state: 'connecting', height: null, tipHeight: -1, rows: 0, removedBlocks: 0, problem: null },
+};
+
+/** The thread that writes the chain to the database of `sink.postgres`. */
+export class SinkThread {
+  readonly #opening: SinkOpening;
+  readonly #log: Log;
+  #worker: Worker | null = null;
+  #restart: ReturnType<typeof setTimeout> | null = null;
+  #isSynced = false;
+  #isClosing = false;
+  #status = INITIAL;
+  readonly #closed = Promise.withResolvers<void>();
+
+  constructor(opening: Omit<SinkOpening, 'type'>, log: Log) {
+    this.#opening = { type: 'open', ...opening };
+    this.#log = log;
+  }
+
+  get status(): SinkStatus {
+    return this.#status;
+  }
+
+  start(): void {
+    if (this.#isClosing) return;
+    const worker = startWorker(new URL('./sink-worker.ts', import.meta.url), 'sink');
+    this.#worker = worker;
+    worker.onmessage = ({ data }: MessageEvent<FromSink>) => {
+      if (data.type === 'closed') this.#closed.resolve();
+      else this.#setStatus(data.status);
+    };
+    worker.onerror = ({ message }) => this.#fail(worker, message);
+    worker.addEventListener('close', () => this.#fail(worker, 'the thread has ended'));
+    this.#send(this.#opening);
+    if (this.#isSynced) this.#send({ type: 'synced' });
+  }
+
+  /** Must be called when the initial sync of the node ends: the first fill then creates its indexes. */
+  endInitialSync(): void {
+    if (this.#isSynced) return;
+    this.#isSynced = true;
+    if (this.#worker) this.#send({ type: 'synced' });
+  }
+
+  /** Ends the running transaction, and the lease, so that another node becomes the leader at once. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    if (this.#restart) clearTimeout(this.#restart);
+    const worker = this.#worker;
+    if (!worker) return;
+    this.#send({ type: 'close' });
+    await Promise.race([this.#closed.promise, Bun.sleep(CLOSE_MS)]);
+    worker.terminate();
+  }
+
+  #send(message: ToSink): void {
+    this.#worker!.postMessage(message);
+  }
+
+  #setStatus(status: SinkStatus): void {
+    const before = this.#status;
+    this.#status = status;
+    const { state, height, problem } = status;
+    if (problem !== null && problem !== before.problem) this.#log.warn('the sink cannot be written', { problem });
+    else if (problem === null && before.problem !== null) this.#log.info('the sink is written again', { height });
+    if (state !== before.state) this.#log.info(STATE_TEXT[state], { height });
+  }
+
+  #fail(worker: Worker, message: string): void {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    this.#closed.resolve();
+    if (this.#isClosing) return;
+    this.#log.error('the thread of the sink failed, and is started again', { message });
+    this.#status = { ...this.#status, state: 'connecting', problem: message };
+    this.#restart = setTimeout(() => this.start(), RESTART_MS);
+  }
+}
+
+const STATE_TEXT = {
+  connecting: 'the sink connects to its database',
+  standby: 'another node writes the sink',
+  fill: 'the sink is filled',
+  build: 'the sink creates its look-up indexes',
+  live: 'the sink follows the chain',
+} as const;

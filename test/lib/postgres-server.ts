@@ -1,0 +1,84 @@
+import { chownSync, existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { SQL } from 'bun';
+import { freePort, poll, tempDir } from './node-process.ts';
+import { requireProgram } from './programs.ts';
+
+const VERSIONS = '/usr/lib/postgresql';
+
+/** A user of Debian without rights: PostgreSQL refuses to run as root. */
+const USER = 65_534;
+
+/** Path of a program of PostgreSQL. Throws where it is missing, as `requireProgram` does. */
+function requirePostgres(name: string): string {
+  const versions = existsSync(VERSIONS) ? readdirSync(VERSIONS).toSorted((a, b) => Number(b) - Number(a)) : [];
+  const path = versions.map((version) => join(VERSIONS, version, 'bin', name)).find((each) => existsSync(each));
+  if (path === undefined)
+    throw new Error(`PostgreSQL is not installed; .ci/install-programs installs what the tests run`);
+  return path;
+}
+
+const prefix = (): string[] =>
+  process.getuid?.() === 0 ? [requireProgram('setpriv'), `--reuid=${USER}`, `--regid=${USER}`, '--clear-groups'] : [];
+
+/** A PostgreSQL of a test, in a directory of its own. */
+export class PostgresServer implements AsyncDisposable {
+  readonly port: number;
+  readonly #directory: string;
+  #process: ReturnType<typeof Bun.spawn> | null = null;
+
+  private constructor(directory: string, port: number) {
+    this.#directory = directory;
+    this.port = port;
+  }
+
+  static async start(): Promise<PostgresServer> {
+    const directory = tempDir('postgres');
+    if (process.getuid?.() === 0) chownSync(directory, USER, USER);
+    const init = [requirePostgres('initdb'), '-D', join(directory, 'data'), '-U', 'obverse', '-A', 'trust', '-N'];
+    const made = Bun.spawnSync([...prefix(), ...init, '-E', 'UTF8', '--locale=C'], { cwd: directory });
+    if (!made.success) throw new Error(`initdb failed: ${made.stderr}`);
+    const server = new PostgresServer(directory, await freePort());
+    await server.run();
+    return server;
+  }
+
+  get url(): string {
+    return `postgres://obverse@127.0.0.1:${this.port}/postgres`;
+  }
+
+  /** Runs psql with a script, and returns what it printed. */
+  psql(script: string): string {
+    const done = Bun.spawnSync([requirePostgres('psql'), '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', this.url], {
+      stdin: Buffer.from(script),
+    });
+    if (!done.success) throw new Error(`psql failed: ${done.stderr}`);
+    return done.stdout.toString();
+  }
+
+  /** Starts the server, with the data of before. Resolves when it answers. */
+  async run(): Promise<void> {
+    const settings = { listen_addresses: '127.0.0.1', port: this.port, unix_socket_directories: '', fsync: 'off' };
+    const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const server = [requirePostgres('postgres'), '-D', join(this.#directory, 'data'), ...options];
+    const child = Bun.spawn([...prefix(), ...server], { cwd: this.#directory, stdio: ['ignore', 'ignore', 'ignore'] });
+    this.#process = child;
+    await poll('PostgreSQL', async () => {
+      if (child.exitCode !== null) throw new Error(`PostgreSQL ended with status ${child.exitCode}`);
+      await using sql = new SQL(this.url, { max: 1, connectionTimeout: 2 });
+      return (await sql`SELECT 1 AS one`)[0].one === 1;
+    });
+  }
+
+  /** Kills the server and all its sessions at once, as a crash does. */
+  async kill(): Promise<void> {
+    // SIGQUIT is the immediate shutdown: the sessions end without a checkpoint. SIGKILL would leave them running.
+    this.#process?.kill('SIGQUIT');
+    await this.#process?.exited;
+    this.#process = null;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+  }
+}
