@@ -31,7 +31,7 @@ export interface AnnouncedHeader extends Omit<BlockHeader, 'previousHash'> {
 /** Returns the header of an entry as `newBlock` shows it. */
 export function announcedHeader(entry: ChainEntry): AnnouncedHeader {
   const { hash, height, version, merkleRoot, time, bits, nonce, chainwork, parent } = entry;
-  const previousHash = parent && parent.hash;
+  const previousHash = parent?.hash ?? null;
   const medianTime = medianTimePast(entry);
   return { hash, height, previousHash, version, merkleRoot, time, medianTime, bits, nonce, chainwork };
 }

@@ -10,10 +10,6 @@ export const UPGRADE_FIXTURES = ['9679492', 'aac1387', '417c60a', 'a47c66d'].fla
   ['stopped', 'killed'].map((end) => `${commit}-${end}`),
 );
 
-/** Directories of killed nodes of the first and the last of these versions. */
-export const OLDEST_FIXTURE = '9679492-killed';
-export const NEWEST_FIXTURE = 'a47c66d-killed';
-
 function decompress(name: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Bun.zstdDecompressSync(readFileSync(join(FOLDER, name))));
 }
