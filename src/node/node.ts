@@ -1,11 +1,9 @@
 import type { Database } from 'bun:sqlite';
-import { join } from 'node:path';
 import { Chain } from '../chain/chain.ts';
 import type { StoredGenesis } from '../chain/chain-options.ts';
 import { BACKGROUND_CACHE_SHARE } from '../chain/loaded-utxo-set.ts';
 import type { Config } from '../config/settings.ts';
 import { signatureEngine, signatureLibrary } from '../crypto/secp256k1.ts';
-import { withChanges } from '../mempool/changes.ts';
 import type { EntryColumns } from '../mempool/entry-columns.ts';
 import { MempoolService } from '../mempool/service.ts';
 import type { UpdateProgress } from '../mempool/update-progress.ts';
@@ -15,7 +13,7 @@ import type { CallTable, NodeCallName, NodeCalls } from '../port/node-calls.ts';
 import type { NodeCounters, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
 import type { WalletCalls } from '../port/wallet-node-calls.ts';
 import { hashToHex } from '../primitives/hash.ts';
-import { SEED_BLOCKS, startSandbox } from '../sandbox/sandbox.ts';
+import { startSandbox } from '../sandbox/sandbox.ts';
 import { sandboxChain } from '../sandbox/sandbox-adapter.ts';
 import type { ScenarioChain } from '../sandbox/sandbox-chain.ts';
 import { scenarioCalls } from '../sandbox/scenario-calls.ts';
@@ -23,7 +21,6 @@ import { Scenarios } from '../sandbox/scenarios.ts';
 import type { SinkThread } from '../sink/sink-thread.ts';
 import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
 import { closeDatabase } from '../storage/database.ts';
-import { EventMark, NONE_GIVEN } from '../storage/event-mark.ts';
 import { FeeStore } from '../storage/fee-store.ts';
 import { MempoolStore } from '../storage/mempool-store.ts';
 import { buildThread } from '../storage/runs/build-thread.ts';
@@ -35,7 +32,6 @@ import { lockFailures } from '../util/lock-failures.ts';
 import type { Log } from '../util/log.ts';
 import { Observers } from '../util/observers.ts';
 import { ExternalSigner } from '../wallet/signer/external-signer.ts';
-import { backgroundStatus } from './background-status.ts';
 import { backupCalls } from './calls/backup-calls.ts';
 import { chainCalls } from './calls/chain-calls.ts';
 import { mempoolCalls } from './calls/mempool-calls.ts';
@@ -45,11 +41,13 @@ import { utxoSetCalls } from './calls/utxo-set-calls.ts';
 import { walletCalls } from './calls/wallet-calls.ts';
 import { paramsOfConfig } from './config-params.ts';
 import { GarbageCollector } from './garbage.ts';
+import { GivenEventNumbers } from './given-event-numbers.ts';
 import { warnOfHighFees } from './high-fees.ts';
 import { importFiles } from './import-files.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
 import { IndexBuilds } from './index-builds.ts';
 import { miningOptionsOf } from './mining-limits.ts';
+import { nodeStatus } from './node-status.ts';
 import { openNodeStorage } from './node-storage.ts';
 import { openSink } from './open-sink.ts';
 import { PeerNetwork } from './peer-network.ts';
@@ -59,9 +57,7 @@ import { reportSignatureLibrary } from './signature-report.ts';
 import { StateSampler } from './state-sampler.ts';
 import { storageProblem } from './storage-problem.ts';
 import { StorageStop } from './storage-stop.ts';
-import { syncState } from './sync-state.ts';
 import { TipLog } from './tip-log.ts';
-import { verificationProgress } from './verification-progress.ts';
 import { VerifyPool } from './verify/verify-pool.ts';
 import { openWallets, type Wallets } from './wallets.ts';
 import { watchHeight } from './watch-height.ts';
@@ -107,11 +103,7 @@ export class Node {
   readonly #merges: Opening['merges'];
   readonly #builds: Opening['builds'];
   readonly #database: Database;
-  readonly #eventMark: EventMark;
-  #given = NONE_GIVEN;
-  /** The reason why the numbers of events cannot be noted; null while they can. */
-  #unmarked: Error | null = null;
-  readonly #onFailure: ((error: Error) => void) | null;
+  readonly #given: GivenEventNumbers;
   /** Null where the configuration disables the peer network. */
   readonly #network: PeerNetwork | null;
   readonly #sandbox: ScenarioChain | null;
@@ -153,7 +145,6 @@ export class Node {
     this.#merges = opening.merges;
     this.#builds = opening.builds;
     const { isStopping, onFailure = null } = deps;
-    this.#onFailure = onFailure;
     this.#config = config;
     this.#log = log;
     this.#clock = clock;
@@ -179,7 +170,8 @@ export class Node {
       },
     });
     this.#database = openNodeStorage(config, this.params);
-    this.#eventMark = new EventMark(join(config.chainDir, 'events.mark'));
+    const unsavedFrom = () => this.mempool.unsavedFrom;
+    this.#given = new GivenEventNumbers({ chainDir: config.chainDir, unsavedFrom, onFailure });
     const cacheSizes = { coinsCacheMiB: config.storage.coinsCache, databaseCacheMiB: DATABASE_CACHE_MIB };
     log.info('cache sizes', { ...cacheSizes, memoryMiB: Math.floor(process.constrainedMemory() / MEBIBYTE) });
     try {
@@ -197,7 +189,7 @@ export class Node {
           ...blockFileOptionsOf(config, this.params),
           removeDisabledIndexes: config.index.removeDisabled,
           seqFloor: new SeqFloor(this.#database),
-          eventMark: this.#eventMark,
+          eventMark: this.#given.mark,
           reindex,
         },
         {
@@ -230,7 +222,7 @@ export class Node {
         this.#wallets?.manager.follower.onMempoolChanges(changes);
         this.#notifyUpdate({ changes, commit: null });
       },
-      onSaved: () => this.#markGiven(),
+      onSaved: () => this.#given.record(),
       ...(room && { backpressure: room }),
       ...(progress && { progress }),
       ...(columns && { columns }),
@@ -344,8 +336,8 @@ export class Node {
         const { unsavedFrom } = this.mempool;
         follower.follow(move);
         // A kill right behind the commit must not hide the removals by its blocks.
-        this.#given = withChanges(this.#given, this.mempool.waitingChanges);
-        this.#markGiven(unsavedFrom);
+        this.#given.addChanges(this.mempool.waitingChanges);
+        this.#given.record(unsavedFrom);
       },
       has: (txid) => follower.has(txid),
       onCommitted: (moved) => {
@@ -372,43 +364,12 @@ export class Node {
   }
 
   status(): NodeStatus {
-    const { chain } = this;
-    const { tip } = chain;
-    return {
-      headers: chain.bestHeader.height,
-      bestHeaderHash: hashToHex(chain.bestHeader.hash),
-      initialBlockDownload: chain.initialSync,
-      verificationProgress: verificationProgress(
-        { time: tip.time, txs: chain.transactions, ahead: chain.bestHeader.height - tip.height },
-        this.params,
-        unixSeconds(this.#clock),
-      ),
-      lastCommit: chain.lastCommit,
-      connectingBlock: chain.connecting,
-      stopped: (chain.stopped ?? this.#workerFailure)?.message ?? null,
-      background: backgroundStatus(chain, this.params, unixSeconds(this.#clock)),
-      indexProblem: this.indexBuilds.problem,
-      preparing: this.#seeding && tip.height < SEED_BLOCKS ? 'the sandbox mines its first blocks' : null,
-      peers: this.#network?.counts() ?? { inbound: 0, outbound: 0 },
-      sync: this.#network?.sync() ?? syncState(chain, null, unixSeconds(this.#clock)),
-      network: this.#network?.status() ?? null,
-      heavierInvalidChain: chain.warnings.invalidChain,
-      unknownRules: chain.warnings.unknownRules,
-      warnings: [...chain.warnings.messages, ...(this.#network?.warnings() ?? []), ...this.#indexWarnings()],
-      ...(this.sink && { sink: this.sink.status }),
-      ...(this.#wallets && {
-        wallets: this.#wallets.manager.states,
-        walletsFailed: this.#wallets.manager.failed,
-        walletsMissing: this.#wallets.manager.missing,
-        walletsWaiting: this.#wallets.manager.waiting,
-      }),
-    };
-  }
-
-  #indexWarnings(): string[] {
-    if (this.indexBuilds.problem === null) return [];
-    const { indexes, problem } = this.indexBuilds.problem;
-    return [`The build of the indexes ${indexes.join(', ')} has stopped: ${problem}`];
+    return nodeStatus({
+      ...{ chain: this.chain, network: this.#network, params: this.params, indexBuilds: this.indexBuilds },
+      ...{ wallets: this.#wallets?.manager ?? null, sink: this.sink, now: unixSeconds(this.#clock) },
+      failure: this.#workerFailure,
+      isSeeding: this.#seeding,
+    });
   }
 
   get #seeding(): boolean {
@@ -515,29 +476,9 @@ export class Node {
 
   /** Notifies the observers of an update, after its numbers are marked as given. */
   #notifyUpdate(update: NodeUpdate): void {
-    this.#given = withChanges(this.#given, update.changes);
-    this.#markGiven();
+    this.#given.addChanges(update.changes);
+    this.#given.record();
     this.#updates.notify(update);
-  }
-
-  #markGiven(unsavedFrom = 0): void {
-    if (this.#unmarked !== null) throw this.#unmarked;
-    try {
-      this.#eventMark.record({ ...this.#given, unsavedFrom: unsavedFrom || this.mempool.unsavedFrom });
-    } catch (error) {
-      // Neither this update nor a later one is delivered. The node ends, since its next start would not know of the lost
-      // events.
-      this.#unmarked = error instanceof Error ? error : new Error(String(error));
-      const { cause } = this.#unmarked;
-      const known = cause instanceof Error ? storageProblem(cause, this.#config.chainDir) : this.#unmarked;
-      const problem = known === cause ? this.#unmarked : known;
-      if (this.#onFailure) this.#onFailure(problem);
-      else
-        queueMicrotask(() => {
-          throw problem;
-        });
-      throw error;
-    }
   }
 
   /** Validates and commits accepted blocks, saves the mempool, and closes the storage. */
@@ -552,7 +493,7 @@ export class Node {
       this.#wallets?.close();
       this.mempool.close();
       try {
-        this.#eventMark.end({ ...this.#given, unsavedFrom: this.mempool.unsavedFrom });
+        this.#given.end();
       } finally {
         closeDatabase(this.#database);
         await Promise.all([this.#pool.close(), threads]);
