@@ -1,12 +1,13 @@
-import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { withDescriptors } from '../../util/descriptors.ts';
 import { OperatorError } from '../../util/operator-error.ts';
-import { syncDirectory, syncFile } from '../../util/sync-directory.ts';
-import { type ChainDatabaseIdentity, createPrivateFile, openReadOnly } from '../database.ts';
+import { syncDirectory } from '../../util/sync-directory.ts';
+import type { ChainDatabaseIdentity } from '../database.ts';
 import { WALLET_FOLDER, walletFilesOf } from '../wallet-folder.ts';
 import { type BackupFile, type BackupManifest, MANIFEST_FILE, manifestText } from './backup-manifest.ts';
-import { type ChainContent, HeldRuns, readChainContent } from './chain-files.ts';
+import { HeldRuns } from './chain-files.ts';
+import { copyChainDatabase, copyDatabase } from './copy-database.ts';
 import { type CopyStep, copyBytes, hashFile } from './copy-file.ts';
 import { assertTargetFree, keepOnly, openPart, readSmallFile, writeSmallFile } from './part-folder.ts';
 
@@ -59,11 +60,6 @@ const NODE_DATABASE = 'node.db';
 const SMALL_FILES = ['wallet-mac.key', 'initial.key'] as const;
 /** The file of settings within a backup. */
 export const SETTINGS_FILE = 'settings.toml';
-/** Suffix of a copy that SQLite is writing. */
-const NEW = '.new';
-/** Copies of chain.db that are made until the files of all runs of one are open. */
-const CHAIN_ATTEMPTS = 3;
-const READER_CACHE_MIB = 4;
 /** Bytes that are written between two checks of the free space. */
 const SPACE_EVERY = 16 << 20;
 
@@ -134,28 +130,14 @@ class BackupWriter {
   *#copyDatabase(from: string, path: string): Generator<CopyStep> {
     // A wallet can be removed after the folder was read.
     if (!existsSync(from)) return;
-    this.#vacuumInto(from, path);
+    this.#copyInto(from, path);
     yield* this.#addWritten(path);
   }
 
-  /** SQLite writes the copy under another name, so that an interrupted one is never mistaken for a whole one. */
-  #vacuumInto(from: string, path: string): void {
-    const { size } = statSync(from);
-    this.#assertRoom(size);
+  #copyInto(from: string, path: string): void {
+    this.#assertRoom(statSync(from).size);
     const to = join(this.#part, path);
-    mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
-    const unfinished = `${to}${NEW}`;
-    for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(`${unfinished}${suffix}`, { force: true });
-    // SQLite fills an empty file, which has the right mode from the start.
-    createPrivateFile(unfinished);
-    const db = openReadOnly(from, READER_CACHE_MIB);
-    try {
-      db.query('VACUUM INTO ?').run(unfinished);
-    } finally {
-      db.close();
-    }
-    syncFile(unfinished);
-    renameSync(unfinished, to);
+    copyDatabase(from, to);
     this.#written += statSync(to).size;
   }
 
@@ -177,8 +159,9 @@ class BackupWriter {
   /** Copies chain.db first: the files that its copy refers to are immutable, or only grow behind what it refers to. */
   *#copyChain(chainDir: string): Generator<CopyStep, NonNullable<BackupManifest['tip']>> {
     using held = new HeldRuns(chainDir);
-    const content = this.#copyChainDatabase(chainDir, held);
-    yield* this.#addWritten('chain/chain.db');
+    const path = 'chain/chain.db';
+    const content = copyChainDatabase(chainDir, join(this.#part, path), held, (from) => this.#copyInto(from, path));
+    yield* this.#addWritten(path);
     for (const name of content.runs) {
       const { fd, bytes } = held.find(name)!;
       yield* this.#copyOpenFile(fd, bytes, `chain/runs/${name}`);
@@ -192,24 +175,6 @@ class BackupWriter {
       }
     }
     return { height: content.height, hash: content.hash };
-  }
-
-  #copyChainDatabase(chainDir: string, held: HeldRuns): ChainContent {
-    for (let attempt = 1; ; attempt++) {
-      held.holdAll();
-      this.#vacuumInto(join(chainDir, 'chain.db'), 'chain/chain.db');
-      const copy = openReadOnly(join(this.#part, 'chain/chain.db'), READER_CACHE_MIB);
-      let content: ChainContent;
-      try {
-        content = readChainContent(copy, chainDir);
-      } finally {
-        copy.close();
-      }
-      const missing = content.runs.find((name) => held.find(name) === null);
-      if (missing === undefined) return content;
-      if (attempt === CHAIN_ATTEMPTS)
-        throw new OperatorError(`${join(chainDir, 'runs', missing)} is missing: stop the node and run obverse verify`);
-    }
   }
 
   *#copyOpenFile(fd: number, bytes: number, path: string): Generator<CopyStep> {
