@@ -41,11 +41,8 @@ export function moveChainData(chainDir: string): void {
 export function* chainDataMoves(chainDir: string): Generator<string, void> {
   const networkDir = dirname(chainDir);
   // Under its final name the folder is complete, so old data beside it can only come from an earlier version.
-  const unfinished = `${chainDir}.moving`;
-  const old = MOVED.filter((name) => {
-    const path = join(networkDir, name);
-    return isThere(path) && !isSamePlace(path, join(chainDir, name));
-  });
+  const unfinished = unfinishedMove(chainDir);
+  const old = earlierChainData(chainDir);
   if (old.length === 0 && !existsSync(unfinished)) return;
   if (isThere(chainDir))
     throw new OperatorError(
@@ -59,6 +56,22 @@ export function* chainDataMoves(chainDir: string): Generator<string, void> {
   renameSync(unfinished, chainDir);
   syncDirectory(networkDir);
   yield chainDir;
+}
+
+/** Whether an earlier version has left chain data beside the folder of the chain. */
+export function hasEarlierChainData(chainDir: string): boolean {
+  return earlierChainData(chainDir).length > 0 || existsSync(unfinishedMove(chainDir));
+}
+
+function earlierChainData(chainDir: string): string[] {
+  return MOVED.filter((name) => {
+    const path = join(dirname(chainDir), name);
+    return isThere(path) && !isSamePlace(path, join(chainDir, name));
+  });
+}
+
+function unfinishedMove(chainDir: string): string {
+  return `${chainDir}.moving`;
 }
 
 function* move(from: string, to: string): Generator<string, void> {

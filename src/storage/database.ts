@@ -88,6 +88,11 @@ export function openReadOnly(path: string, cacheMiB: number): Database {
   );
 }
 
+/** Opens an existing database that this process alone uses, such as a copy. */
+export function openReadWrite(path: string): Database {
+  return withDescriptors(() => new Database(path, { readwrite: true, create: false }));
+}
+
 /** Calls `prepare` with a connection, and closes the connection if that throws. */
 export function opened(db: Database, prepare: (db: Database) => void): Database {
   try {

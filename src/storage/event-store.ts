@@ -232,6 +232,23 @@ export class EventWriter {
   }
 }
 
+/**
+ * Removes the log and its numbers from a copy of the database, which then begins a log of its own. The bytes are overwritten:
+ * SQLite would keep them in free pages.
+ */
+export function removeEventLog(copy: Database): void {
+  copy.run('PRAGMA secure_delete = ON');
+  copy.transaction(() => {
+    copy.run('DELETE FROM events');
+    copy.run('DELETE FROM event_ranges');
+    copy
+      .query(
+        "DELETE FROM meta WHERE key IN ('reservedSeq', 'eventRows', 'eventRowsUpTo', ?) OR key LIKE 'highestSeq:%'",
+      )
+      .run(ENDED_KEY);
+  })();
+}
+
 const RESERVATION = 10_000;
 
 /** Lengths of the parts of a tag: the first identifies the log, the second the run of the writer. */

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../util/operator-error.ts';
+import { checkedText, readCheckedText } from './checked-text.ts';
 
 /** The file that ends a backup: without it no backup is complete. */
 export const MANIFEST_FILE = 'backup.json';
@@ -36,7 +37,7 @@ export interface BackupManifest {
 
 /** Returns the text of the manifest: its members, and a checksum over them. */
 export function manifestText(manifest: BackupManifest): string {
-  return `${JSON.stringify({ ...manifest, sha256: digestOf(manifest) }, null, 1)}\n`;
+  return checkedText(manifest);
 }
 
 /** Returns where an unfinished backup is written, which a rename completes. */
@@ -56,24 +57,16 @@ export function readManifest(dir: string): BackupManifest {
   }
   if (dir.endsWith('.part')) throw new OperatorError(`the backup ${dir} was not completed: run obverse backup again`);
   const damaged = (problem: string) => new OperatorError(`${path} is damaged: ${problem}; use another backup`);
-  let read: BackupManifest & { readonly sha256: string };
-  try {
-    read = JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    throw damaged(error instanceof SyntaxError ? 'it is no JSON' : String(error));
-  }
-  const { sha256, ...manifest } = read ?? {};
+  const { content, problem } = readCheckedText<BackupManifest>(readFileSync(path, 'utf8'));
+  if (content === null) throw damaged(problem);
+  const manifest = content;
   if (manifest.format !== FORMAT)
     throw new OperatorError(`${path} has format ${manifest.format}; this version reads format ${FORMAT}`);
-  if (sha256 !== digestOf(manifest)) throw damaged('its content does not match its checksum');
+  if (problem !== null) throw damaged(problem);
   if (!Array.isArray(manifest.files) || manifest.files.length > MAX_FILES) throw damaged('its list of files is wrong');
   for (const file of manifest.files)
     if (!isRelative(file.path)) throw damaged(`it names the file ${JSON.stringify(file.path)}`);
   return manifest;
-}
-
-function digestOf(manifest: BackupManifest): string {
-  return new Bun.CryptoHasher('sha256').update(JSON.stringify(manifest)).digest('hex');
 }
 
 /** Whether a path stays within the directory. */

@@ -71,3 +71,13 @@ export function* hashFile(path: string): Generator<CopyStep, string> {
     closeSync(fd);
   }
 }
+
+/** Fills `bytes` from a place of an open file. Returns false where the file ends before. */
+export function readFully(fd: number, bytes: Uint8Array, offset: number): boolean {
+  for (let done = 0; done < bytes.length; ) {
+    const read = readSync(fd, bytes, done, bytes.length - done, offset + done);
+    if (read === 0) return false;
+    done += read;
+  }
+  return true;
+}
