@@ -27,6 +27,10 @@ export const COMMANDS: CommandTable = {
     summary: 'restore a backup into an empty data directory',
     load: () => import('./restore-command.ts'),
   },
+  snapshot: {
+    summary: 'move the chain to object storage, and from there to a new node',
+    load: () => import('./snapshot-command.ts'),
+  },
   export: {
     summary: 'write blocks, coins or histories to a CSV or Parquet file',
     load: () => import('./export-command.ts'),

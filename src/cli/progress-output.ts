@@ -2,13 +2,15 @@ import type { ImportProgress } from '../node/import-types.ts';
 import { durationText } from '../util/duration.ts';
 import { barLine, countText, percentText } from './bar.ts';
 
-export interface Progress {
-  update(at: ImportProgress): void;
+/** A display of states of one kind. */
+export interface Progress<T> {
+  update(at: T): void;
   /** Prints the last state and ends the line. */
   finish(): void;
 }
 
-interface Terminal {
+/** The output of a progress display. */
+export interface ProgressTerminal {
   readonly write: (text: string) => void;
   /** Width of the terminal in columns; null when the output is not a terminal. */
   readonly columns: () => number | null;
@@ -21,20 +23,33 @@ const RATE_WINDOW_MS = 15_000;
 /** The parts to drop first where the line is too long. */
 const DROP_ORDER = ['inputs/s', 'blocks/s', 'left', 'height'];
 
-/** Returns a progress display on stderr, which a terminal redraws in place. */
-export function openProgress(write: (text: string) => void): Progress {
-  return progressOn({ write, columns: () => (process.stderr.isTTY ? process.stderr.columns || 80 : null) });
+/** Returns a display of an import on stderr, which a terminal redraws in place. */
+export function openProgress(write: (text: string) => void): Progress<ImportProgress> {
+  return progressOn(stderrTerminal(write));
 }
 
-export function progressOn({ write, columns }: Terminal): Progress {
-  const window: ImportProgress[] = [];
-  let shown: ImportProgress | null = null;
+export function progressOn(terminal: ProgressTerminal): Progress<ImportProgress> {
+  return displayOn(terminal, (window, width) => progressLine(window.at(-1)!, ratesOver(window), width));
+}
+
+/** Returns the terminal of stderr, to which `write` writes. */
+export function stderrTerminal(write: (text: string) => void): ProgressTerminal {
+  return { write, columns: () => (process.stderr.isTTY ? process.stderr.columns || 80 : null) };
+}
+
+/** Returns a display. `lineOf` gets the states of the last seconds, the newest at the end, and the width of the line. */
+export function displayOn<T extends { readonly elapsedMs: number }>(
+  { write, columns }: ProgressTerminal,
+  lineOf: (window: readonly T[], width: number | null) => string,
+): Progress<T> {
+  const window: T[] = [];
+  let shown: T | null = null;
   let redrawn = false;
 
-  const show = (at: ImportProgress) => {
+  const show = (at: T) => {
     shown = at;
     const width = columns();
-    const line = progressLine(at, ratesOver(window), width);
+    const line = lineOf(window, width);
     redrawn = width !== null;
     // Returns to the start of the line and erases the rest of a longer one.
     write(redrawn ? `\r${line}\x1b[K` : `${line}\n`);
