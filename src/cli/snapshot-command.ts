@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { loadConfig } from '../config/load.ts';
 import type { SnapshotOptions, SnapshotReport } from '../node/snapshot/snapshot-request.ts';
+import { lowerThreadPriority } from '../util/nice.ts';
 import { ObjectStore } from '../util/object-store.ts';
 import { didYouMean } from '../util/suggest.ts';
 import { assertOwner } from './auth-access.ts';
@@ -13,6 +14,8 @@ import { openTransferProgress } from './transfer-output.ts';
 
 const ACTIONS = ['push', 'pull'] as const;
 const MAX_HEIGHT_DIGITS = 9;
+/** A push is behind everything that clients and peers of a running node wait for. */
+const PUSH_NICE = 19;
 
 export const command: Command = {
   usage: 'snapshot push|pull s3://BUCKET/PREFIX [options]',
@@ -60,6 +63,7 @@ Exit status: 0 the snapshot is complete, 1 it is not, 2 the command line or the 
     const owner = statSync(config.networkDir, { throwIfNoEntry: false })?.uid;
     if (owner !== undefined) assertOwner(config.networkDir, owner, `snapshot ${action}`);
     process.umask(0o077);
+    if (action === 'push') lowerThreadPriority(PUSH_NICE);
     const progress = openTransferProgress(err);
     const options: SnapshotOptions = { store, signal, progress: (at) => progress.update(at) };
     let report: SnapshotReport | 'aborted';

@@ -4,7 +4,8 @@ import S3rver from '@20minutes/s3rver';
 
 /**
  * A process with an S3 server on loopback: directory, port, bucket, and optionally a method and a number. The process kills
- * itself when the request of a part with this number and method arrives. It prints its port, then each request.
+ * itself when the request of a part with this number and method arrives. It prints its port, then each request, and ends with
+ * its standard input.
  */
 const [directory, port, bucket, killMethod, killAt] = process.argv.slice(2) as [
   string,
@@ -25,3 +26,4 @@ const server = createServer((request, reply) => {
   answer(request, reply);
 });
 server.listen(Number(port), '127.0.0.1', () => console.log(`port ${(server.address() as AddressInfo).port}`));
+process.stdin.on('end', () => process.exit()).resume();

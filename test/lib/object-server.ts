@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { tempDir } from './node-process.ts';
+import { poll, tempDir } from './node-process.ts';
 
 const KEY = 'S3RVER';
 
@@ -15,9 +15,8 @@ interface ObjectServerOptions {
 /** A process with an S3 server, whose bucket is `snapshots`. */
 export class ObjectServer implements AsyncDisposable {
   readonly directory: string;
-  /** `METHOD /snapshots/KEY` of all requests in order. */
-  readonly requests: string[] = [];
   port = 0;
+  readonly #requests: string[] = [];
   readonly #child;
 
   private constructor({ directory = tempDir('objects'), port = 0, killAt }: ObjectServerOptions) {
@@ -25,7 +24,7 @@ export class ObjectServer implements AsyncDisposable {
     const program = join(import.meta.dir, 'object-server-process.ts');
     const args = [directory, `${port}`, 'snapshots', ...(killAt ?? []).map(String)];
     this.#child = Bun.spawn([process.execPath, program, ...args], {
-      stdin: 'ignore',
+      stdin: 'pipe',
       stdout: 'pipe',
       stderr: 'inherit',
     });
@@ -58,11 +57,19 @@ export class ObjectServer implements AsyncDisposable {
     return join(this.directory, 'snapshots', `${key}._S3rver_object`);
   }
 
+  /** Returns `METHOD KEY` of the requests since the last call. */
+  async newRequests(): Promise<string[]> {
+    // The lines arrive later than the replies: this request has the last one.
+    const last = `GET /${crypto.randomUUID()}`;
+    await (await fetch(this.url + last.slice(4))).text();
+    await poll('the last request', () => this.#requests.includes(last), { everyMs: 5 });
+    const all = this.#requests.splice(0).filter((line) => line !== last);
+    return all.map((line) => line.replace(' /snapshots/', ' '));
+  }
+
   /** Returns the keys that were written since the last call. */
-  writtenKeys(): string[] {
-    const keys = this.requests.flatMap((line) => /^PUT \/snapshots\/(.*)$/.exec(line)?.[1] ?? []);
-    this.requests.length = 0;
-    return keys;
+  async writtenKeys(): Promise<string[]> {
+    return (await this.newRequests()).flatMap((line) => (line.startsWith('PUT ') ? [line.slice(4)] : []));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -78,7 +85,7 @@ export class ObjectServer implements AsyncDisposable {
       const lines = text.split('\n');
       text = lines.pop()!;
       for (const line of lines) {
-        if (!line.startsWith('port ')) this.requests.push(line);
+        if (!line.startsWith('port ')) this.#requests.push(line);
         else {
           this.port = Number(line.slice(5));
           onPort();

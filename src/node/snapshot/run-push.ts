@@ -15,7 +15,6 @@ import {
 } from '../../storage/snapshot/snapshot-manifest.ts';
 import { SnapshotSource } from '../../storage/snapshot/snapshot-source.ts';
 import { VERSION } from '../../util/build-version.ts';
-import { lowerThreadPriority } from '../../util/nice.ts';
 import { OperatorError } from '../../util/operator-error.ts';
 import { runParallel } from '../../util/parallel.ts';
 import { DirectoryInUse, lockDirectory } from '../lock.ts';
@@ -30,8 +29,6 @@ import {
 
 /** The folder of the copy of chain.db in the directory of the network, while a push runs. */
 const PUSH_FOLDER = 'snapshot.push';
-/** Behind everything that clients and peers of a running node wait for. */
-const PUSH_NICE = 19;
 
 interface PushOptions extends SnapshotOptions {
   /** Bytes of a part; tests use small ones. */
@@ -55,7 +52,6 @@ export async function runPush(config: Config, options: PushOptions): Promise<Sna
     const folder = join(networkDir, PUSH_FOLDER);
     releases.push(lockPush(folder), () => rmSync(folder, { recursive: true, force: true }));
     assertRoomForCopy(config);
-    lowerThreadPriority(PUSH_NICE);
     using source = new SnapshotSource(chainDir, folder, identity);
     return await pushSource(source, identity, options);
   } catch (error) {
