@@ -1,0 +1,111 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runPush } from '../../../src/node/snapshot/run-push.ts';
+import { cleanUpAfterTests, copyDatadir, tempDir } from '../../lib/node-process.ts';
+import { ObjectServer } from '../../lib/object-server.ts';
+import {
+  chainOf,
+  checkedManifest,
+  configOf,
+  filesIn,
+  NEVER,
+  PART,
+  startSnapshots,
+} from '../../lib/snapshot-fixture.ts';
+
+cleanUpAfterTests();
+
+const { server, source, pushed, storeAt, push, pull, manifestOf, expectSameFiles, objectsOf } = await startSnapshots();
+afterAll(() => server[Symbol.asyncDispose]());
+
+describe('a push', () => {
+  test('writes each part of each file once, under its SHA-256, and the manifest after them', async () => {
+    const manifest = manifestOf('whole');
+    const parts = manifest.files.flatMap((file) => file.parts);
+    expect(parts.length).toBeGreaterThan(40);
+    expect(objectsOf('whole').sort()).toEqual([...new Set(parts)].sort());
+    for (const hash of objectsOf('whole')) {
+      const bytes = readFileSync(server.fileOf(`whole/files/${hash}`));
+      expect(new Bun.CryptoHasher('sha256').update(bytes).digest('hex')).toBe(hash);
+      expect(bytes.length).toBeLessThanOrEqual(PART);
+    }
+    const written = await server.writtenKeys();
+    expect(written.slice(-2)).toEqual(['whole/manifest-160.json', 'whole/manifest.json']);
+    expect(written).toHaveLength(objectsOf('whole').length + 2);
+    expect(pushed.bytes).toBe(manifest.files.reduce((sum, { bytes }) => sum + bytes, 0));
+    expect(filesIn(join(source, 'regtest')).filter((path) => path.includes('snapshot'))).toEqual([]);
+  });
+
+  test('sends nothing but the manifests where all parts are there, and replaces an object of another size', async () => {
+    await server.writtenKeys();
+    expect((await push(source, 'whole')).moved).toBe(0);
+    expect(await server.writtenKeys()).toEqual(['whole/manifest-160.json', 'whole/manifest.json']);
+    const [hash] = objectsOf('whole');
+    truncateSync(server.fileOf(`whole/files/${hash}`), 10);
+    await push(source, 'whole');
+    expect(await server.writtenKeys()).toEqual([
+      `whole/files/${hash}`,
+      'whole/manifest-160.json',
+      'whole/manifest.json',
+    ]);
+  });
+
+  test('that is cut leaves the former snapshot whole, and the next one sends only the rest', async () => {
+    const earlier = JSON.stringify(manifestOf('whole'));
+    const changed = copyDatadir(source);
+    // Bytes behind the last block that the database refers to are none of the snapshot; these are a part of it.
+    const grown = join(chainOf(changed), 'blocks', 'blk00000.dat');
+    const bytes = readFileSync(grown);
+    bytes[PART * 2 + 5]! ^= 1;
+    bytes[PART * 9 + 5]! ^= 1;
+    bytes[PART * 12 + 5]! ^= 1;
+    writeFileSync(grown, bytes);
+    const dying = await ObjectServer.start({ directory: server.directory, killAt: ['PUT', 2] });
+    await expect(push(changed, 'whole', { at: dying })).rejects.toThrow(/cannot be reached|answered/);
+    await dying.exited;
+    expect(JSON.stringify(manifestOf('whole'))).toBe(earlier);
+    const target = tempDir();
+    await pull(target, 'whole');
+    expectSameFiles(target);
+    await server.writtenKeys();
+    const { moved } = await push(changed, 'whole');
+    const sent = (await server.writtenKeys()).filter((key) => key.includes('/files/'));
+    // One of the three was written before the server died; one may have been.
+    expect(sent.length).toBeGreaterThanOrEqual(1);
+    expect(sent.length).toBeLessThanOrEqual(2);
+    expect(moved).toBe(sent.length * PART);
+    await push(source, 'whole');
+  });
+
+  test('ends on an abort, and writes no manifest then', async () => {
+    const abort = new AbortController();
+    const options = { store: storeAt('aborted'), signal: abort.signal, partBytes: PART };
+    const report = await runPush(configOf(source), { ...options, progress: () => abort.abort() });
+    expect(report).toBe('aborted');
+    expect(existsSync(server.fileOf('aborted/manifest.json'))).toBe(false);
+    expect(objectsOf('aborted').length).toBeLessThan(objectsOf('whole').length);
+    expect(readdirSync(join(source, 'regtest'))).not.toContain('snapshot.push');
+  });
+
+  test('refuses a place with a snapshot of another network, and a directory without a chain', async () => {
+    const foreign = `${JSON.stringify({ ...manifestOf('whole'), network: 'signet' })}`;
+    mkdirSync(join(server.directory, 'snapshots', 'foreign'), { recursive: true });
+    const { sha256: _, ...content } = JSON.parse(foreign);
+    await storeAt('foreign').putObject('manifest.json', Buffer.from(checkedManifest(content)), NEVER);
+    await expect(push(source, 'foreign')).rejects.toThrow(
+      's3://snapshots/foreign/manifest.json is a snapshot of the network signet, and the settings name regtest',
+    );
+    const empty = tempDir();
+    await expect(push(empty, 'empty')).rejects.toThrow(`${chainOf(empty)} holds no chain`);
+  });
+
+  test('stops where a file has become shorter than its rows say, and where a reindex is unfinished', async () => {
+    const pruned = copyDatadir(source);
+    truncateSync(join(chainOf(pruned), 'blocks', 'blk00000.dat'), PART * 3 + 7);
+    await expect(push(pruned, 'pruned')).rejects.toThrow(/blk00000\.dat has become shorter while it was pushed/);
+    expect(existsSync(server.fileOf('pruned/manifest.json'))).toBe(false);
+    writeFileSync(join(chainOf(pruned), 'reindex'), 'building\n');
+    await expect(push(pruned, 'pruned')).rejects.toThrow(/a reindex of .* was interrupted/);
+  });
+});
