@@ -20,7 +20,7 @@ const config: KnipConfig = {
     // Loaded before the tests by the runner.
     'test/lib/bundled-workers.ts',
     // Programs that tests start.
-    'test/lib/{engine-workers,ledger-consumer}.ts',
+    'test/lib/{engine-workers,ledger-consumer,object-server-process}.ts',
     'test/chain/{index,coin-stats}-builder.ts',
     'test/chain/set-loader.ts',
     'test/node/verify/close-verify-pool.ts',

@@ -41,7 +41,7 @@ export interface RequestLimits {
   readonly pauseMs: number;
 }
 
-export const REQUEST_LIMITS: RequestLimits = { quickMs: 60_000, transferMs: 600_000, attempts: 5, pauseMs: 500 };
+const REQUEST_LIMITS: RequestLimits = { quickMs: 60_000, transferMs: 600_000, attempts: 5, pauseMs: 500 };
 /** Number of times that an object is requested where its content is wrong: the network may have damaged it. */
 const CONTENT_ATTEMPTS = 2;
 /** Seconds for which the signature of a request is valid. A clock may differ by some minutes. */

@@ -14,8 +14,8 @@ import { finishSteps } from '../backup/finish-steps.ts';
 import { lockDirectory } from '../lock.ts';
 import { TransferCounter } from './snapshot-progress.ts';
 import {
+  chainIdentityOf,
   fetchManifest,
-  identityOf,
   PARALLEL_TRANSFERS,
   type SnapshotOptions,
   type SnapshotReport,
@@ -36,7 +36,7 @@ export async function runPull(
   { store, height, signal, progress }: PullOptions,
 ): Promise<SnapshotReport | 'aborted'> {
   const { networkDir, chainDir, ready } = config;
-  const identity = identityOf(config);
+  const identity = chainIdentityOf(config);
   try {
     assertNoChain(chainDir);
     // Before a directory is created.

@@ -20,8 +20,8 @@ import { runParallel } from '../../util/parallel.ts';
 import { DirectoryInUse, lockDirectory } from '../lock.ts';
 import { TransferCounter } from './snapshot-progress.ts';
 import {
+  chainIdentityOf,
   fetchManifest,
-  identityOf,
   PARALLEL_TRANSFERS,
   type SnapshotOptions,
   type SnapshotReport,
@@ -47,7 +47,7 @@ export async function runPush(config: Config, options: PushOptions): Promise<Sna
   const releases = [lockStopped(networkDir)];
   try {
     refuseUnfinishedReindex(chainDir);
-    const identity = identityOf(config);
+    const identity = chainIdentityOf(config);
     await fetchManifest(options.store, NEWEST_MANIFEST, identity, options.signal);
     const folder = join(networkDir, PUSH_FOLDER);
     releases.push(lockPush(folder), () => rmSync(folder, { recursive: true, force: true }));

@@ -2,7 +2,7 @@
 export interface TransferProgress {
   /** Bytes of all files that are at their place. */
   readonly bytes: number;
-  /** Those of them that this run has moved. */
+  /** Bytes among them that this run has moved. */
   readonly moved: number;
   readonly totalBytes: number;
   readonly elapsedMs: number;

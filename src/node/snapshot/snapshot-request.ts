@@ -5,7 +5,7 @@ import type { ChainDatabaseIdentity } from '../../storage/database.ts';
 import {
   assertSnapshotOf,
   MAX_MANIFEST_BYTES,
-  readSnapshot,
+  readSnapshotManifest,
   type SnapshotManifest,
 } from '../../storage/snapshot/snapshot-manifest.ts';
 import type { ObjectStore } from '../../util/object-store.ts';
@@ -36,7 +36,7 @@ export interface SnapshotReport {
 }
 
 /** Returns the chain of the settings. */
-export function identityOf(config: Config): ChainDatabaseIdentity {
+export function chainIdentityOf(config: Config): ChainDatabaseIdentity {
   const { name, consensus } = paramsOfConfig(config);
   return { network: name, genesisHash: hashToHex(consensus.genesisHash) };
 }
@@ -69,7 +69,7 @@ export async function fetchManifest(
   );
   if (result === 'missing') return null;
   if (result === 'wrong') throw new OperatorError(`${name} has more than ${MAX_MANIFEST_BYTES} bytes`);
-  const manifest = readSnapshot(Buffer.concat(chunks).toString('utf8'), name, SCHEMA_VERSION);
+  const manifest = readSnapshotManifest(Buffer.concat(chunks).toString('utf8'), name, SCHEMA_VERSION);
   assertSnapshotOf(manifest, identity, name);
   return manifest;
 }

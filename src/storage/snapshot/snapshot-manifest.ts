@@ -61,7 +61,7 @@ export function snapshotText(manifest: SnapshotManifest): string {
  * Reads a manifest; `name` is its place, for errors. Throws OperatorError on a manifest that is damaged, that has another
  * format or a newer schema, or that names files a chain does not have.
  */
-export function readSnapshot(text: string, name: string, newestSchema: number): SnapshotManifest {
+export function readSnapshotManifest(text: string, name: string, newestSchema: number): SnapshotManifest {
   const damaged = (what: string) => new OperatorError(`${name} is damaged: ${what}; push the snapshot again`);
   const { content: manifest, problem } = readCheckedText<SnapshotManifest>(text);
   if (manifest === null) throw damaged(problem);

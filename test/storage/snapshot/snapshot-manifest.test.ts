@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import {
   assertSnapshotOf,
-  readSnapshot,
+  readSnapshotManifest,
   type SnapshotManifest,
   snapshotText,
 } from '../../../src/storage/snapshot/snapshot-manifest.ts';
@@ -21,7 +21,7 @@ const MANIFEST: SnapshotManifest = {
 };
 const NAME = 's3://snapshots/a/manifest.json';
 
-const read = (manifest: unknown) => readSnapshot(snapshotText(manifest as SnapshotManifest), NAME, 3);
+const read = (manifest: unknown) => readSnapshotManifest(snapshotText(manifest as SnapshotManifest), NAME, 3);
 const withFile = (changes: object) => ({ ...MANIFEST, files: [{ ...FILE, ...changes }] });
 const withPath = (path: unknown) => ({ ...MANIFEST, files: [FILE, { ...FILE, path }] });
 
@@ -32,11 +32,11 @@ describe('a manifest', () => {
 
   test('with another content than its checksum is damaged', () => {
     const text = snapshotText(MANIFEST).replace('"height": 160', '"height": 161');
-    expect(() => readSnapshot(text, NAME, 3)).toThrow(
+    expect(() => readSnapshotManifest(text, NAME, 3)).toThrow(
       `${NAME} is damaged: its content does not match its checksum; push the snapshot again`,
     );
     for (const broken of ['', '{', 'null', '[]', '7', '"text"'])
-      expect(() => readSnapshot(broken, NAME, 3)).toThrow(NAME);
+      expect(() => readSnapshotManifest(broken, NAME, 3)).toThrow(NAME);
   });
 
   test('of another format or a newer schema is refused, and the reason names both numbers', () => {
