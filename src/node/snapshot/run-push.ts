@@ -6,6 +6,7 @@ import { SCHEMA_VERSION } from '../../storage/chain-schema.ts';
 import type { ChainDatabaseIdentity } from '../../storage/database.ts';
 import { refuseUnfinishedReindex } from '../../storage/reindex-folder.ts';
 import {
+  DamagedManifest,
   manifestAt,
   NEWEST_MANIFEST,
   PART_BYTES,
@@ -48,7 +49,7 @@ export async function runPush(config: Config, options: PushOptions): Promise<Sna
   try {
     refuseUnfinishedReindex(chainDir);
     const identity = chainIdentityOf(config);
-    await fetchManifest(options.store, NEWEST_MANIFEST, identity, options.signal);
+    await checkPlace(options, identity);
     const folder = join(networkDir, PUSH_FOLDER);
     releases.push(lockPush(folder), () => rmSync(folder, { recursive: true, force: true }));
     assertRoomForCopy(config);
@@ -59,6 +60,15 @@ export async function runPush(config: Config, options: PushOptions): Promise<Sna
     throw copyProblem(error, `the push to ${options.store.name}`);
   } finally {
     for (const release of releases.reverse()) release();
+  }
+}
+
+/** Throws OperatorError where the place has a snapshot of another chain or of a newer schema. A damaged one is replaced. */
+async function checkPlace({ store, signal }: SnapshotOptions, identity: ChainDatabaseIdentity): Promise<void> {
+  try {
+    await fetchManifest(store, NEWEST_MANIFEST, identity, signal);
+  } catch (error) {
+    if (!(error instanceof DamagedManifest)) throw error;
   }
 }
 

@@ -4,12 +4,12 @@ import { SCHEMA_VERSION } from '../../storage/chain-schema.ts';
 import type { ChainDatabaseIdentity } from '../../storage/database.ts';
 import {
   assertSnapshotOf,
+  DamagedManifest,
   MAX_MANIFEST_BYTES,
   readSnapshotManifest,
   type SnapshotManifest,
 } from '../../storage/snapshot/snapshot-manifest.ts';
 import type { ObjectStore } from '../../util/object-store.ts';
-import { OperatorError } from '../../util/operator-error.ts';
 import { paramsOfConfig } from '../config-params.ts';
 import type { TransferProgress } from './snapshot-progress.ts';
 
@@ -68,7 +68,7 @@ export async function fetchManifest(
     signal,
   );
   if (result === 'missing') return null;
-  if (result === 'wrong') throw new OperatorError(`${name} has more than ${MAX_MANIFEST_BYTES} bytes`);
+  if (result === 'wrong') throw new DamagedManifest(name, `it has more than ${MAX_MANIFEST_BYTES} bytes`);
   const manifest = readSnapshotManifest(Buffer.concat(chunks).toString('utf8'), name, SCHEMA_VERSION);
   assertSnapshotOf(manifest, identity, name);
   return manifest;

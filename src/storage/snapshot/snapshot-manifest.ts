@@ -42,6 +42,13 @@ export interface SnapshotManifest {
   readonly files: readonly SnapshotFile[];
 }
 
+/** A manifest cannot be read; a push replaces it. */
+export class DamagedManifest extends OperatorError {
+  constructor(name: string, problem: string) {
+    super(`${name} is damaged: ${problem}; push the snapshot again`);
+  }
+}
+
 /** Returns the name of the object that keeps the manifest of a height. */
 export function manifestAt(height: number): string {
   return `manifest-${height}.json`;
@@ -58,11 +65,11 @@ export function snapshotText(manifest: SnapshotManifest): string {
 }
 
 /**
- * Reads a manifest; `name` is its place, for errors. Throws OperatorError on a manifest that is damaged, that has another
- * format or a newer schema, or that names files a chain does not have.
+ * Reads a manifest; `name` is its place, for errors. Throws DamagedManifest where it is damaged or names files that a chain
+ * does not have, and OperatorError where it has another format or a newer schema.
  */
 export function readSnapshotManifest(text: string, name: string, newestSchema: number): SnapshotManifest {
-  const damaged = (what: string) => new OperatorError(`${name} is damaged: ${what}; push the snapshot again`);
+  const damaged = (what: string) => new DamagedManifest(name, what);
   const { content: manifest, problem } = readCheckedText<SnapshotManifest>(text);
   if (manifest === null) throw damaged(problem);
   const { format, schema, version } = manifest;

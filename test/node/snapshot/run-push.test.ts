@@ -100,6 +100,16 @@ describe('a push', () => {
     await expect(push(empty, 'empty')).rejects.toThrow(`${chainOf(empty)} holds no chain`);
   });
 
+  test('replaces a manifest that is damaged, which a pull refuses', async () => {
+    await push(source, 'replaced');
+    await storeAt('replaced').putObject('manifest.json', Buffer.from('{"format":1'), NEVER);
+    await expect(pull(tempDir(), 'replaced')).rejects.toThrow(
+      's3://snapshots/replaced/manifest.json is damaged: it is no JSON; push the snapshot again',
+    );
+    expect((await push(source, 'replaced')).moved).toBe(0);
+    expect(manifestOf('replaced').tip.height).toBe(160);
+  });
+
   test('stops where a file has become shorter than its rows say, and where a reindex is unfinished', async () => {
     const pruned = copyDatadir(source);
     truncateSync(join(chainOf(pruned), 'blocks', 'blk00000.dat'), PART * 3 + 7);
