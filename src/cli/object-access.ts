@@ -9,6 +9,8 @@ const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const PREFIX_NAME = /^[A-Za-z0-9_.-]+$/;
 const MAX_PREFIX = 512;
 const REGION = /^[a-z0-9-]{1,40}$/;
+/** Servers other than that of Amazon accept this region where they have none. */
+const DEFAULT_REGION = 'us-east-1';
 
 /** Reads `s3://BUCKET/PREFIX`. Throws UsageError. */
 export function readObjectPlace(text: string): ObjectPlace {
@@ -68,8 +70,8 @@ function readEndpoint(source: string, text: string | null): string | null {
   return text.replace(/\/+$/, '');
 }
 
-function readRegion(source: string, text: string | null): string | null {
+function readRegion(source: string, text: string | null): string {
   if (text !== null && !REGION.test(text))
     throw new UsageError(`${source} is the name of a region, such as eu-central-1, not ${text.slice(0, 100)}`);
-  return text;
+  return text ?? DEFAULT_REGION;
 }

@@ -34,7 +34,7 @@ S3_SESSION_TOKEN, or the same names with AWS_. S3_ENDPOINT and S3_REGION are def
 Exit status: 0 the snapshot is complete, 1 it is not, 2 the command line or the configuration is wrong.`,
   options: [
     ['--endpoint URL', 'server of the object storage (default that of Amazon)'],
-    ['--region NAME', 'region of the bucket'],
+    ['--region NAME', 'region of the bucket (default us-east-1)'],
     ['--height HEIGHT', 'with pull: the snapshot of this height (default the newest)'],
     ['--json', 'print one JSON object'],
     ...COMMON_OPTIONS,

@@ -12,8 +12,7 @@ export interface ObjectPlace {
 export interface ObjectAccess {
   /** URL of the server; null for that of Amazon. */
   readonly endpoint: string | null;
-  /** Null for the default of the client. */
-  readonly region: string | null;
+  readonly region: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken: string | null;
@@ -96,10 +95,10 @@ export class ObjectStore {
     this.#limits = limits;
     this.#client = new Bun.S3Client({
       bucket,
+      region,
       accessKeyId,
       secretAccessKey,
       ...(endpoint !== null && { endpoint }),
-      ...(region !== null && { region }),
       ...(sessionToken !== null && { sessionToken }),
     });
   }
@@ -193,7 +192,7 @@ export class ObjectStore {
       return new OperatorError(
         `${place}: access is denied${inBrackets(code)}: check the access key, its secret and the region; the key needs s3:GetObject, s3:ListBucket and, for a push, s3:PutObject`,
       );
-    const isElsewhere = (status >= 300 && status < 400) || /Region|AuthorizationHeader|Redirect/.test(code);
+    const isElsewhere = (status >= 300 && status < 400) || /Region|Authorization|Redirect/.test(code);
     const advice = isElsewhere ? ': name the region of the bucket with --region, or its server with --endpoint' : '';
     return new OperatorError(`${place}: the server answers with HTTP ${status}${inBrackets(code)}${advice}`);
   }

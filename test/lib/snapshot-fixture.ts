@@ -48,7 +48,7 @@ export async function startSnapshots() {
 
   function storeAt(prefix: string, at = server): ObjectStore {
     const [accessKeyId, secretAccessKey] = ['S3RVER', 'S3RVER'];
-    const access = { endpoint: at.url, region: null, accessKeyId, secretAccessKey, sessionToken: null };
+    const access = { endpoint: at.url, region: 'us-east-1', accessKeyId, secretAccessKey, sessionToken: null };
     return new ObjectStore({ bucket: 'snapshots', prefix }, access, LIMITS);
   }
 

@@ -73,11 +73,12 @@ export function readSnapshotManifest(text: string, name: string, newestSchema: n
   const { content: manifest, problem } = readCheckedText<SnapshotManifest>(text);
   if (manifest === null) throw damaged(problem);
   const { format, schema, version } = manifest;
-  if (format !== FORMAT) throw new OperatorError(`${name} has format ${format}; this version reads format ${FORMAT}`);
+  if (format !== FORMAT)
+    throw new OperatorError(`${name} has format ${shown(format)}; this version reads format ${FORMAT}`);
   if (problem !== null) throw damaged(problem);
   if (!Number.isSafeInteger(schema) || schema > newestSchema)
     throw new OperatorError(
-      `${name} has schema ${schema}, made by version ${version}; this version reads up to ${newestSchema}: run the newer one`,
+      `${name} has schema ${shown(schema)}, made by version ${shown(version)}; this version reads up to ${newestSchema}: run the newer one`,
     );
   const content = contentProblem(manifest);
   if (content !== null) throw damaged(content);
@@ -92,12 +93,17 @@ export function assertSnapshotOf(
 ): void {
   if (network !== identity.network)
     throw new OperatorError(
-      `${name} is a snapshot of the network ${network}, and the settings name ${identity.network}`,
+      `${name} is a snapshot of the network ${shown(network)}, and the settings name ${identity.network}`,
     );
   if (genesis !== identity.genesisHash)
     throw new OperatorError(
-      `${name} is a snapshot of a chain with the genesis block ${genesis}, not ${identity.genesisHash}`,
+      `${name} is a snapshot of a chain with the genesis block ${shown(genesis)}, not ${identity.genesisHash}`,
     );
+}
+
+/** The values of a manifest are those of another machine, and must not rewrite the terminal. */
+function shown(value: unknown): string {
+  return /^[\w.+-]{1,64}$/.test(String(value)) ? String(value) : 'that cannot be shown';
 }
 
 function contentProblem({ tip, partBytes, files }: SnapshotManifest): string | null {

@@ -46,6 +46,17 @@ describe('a manifest', () => {
     );
   });
 
+  test('of another machine writes no control characters into an error', () => {
+    const network = '\u001b[2Jmain\nobverse: all is well';
+    const assertForeign = () =>
+      assertSnapshotOf({ ...MANIFEST, network }, { network: 'main', genesisHash: HASH }, NAME);
+    expect(assertForeign).toThrow(
+      `${NAME} is a snapshot of the network that cannot be shown, and the settings name main`,
+    );
+    expect(() => read({ ...MANIFEST, schema: 4, version: network })).toThrow('made by version that cannot be shown;');
+    expect(() => read(withPath(network))).toThrow('it names the file "\\u001b[2Jmain\\nobverse: all is well"');
+  });
+
   test.each([
     '../node.db',
     '/etc/passwd',
