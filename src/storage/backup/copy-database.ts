@@ -7,6 +7,7 @@ import { type ChainContent, type HeldRuns, readChainContent } from './chain-file
 
 /** Suffix of a copy that SQLite is writing. */
 const NEW = '.new';
+const JOURNALS = ['-journal', '-wal', '-shm'] as const;
 /** Copies of chain.db that are made until the files of all runs of one are open. */
 const CHAIN_ATTEMPTS = 3;
 const READER_CACHE_MIB = 4;
@@ -18,7 +19,7 @@ const READER_CACHE_MIB = 4;
 export function copyDatabase(from: string, to: string): void {
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
   const unfinished = `${to}${NEW}`;
-  for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(`${unfinished}${suffix}`, { force: true });
+  for (const suffix of ['', ...JOURNALS]) rmSync(`${unfinished}${suffix}`, { force: true });
   // SQLite fills an empty file, which has the right mode from the start.
   createPrivateFile(unfinished);
   const db = openReadOnly(from, READER_CACHE_MIB);
@@ -28,6 +29,8 @@ export function copyDatabase(from: string, to: string): void {
     db.close();
   }
   syncFile(unfinished);
+  // SQLite would apply the journal of an earlier copy, which a kill has left, to this one.
+  for (const suffix of JOURNALS) rmSync(`${to}${suffix}`, { force: true });
   renameSync(unfinished, to);
 }
 

@@ -1,5 +1,15 @@
+import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { runPush } from '../../../src/node/snapshot/run-push.ts';
 import { cleanUpAfterTests, copyDatadir, tempDir } from '../../lib/node-process.ts';
@@ -98,6 +108,25 @@ describe('a push', () => {
     );
     const empty = tempDir();
     await expect(push(empty, 'empty')).rejects.toThrow(`${chainOf(empty)} holds no chain`);
+  });
+
+  test('is not changed by files that a kill has left in its folder, such as a journal of SQLite', async () => {
+    const killed = copyDatadir(source);
+    const folder = join(killed, 'regtest', 'snapshot.push');
+    mkdirSync(folder);
+    const half = join(tempDir(), 'chain.db');
+    copyFileSync(join(chainOf(source), 'chain.db'), half);
+    using db = new Database(half);
+    db.run('PRAGMA journal_mode = DELETE');
+    // With a cache of one page, SQLite writes pages before the commit, and the journal must be rolled back.
+    db.run('PRAGMA cache_size = 1');
+    db.run('BEGIN');
+    db.run('UPDATE headers SET header = zeroblob(80)');
+    for (const suffix of ['', '-journal']) copyFileSync(`${half}${suffix}`, join(folder, `chain.db${suffix}`));
+    expect(statSync(join(folder, 'chain.db-journal')).size).toBeGreaterThan(512);
+    db.run('ROLLBACK');
+    expect((await push(killed, 'whole')).moved).toBe(0);
+    expect(existsSync(folder)).toBe(false);
   });
 
   test('replaces a manifest that is damaged, which a pull refuses', async () => {
