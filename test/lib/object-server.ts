@@ -6,8 +6,6 @@ const KEY = 'S3RVER';
 interface ObjectServerOptions {
   /** That of an earlier server, whose objects it has; a new one where absent. */
   readonly directory?: string;
-  /** 0 lets the system choose. */
-  readonly port?: number;
   /** The process dies at the request of this method and number for a part of a file. */
   readonly killAt?: readonly [method: 'GET' | 'PUT', number: number];
 }
@@ -19,10 +17,10 @@ export class ObjectServer implements AsyncDisposable {
   readonly #requests: string[] = [];
   readonly #child;
 
-  private constructor({ directory = tempDir('objects'), port = 0, killAt }: ObjectServerOptions) {
+  private constructor({ directory = tempDir('objects'), killAt }: ObjectServerOptions) {
     this.directory = directory;
     const program = join(import.meta.dir, 'object-server-process.ts');
-    const args = [directory, `${port}`, 'snapshots', ...(killAt ?? []).map(String)];
+    const args = [directory, 'snapshots', ...(killAt ?? []).map(String)];
     this.#child = Bun.spawn([process.execPath, program, ...args], {
       stdin: 'pipe',
       stdout: 'pipe',
