@@ -57,9 +57,14 @@ export function readManifest(dir: string): BackupManifest {
   }
   if (dir.endsWith('.part')) throw new OperatorError(`the backup ${dir} was not completed: run obverse backup again`);
   const damaged = (problem: string) => new OperatorError(`${path} is damaged: ${problem}; use another backup`);
-  const { content, problem } = readCheckedText<BackupManifest>(readFileSync(path, 'utf8'));
-  if (content === null) throw damaged(problem);
-  const manifest = content;
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw damaged(String(error));
+  }
+  const { content: manifest, problem } = readCheckedText<BackupManifest>(text);
+  if (manifest === null) throw damaged(problem);
   if (manifest.format !== FORMAT)
     throw new OperatorError(`${path} has format ${manifest.format}; this version reads format ${FORMAT}`);
   if (problem !== null) throw damaged(problem);
