@@ -1,101 +1,115 @@
 import { parseBlock } from '../primitives/block.ts';
+import { hashFromHex } from '../primitives/hash.ts';
 import { medianTime } from '../queries/block-facts.ts';
-import type { ChainReads } from '../storage/chain-reads.ts';
+import { BlockPruned, type ChainReads } from '../storage/chain-reads.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import { equalBytes } from '../util/bytes.ts';
-import { type BlockRows, displayHex } from './block-rows.ts';
+import { type BalanceChange, BlockRows, displayHex } from './block-rows.ts';
 import { connectedEvent, type NamedBlock, type SinkEvent } from './sink-events.ts';
+import type { RowTable } from './sink-schema.ts';
 
-/** Blocks that follow each other in the active chain, with the rows and events of all of them. */
-export interface BlockBatch {
-  readonly rows: BlockRows;
-  readonly events: readonly SinkEvent[];
-  readonly blocks: readonly NamedBlock[];
-  /** The last block. */
-  readonly last: HeaderRecord;
-}
-
-/** Facts of the events of a batch besides the blocks. */
-interface BatchFacts {
+/** The batch of blocks to read. */
+export interface BatchRequest {
+  /** The block of the active chain before the batch; of height -1 before the genesis block. */
+  readonly after: NamedBlock;
   readonly halvingInterval: number;
-  /** Unix seconds. */
+  /** Time of the events, Unix seconds. */
   readonly time: number;
+  /** Whether the blocks follow disconnected ones. */
   readonly reorg: boolean;
+  /** Whether the database is filled for the first time; the balances are summed at the end of that. */
   readonly initialSync: boolean;
 }
 
+/** Blocks that follow each other in the active chain, with the rows and events of all of them. It can be sent to a thread. */
+export interface BlockBatch {
+  /** Rows in the text format of COPY. */
+  readonly tables: Readonly<Record<RowTable, Uint8Array<ArrayBuffer>>>;
+  /** Number of rows in all tables. */
+  readonly rows: number;
+  readonly balances: readonly BalanceChange[];
+  readonly events: readonly SinkEvent[];
+  readonly blocks: readonly NamedBlock[];
+  readonly chainwork: bigint;
+}
+
+/** `pruneHeight`: the next block is no longer stored, and blocks are from this height on. */
+export type BatchReply = BlockBatch | { readonly pruneHeight: number } | null;
+
+interface AddedBlock {
+  readonly record: HeaderRecord;
+  readonly event: SinkEvent;
+}
+
 /** Bounds of a batch: bytes of its blocks, and their number. A batch holds one block at least. */
-const BATCH_BYTES = 4 << 20;
+const BATCH_BYTES = 2 << 20;
 const BATCH_BLOCKS = 500;
 
-/** Reads a batch block by block. Other tasks of the thread may run between two blocks. */
+/** Reads batches of blocks, one after the other. */
 export class BatchReader {
   readonly #reads: ChainReads;
-  readonly #facts: BatchFacts;
-  readonly #rows: BlockRows;
-  readonly #events: SinkEvent[] = [];
-  readonly #blocks: NamedBlock[] = [];
-  #last: HeaderRecord | null = null;
-  #bytes = 0;
+  /** Holds its memory for the next batch. */
+  readonly #rows = new BlockRows();
 
-  /** `rows` is empty, and belongs to the batch from now on. */
-  constructor(reads: ChainReads, rows: BlockRows, facts: BatchFacts) {
+  constructor(reads: ChainReads) {
     this.#reads = reads;
-    this.#rows = rows;
-    this.#facts = facts;
   }
 
-  /**
-   * Adds the block of the active chain behind `previous`, which is -1 and null before the first block. Returns false if the
-   * batch is full, or if there is no such block: above the tip, or since a reorg. Throws BlockPruned where its body or undo
-   * data are no longer stored.
-   */
-  addNext(previous: { readonly height: number; readonly hash: Uint8Array | null }): boolean {
-    return this.#reads.snapshot(() => {
-      const record = this.#reads.headers.byHeight(previous.height + 1);
-      if (record === null || this.#blocks.length === BATCH_BLOCKS) return false;
-      if (previous.hash !== null && !equalBytes(record.header.subarray(4, 36), previous.hash)) return false;
-      const size = record.stats?.size ?? 0;
-      if (this.#last !== null && this.#bytes + size > BATCH_BYTES) return false;
-      this.#bytes += size;
-      return this.#addBlock(record);
-    });
+  /** Returns the blocks behind a block; null above the tip, and where a reorg has disconnected that block. Calls `onProgress` before each. */
+  readBatch(request: BatchRequest, onProgress: () => void = () => {}): BatchReply {
+    const { after } = request;
+    const rows = this.#rows;
+    const events: SinkEvent[] = [];
+    const blocks: NamedBlock[] = [];
+    let last: HeaderRecord | null = null;
+    let bytes = 0;
+    rows.clear();
+    try {
+      while (blocks.length < BATCH_BLOCKS) {
+        onProgress();
+        const height: number = (last ?? after).height + 1;
+        const previous: Uint8Array | null = last?.hash ?? (height === 0 ? null : hashFromHex(after.hash));
+        const room: number = last === null ? Number.POSITIVE_INFINITY : BATCH_BYTES - bytes;
+        const add = (): AddedBlock | null => this.#addNext(height, previous, room, request);
+        const next: AddedBlock | null = this.#reads.snapshot(add);
+        if (next === null) break;
+        const { record, event }: AddedBlock = next;
+        last = record;
+        bytes += record.stats!.size;
+        events.push(event);
+        blocks.push({ height, hash: displayHex(record.hash) });
+      }
+    } catch (error) {
+      if (!(error instanceof BlockPruned)) throw error;
+      if (last === null) return { pruneHeight: error.pruneHeight };
+    }
+    if (last === null) return null;
+    const { count: number } = rows;
+    const balances = [...rows.balances.values()];
+    return { tables: rows.encodedTables(), rows: number, balances, events, blocks, chainwork: last.chainwork };
   }
 
-  /** The last block; null before the first. */
-  get last(): HeaderRecord | null {
-    return this.#last;
-  }
-
-  /** Returns what was added; null without a block. */
-  finish(): BlockBatch | null {
-    const last = this.#last;
-    return last && { rows: this.#rows, events: this.#events, blocks: this.#blocks, last };
-  }
-
-  #addBlock(record: HeaderRecord): boolean {
+  /** Adds the rows of a block of the active chain. Returns null if there is none, or if it is larger than `room`, bytes. */
+  #addNext(height: number, previous: Uint8Array | null, room: number, request: BatchRequest): AddedBlock | null {
     const reads = this.#reads;
-    const { height, chainwork, fees } = record;
+    const record = reads.headers.byHeight(height);
+    if (record === null) return null;
+    if (previous !== null && !equalBytes(record.header.subarray(4, 36), previous)) return null;
+    if ((record.stats?.size ?? 0) > room) return null;
     const raw = reads.rawBlock(record);
     const undo = raw && reads.rawUndo(record);
     // The genesis block has no undo data. Those of other blocks are missing behind a loaded UTXO set until it is validated.
-    if (raw === null || (undo === null && height > 0)) return false;
+    if (raw === null || (undo === null && height > 0)) return null;
+    const { chainwork, fees } = record;
+    const { halvingInterval, time, reorg, initialSync } = request;
     const median = medianTime(reads, record, true);
     const block = parseBlock(raw);
     const made = { height, block, chainwork, medianTime: median, undo: undo ?? new Uint8Array(), fees: fees ?? 0 };
-    // The end of the first fill sums the balances.
-    this.#rows.addBlock(made, !this.#facts.initialSync);
-    const hash = displayHex(record.hash);
-    const { halvingInterval, ...facts } = this.#facts;
-    this.#events.push(
-      connectedEvent(record, {
-        ...facts,
-        ...{ hash, medianTime: median, headers: reads.tip().height },
-        params: { subsidyHalvingInterval: halvingInterval },
-      }),
-    );
-    this.#blocks.push({ height, hash });
-    this.#last = record;
-    return true;
+    this.#rows.addBlock(made, !initialSync);
+    const event = connectedEvent(record, {
+      ...{ hash: displayHex(record.hash), medianTime: median, headers: reads.tip().height },
+      ...{ time, reorg, initialSync, params: { subsidyHalvingInterval: halvingInterval } },
+    });
+    return { record, event };
   }
 }

@@ -42,20 +42,26 @@ interface BlockSums {
 
 /** Rows of blocks, and what changes in the balances by script hash, hex. */
 export class BlockRows {
-  readonly tables: Readonly<Record<RowTable, CopyRows>>;
+  readonly #tables: Readonly<Record<RowTable, CopyRows>>;
   readonly balances = new Map<string, BalanceChange>();
 
   constructor() {
-    this.tables = Object.fromEntries(ROW_TABLES.map((table) => [table, new CopyRows()])) as Record<RowTable, CopyRows>;
+    this.#tables = Object.fromEntries(ROW_TABLES.map((table) => [table, new CopyRows()])) as Record<RowTable, CopyRows>;
   }
 
   /** Number of rows in all tables. */
   get count(): number {
-    return ROW_TABLES.reduce((sum, table) => sum + this.tables[table].count, 0);
+    return ROW_TABLES.reduce((sum, table) => sum + this.#tables[table].count, 0);
+  }
+
+  /** Returns a copy of the rows of each table in the text format of COPY. */
+  encodedTables(): Record<RowTable, Uint8Array<ArrayBuffer>> {
+    const encoded = ROW_TABLES.map((table) => [table, this.#tables[table].encodedRows().slice()]);
+    return Object.fromEntries(encoded) as Record<RowTable, Uint8Array<ArrayBuffer>>;
   }
 
   clear(): void {
-    for (const table of ROW_TABLES) this.tables[table].clear();
+    for (const table of ROW_TABLES) this.#tables[table].clear();
     this.balances.clear();
   }
 
@@ -70,7 +76,7 @@ export class BlockRows {
       const history = this.#addTransaction({ height, position, tx, spent, repeated }, sums);
       for (const change of history.values()) {
         const { scriptHash, received, sent, outputs, inputs } = change;
-        const row = this.tables.address_history.addNumber(height).addNumber(position).addBytes(scriptHash);
+        const row = this.#tables.address_history.addNumber(height).addNumber(position).addBytes(scriptHash);
         row.addNumber(received).addNumber(sent).addNumber(outputs).addNumber(inputs).endRow();
       }
       if (withBalances) for (const [key, change] of history) this.#addBalance(key, change);
@@ -107,7 +113,7 @@ export class BlockRows {
     for (const [vout, { value: sats, scriptPubKey }] of tx.outputs.entries()) {
       const amount = Number(sats);
       paid += amount;
-      const row = this.tables.outputs.addNumber(height).addNumber(position).addNumber(vout).addNumber(amount);
+      const row = this.#tables.outputs.addNumber(height).addNumber(position).addNumber(vout).addNumber(amount);
       row.addBytes(scriptPubKey);
       // The coinbase of the genesis block never was a coin.
       if (height === 0 || isUnspendable(scriptPubKey)) {
@@ -125,7 +131,7 @@ export class BlockRows {
       const lost: Coin = { position: txPosition(repeated, 0), output: { value: sats, scriptPubKey } };
       this.#addInput(height, position, vout, { txid, vout }, lost, sum.scriptHash);
     }
-    const row = this.tables.transactions.addNumber(height).addNumber(position);
+    const row = this.#tables.transactions.addNumber(height).addNumber(position);
     row.addBytes(txid, true).addBytes(wtxid, true).addNumber(raw.length).addNumber(weightOf(parsed));
     row
       .addNumber(position === 0 ? 0 : value - paid)
@@ -146,7 +152,7 @@ export class BlockRows {
     { position: created, output }: Coin,
     scriptHash: Uint8Array,
   ): void {
-    const row = this.tables.inputs.addNumber(height).addNumber(position).addNumber(vin);
+    const row = this.#tables.inputs.addNumber(height).addNumber(position).addNumber(vin);
     row.addBytes(prevout.txid, true).addNumber(prevout.vout);
     row.addNumber(positionHeight(created)).addNumber(positionIndex(created)).addNumber(Number(output.value));
     row.addBytes(scriptHash).endRow();
@@ -154,7 +160,7 @@ export class BlockRows {
 
   #addBlockRow({ height, block, medianTime, chainwork, fees }: SinkBlock, sums: BlockSums): void {
     const { hash, raw, header, columns } = block;
-    const row = this.tables.blocks.addNumber(height).addBytes(hash, true).addBytes(raw.subarray(0, HEADER_SIZE));
+    const row = this.#tables.blocks.addNumber(height).addBytes(hash, true).addBytes(raw.subarray(0, HEADER_SIZE));
     row
       .addNumber(header.time)
       .addNumber(medianTime)

@@ -1,5 +1,6 @@
 import { SQL, type TransactionSQL } from 'bun';
-import { type BalanceChange, type BlockRows, chainworkHex } from './block-rows.ts';
+import type { BlockBatch } from './block-batch.ts';
+import { type BalanceChange, chainworkHex } from './block-rows.ts';
 import type { SinkEvent } from './sink-events.ts';
 import {
   BALANCE_PARTS,
@@ -38,7 +39,8 @@ export interface SinkWrite {
   readonly keepHeight: number;
   /** The height of the last block before the change. */
   readonly fromHeight: number;
-  readonly rows: BlockRows;
+  /** The blocks that join the chain; null without any. */
+  readonly batch: BlockBatch | null;
   readonly events: readonly SinkEvent[];
   readonly to: Omit<SinkPosition, 'phase'>;
 }
@@ -186,15 +188,17 @@ export class SinkDatabase {
 
   /** Commits a change of the position together with its rows. Throws LeaseLost if another node is the leader. */
   async commitChange(write: SinkWrite, phase: SinkPosition['phase']): Promise<void> {
-    const { keepHeight, fromHeight, rows, events, to } = write;
+    const { keepHeight, fromHeight, batch, events, to } = write;
     await this.#sql.begin(async (tx) => {
       const seq = await this.#lockPosition(tx, fromHeight);
       for (let height = fromHeight; height > keepHeight; height--) await removeBlock(tx, height, phase);
-      for (const table of ROW_TABLES) {
-        const columns = ROW_COLUMNS[table].join(', ');
-        await copyRows(tx, `COPY ${SINK_SCHEMA}.${table} (${columns}) FROM STDIN`, rows.tables[table].encodedRows());
+      if (batch !== null) {
+        for (const table of ROW_TABLES) {
+          const columns = ROW_COLUMNS[table].join(', ');
+          await copyRows(tx, `COPY ${SINK_SCHEMA}.${table} (${columns}) FROM STDIN`, batch.tables[table]);
+        }
+        if (phase === 'live') await addBalances(tx, batch.balances);
       }
-      if (phase === 'live') await addBalances(tx, rows.balances);
       await insertEvents(tx, events, seq);
       await tx.unsafe(
         `UPDATE ${SINK_SCHEMA}.sink_position SET height = $1, hash = decode($2, 'hex'), chainwork = decode($3, 'hex'),
@@ -301,12 +305,13 @@ async function copyRows(tx: TransactionSQL, statement: string, rows: Uint8Array)
   await writer.close();
 }
 
-async function addBalances(tx: TransactionSQL, balances: ReadonlyMap<string, BalanceChange>): Promise<void> {
+async function addBalances(tx: TransactionSQL, balances: readonly BalanceChange[]): Promise<void> {
   // In one order, so that the page of an index is found once for its rows.
-  const all = [...balances].sort(([a], [b]) => (a < b ? -1 : 1));
+  const all = balances.map((change) => ({ ...change, key: change.scriptHash.toHex() }));
+  all.sort((a, b) => (a.key < b.key ? -1 : 1));
   for (let at = 0; at < all.length; at += UPSERT_ROWS) {
     const part = all.slice(at, at + UPSERT_ROWS);
-    const list = (value: (change: BalanceChange) => number) => `{${part.map(([, change]) => value(change)).join(',')}}`;
+    const list = (value: (change: BalanceChange) => number) => `{${part.map(value).join(',')}}`;
     await tx.unsafe(
       `INSERT INTO ${SINK_SCHEMA}.balances AS b (script_hash, balance, received, sent, transactions, outputs, inputs)
        SELECT * FROM unnest($1::BYTEA[], $2::BIGINT[], $3::BIGINT[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BIGINT[])
@@ -315,7 +320,7 @@ async function addBalances(tx: TransactionSQL, balances: ReadonlyMap<string, Bal
          transactions = b.transactions + excluded.transactions, outputs = b.outputs + excluded.outputs,
          inputs = b.inputs + excluded.inputs`,
       [
-        `{${part.map(([hash]) => `"\\\\x${hash}"`).join(',')}}`,
+        `{${part.map(({ key }) => `"\\\\x${key}"`).join(',')}}`,
         list(({ received, sent }) => received - sent),
         list(({ received }) => received),
         list(({ sent }) => sent),

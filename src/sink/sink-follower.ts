@@ -1,18 +1,19 @@
 import type { SinkStatus } from '../port/sink-status.ts';
 import { hashFromHex } from '../primitives/hash.ts';
-import { BlockPruned, type ChainReads, type ChainState } from '../storage/chain-reads.ts';
+import type { ChainReads, ChainState } from '../storage/chain-reads.ts';
 import { HeaderStatus } from '../storage/chain-schema.ts';
 import { sleep } from '../util/abort.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
-import { BatchReader, type BlockBatch } from './block-batch.ts';
-import { BlockRows, displayHex } from './block-rows.ts';
+import type { BatchReply, BatchRequest, BlockBatch } from './block-batch.ts';
 import { LeaseLost, type SinkDatabase, type SinkPosition, SinkRefused, type SinkWrite } from './sink-database.ts';
 import { disconnectedEvent, type NamedBlock, reorgedEvent, type SinkEvent } from './sink-events.ts';
 
 export interface SinkFollowerOptions {
   readonly reads: ChainReads;
   readonly database: SinkDatabase;
+  /** Reads the next blocks, one batch at a time. */
+  readonly readBatch: (request: BatchRequest) => Promise<BatchReply>;
   readonly halvingInterval: number;
   readonly clock: Clock;
   readonly onStatus: (status: SinkStatus) => void;
@@ -45,8 +46,6 @@ export class SinkFollower {
   #status: SinkStatus;
   #isLeader = false;
   #inInitialSync = true;
-  /** Memory for the rows of the next batch. */
-  #spare: BlockRows[] = [];
   /** Monotonic time of the last renewal, milliseconds. */
   #renewedAt = 0;
 
@@ -70,7 +69,6 @@ export class SinkFollower {
       } catch (error) {
         if (signal.aborted) break;
         this.#isLeader = false;
-        this.#spare = [];
         if (error instanceof LeaseLost) {
           pause = RETRY_MS.first;
           continue;
@@ -144,27 +142,26 @@ export class SinkFollower {
         continue;
       }
       const fork = await this.#findFork(position);
-      const write = fork && (await this.#readChange(position, fork, prepared));
+      const write: SinkWrite | null = fork && (await this.#readChange(position, fork, prepared));
       prepared = null;
       if (write === null) {
         followed = state;
         followedAt = clock.monotonicMs();
         continue;
       }
-      const commit = database.commitChange(write, phase);
       // The database stores the rows of this batch while those of the next one are made.
-      commit.catch(() => {});
-      if (phase === 'fill') {
-        await Bun.sleep(0);
-        prepared = await this.#readNext(write.to, { reorg: false, phase });
+      const next: Promise<BlockBatch | null> | null =
+        phase === 'fill' ? this.#readNext(write.to, { reorg: false, phase }) : null;
+      try {
+        await database.commitChange(write, phase);
+      } finally {
+        // The thread has one job at a time, also for the next attempt.
+        await next?.catch(() => {});
       }
-      await commit;
-      const { count } = write.rows;
-      write.rows.clear();
-      this.#spare.push(write.rows);
+      prepared = await next;
       position = { ...write.to, phase };
       this.#report({
-        rows: this.#status.rows + count,
+        rows: this.#status.rows + (write.batch?.rows ?? 0),
         removedBlocks: this.#status.removedBlocks + (write.fromHeight - write.keepHeight),
       });
     }
@@ -211,7 +208,7 @@ export class SinkFollower {
 
   /** Returns the next change of the database; null without one. `prepared` is the batch behind the fork, if it was read before. */
   async #readChange(position: SinkPosition, fork: Fork, prepared: BlockBatch | null): Promise<SinkWrite | null> {
-    const { reads, clock } = this.#options;
+    const { database, clock } = this.#options;
     const { stale } = fork;
     const { phase } = position;
     const isNext = prepared !== null && stale.length === 0 && prepared.blocks[0]!.height === fork.height + 1;
@@ -220,35 +217,34 @@ export class SinkFollower {
     const time = unixSeconds(clock);
     const events: SinkEvent[] = [];
     for (const [i, block] of stale.entries()) {
-      const txids = await this.#options.database.txidsAt(block.height);
+      const txids = await database.txidsAt(block.height);
       const previousHash = (stale[i + 1] ?? fork).hash;
       events.push(disconnectedEvent(block, { previousHash, txids, depth: i + 1, time }));
     }
     events.push(...(batch?.events ?? []));
     if (stale.length > 0) events.push(reorgedEvent(namedBlock(fork), stale, batch?.blocks ?? [], time));
-    const last = batch?.last ?? reads.headers.byHash(hashFromHex(fork.hash))!;
-    return {
-      ...{ keepHeight: fork.height, fromHeight: position.height },
-      ...{ rows: batch?.rows ?? new BlockRows(), events },
-      to: { height: last.height, hash: displayHex(last.hash), chainwork: last.chainwork },
-    };
+    return { keepHeight: fork.height, fromHeight: position.height, batch, events, to: this.#endOf(fork, batch) };
   }
 
-  /**
-   * Returns the blocks behind one of the active chain; null without any, or if a reorg has disconnected that block. Other
-   * tasks run between two blocks, so that the rows of the batch before are sent meanwhile.
-   */
+  /** Returns the last block of a change. */
+  #endOf(fork: NamedBlock, batch: BlockBatch | null): SinkWrite['to'] {
+    if (batch !== null) return { ...batch.blocks.at(-1)!, chainwork: batch.chainwork };
+    const { chainwork } = this.#options.reads.headers.byHash(hashFromHex(fork.hash))!;
+    return { ...namedBlock(fork), chainwork };
+  }
+
+  /** Returns the blocks behind one of the active chain; null without any, or if a reorg has disconnected that block. */
   async #readNext(
-    fork: NamedBlock,
+    after: NamedBlock,
     { reorg, phase }: { readonly reorg: boolean; readonly phase: SinkPosition['phase'] },
   ): Promise<BlockBatch | null> {
-    const { reads, halvingInterval, clock } = this.#options;
+    const { readBatch, halvingInterval, clock } = this.#options;
     const facts = { halvingInterval, time: unixSeconds(clock), reorg, initialSync: phase === 'fill' };
-    const reader = new BatchReader(reads, this.#spare.pop() ?? new BlockRows(), facts);
-    const hash = fork.height < 0 ? null : hashFromHex(fork.hash);
-    while (reader.addNext(reader.last ?? { height: fork.height, hash }))
-      await new Promise((resolve) => setImmediate(resolve));
-    return reader.finish();
+    const reply = await readBatch({ after: namedBlock(after), ...facts });
+    if (reply === null || 'tables' in reply) return reply;
+    throw new SinkRefused(
+      `the blocks below height ${reply.pruneHeight} have been pruned: a sink is filled by a node that keeps them`,
+    );
   }
 
   #report(change: Partial<SinkStatus>): void {
@@ -267,8 +263,6 @@ function namedBlock({ height, hash }: NamedBlock): NamedBlock {
 
 /** Returns the reason of a failure, without a secret. */
 function problemText(error: unknown): string {
-  if (error instanceof BlockPruned)
-    return `the blocks below height ${error.pruneHeight} have been pruned: a sink is filled by a node that keeps them`;
   if (!(error instanceof Error)) return String(error);
   return error.message;
 }

@@ -2,6 +2,7 @@ import { ChainReads } from '../storage/chain-reads.ts';
 import { hostClock } from '../util/clock.ts';
 import { yieldToReplies } from '../util/serving.ts';
 import { announceStart } from '../util/worker.ts';
+import { rowsThread } from './rows-thread.ts';
 import { SinkDatabase } from './sink-database.ts';
 import { SinkFollower } from './sink-follower.ts';
 import type { FromSink, SinkOpening, ToSink } from './sink-worker-messages.ts';
@@ -19,13 +20,16 @@ async function follow(opening: SinkOpening): Promise<void> {
   const { chainDir, url, network, halvingInterval, leader } = opening;
   const reads = new ChainReads(chainDir, { isFrequent: true });
   const database = new SinkDatabase(url, { network, leader });
+  const rows = rowsThread();
   follower = new SinkFollower({
     ...{ reads, database, halvingInterval, clock: hostClock },
+    readBatch: (request) => rows.runJob({ ...request, chainDir }),
     onStatus: (status) => self.postMessage({ type: 'status', status } satisfies FromSink),
   });
   try {
     await follower.run(ending.signal);
   } finally {
+    await rows.close();
     await database.close().catch(() => {});
     reads.close();
   }

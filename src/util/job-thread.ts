@@ -86,8 +86,15 @@ export class JobThread<J, R> {
 
 declare const self: Worker;
 
-/** Carries out the jobs of a JobThread, at a lower priority once clients are served. A worker calls it once, before everything else. */
-export function serveJobs<J, R>(nice: number, run: (job: J, onProgress: () => void) => R): void {
+/**
+ * Carries out the jobs of a JobThread, at a lower priority once clients are served. A worker calls it once, before everything
+ * else. `buffersOf` returns the buffers of a result that are moved and not copied.
+ */
+export function serveJobs<J, R>(
+  nice: number,
+  run: (job: J, onProgress: () => void) => R,
+  buffersOf: (result: R) => ArrayBuffer[] = () => [],
+): void {
   announceStart();
   const onProgress = () => {
     noteProgress();
@@ -101,7 +108,7 @@ export function serveJobs<J, R>(nice: number, run: (job: J, onProgress: () => vo
     } catch (error) {
       reply = { error: error instanceof Error ? error.message : String(error) };
     }
-    self.postMessage(reply);
+    self.postMessage(reply, 'result' in reply ? buffersOf(reply.result) : []);
   };
   self.postMessage(LOADED);
 }
