@@ -209,7 +209,7 @@ export const SERVER_SETTINGS = {
 
   'sink.postgres': databaseUrl({
     secret: true,
-    help: "database that receives blocks, transactions, outputs, spends, address history, balances and events, of a server that speaks PostgreSQL's protocol",
+    help: "database that receives the chain, of a server that speaks PostgreSQL's protocol",
   }),
 
   'webhooks.allowedNetworks': list('a list of addresses and subnets such as 127.0.0.1 or 10.0.0.0/8', subnetElement, {

@@ -9,7 +9,7 @@ import { connectedEvent, type NamedBlock, type SinkEvent } from './sink-events.t
 import type { RowTable } from './sink-schema.ts';
 
 /** The batch of blocks to read. */
-export interface BatchRequest {
+export interface RowsRequest {
   /** The block of the active chain before the batch; of height -1 before the genesis block. */
   readonly after: NamedBlock;
   readonly halvingInterval: number;
@@ -19,6 +19,11 @@ export interface BatchRequest {
   readonly reorg: boolean;
   /** Whether the database is filled for the first time; the balances are summed at the end of that. */
   readonly initialSync: boolean;
+}
+
+/** A batch to read from the chain in a folder. */
+export interface RowsJob extends RowsRequest {
+  readonly chainDir: string;
 }
 
 /** Blocks that follow each other in the active chain, with the rows and events of all of them. It can be sent to a thread. */
@@ -56,7 +61,7 @@ export class BatchReader {
   }
 
   /** Returns the blocks behind a block; null above the tip, and where a reorg has disconnected that block. Calls `onProgress` before each. */
-  readBatch(request: BatchRequest, onProgress: () => void = () => {}): BatchReply {
+  readBatch(request: RowsRequest, onProgress: () => void = () => {}): BatchReply {
     const { after } = request;
     const rows = this.#rows;
     const events: SinkEvent[] = [];
@@ -90,7 +95,7 @@ export class BatchReader {
   }
 
   /** Adds the rows of a block of the active chain. Returns null if there is none, or if it is larger than `room`, bytes. */
-  #addNext(height: number, previous: Uint8Array | null, room: number, request: BatchRequest): AddedBlock | null {
+  #addNext(height: number, previous: Uint8Array | null, room: number, request: RowsRequest): AddedBlock | null {
     const reads = this.#reads;
     const record = reads.headers.byHeight(height);
     if (record === null) return null;

@@ -1,11 +1,6 @@
 import { JobThread } from '../util/job-thread.ts';
 import { startWorker } from '../util/worker.ts';
-import type { BatchReply, BatchRequest } from './block-batch.ts';
-
-/** A batch to read from the chain in a folder. */
-export interface RowsJob extends BatchRequest {
-  readonly chainDir: string;
-}
+import type { BatchReply, RowsJob } from './block-batch.ts';
 
 /** Returns a thread that makes the rows of blocks while another one sends those of the batch before. */
 export function rowsThread(): JobThread<RowsJob, BatchReply> {

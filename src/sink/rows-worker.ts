@@ -1,7 +1,6 @@
 import { ChainReads } from '../storage/chain-reads.ts';
 import { serveJobs } from '../util/job-thread.ts';
-import { BatchReader, type BatchReply } from './block-batch.ts';
-import type { RowsJob } from './rows-thread.ts';
+import { BatchReader, type BatchReply, type RowsJob } from './block-batch.ts';
 
 /** Validation and replies come first. */
 const ROWS_NICE = 10;

@@ -5,7 +5,7 @@ import { HeaderStatus } from '../storage/chain-schema.ts';
 import { sleep } from '../util/abort.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
-import type { BatchReply, BatchRequest, BlockBatch } from './block-batch.ts';
+import type { BatchReply, BlockBatch, RowsRequest } from './block-batch.ts';
 import { LeaseLost, type SinkDatabase, type SinkPosition, SinkRefused, type SinkWrite } from './sink-database.ts';
 import { disconnectedEvent, type NamedBlock, reorgedEvent, type SinkEvent } from './sink-events.ts';
 
@@ -13,7 +13,7 @@ export interface SinkFollowerOptions {
   readonly reads: ChainReads;
   readonly database: SinkDatabase;
   /** Reads the next blocks, one batch at a time. */
-  readonly readBatch: (request: BatchRequest) => Promise<BatchReply>;
+  readonly readBatch: (request: RowsRequest) => Promise<BatchReply>;
   readonly halvingInterval: number;
   readonly clock: Clock;
   readonly onStatus: (status: SinkStatus) => void;
