@@ -150,8 +150,8 @@ describe('kill -9 while blocks are committed one by one', () => {
       ...['lock', 'chain/chain.db', 'chain/chain.db-wal', 'chain/blocks/blk00000.dat'].map(
         (name): [string, () => boolean] => [`${name} to appear`, () => existsSync(inNetwork(name))],
       ),
-      ...Array.from({ length: 12 }, (_, i): [string, () => boolean] => {
-        const bytes = Math.floor(((i + next()) / 16) * total);
+      ...Array.from({ length: 8 }, (_, i): [string, () => boolean] => {
+        const bytes = Math.floor(((i + next()) / 11) * total);
         return [`${bytes} bytes of blocks`, () => sizeOf(inNetwork('chain/blocks/blk00000.dat')) > bytes];
       }),
     ];

@@ -9,7 +9,7 @@ cleanUpAfterTests();
 const { signal } = new AbortController();
 
 test.each([
-  ['an import that is killed three times ends as one that is not', importKills, 3],
+  ['an import that is killed twice ends as one that is not', importKills, 2],
   ['a node that is killed twice amid reorgs of its peer has the state of the peer', nodeKills, 2],
   ['backups of a busy node that are killed twice restore its coins, balances, keys and watches', backups, 2],
 ] as const)('%s', async (_, proof, count) => {

@@ -16,7 +16,9 @@ test('many requests of one read key do not hold up those of another', async () =
   expect(new Set(statuses)).toEqual(new Set([200]));
   expect(statuses.length).toBeGreaterThanOrEqual(ANSWERS);
   expect(percentile(pages, 0.5)).toBeLessThan(1000);
-  expect(Object.keys(hostile.statuses).sort()).toEqual(['200', '429']);
+  // On a busy machine none of its long reads may have ended yet.
+  expect(Object.keys(hostile.statuses)).toContain('429');
+  expect(['200', '429']).toEqual(expect.arrayContaining(Object.keys(hostile.statuses)));
 });
 
 test('endless scans of one key leave a thread for a short one of another', async () => {

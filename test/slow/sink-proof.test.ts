@@ -23,7 +23,7 @@ test('the first fill has the rows of a chain with scripts of all kinds', async (
 });
 
 test('kills of the nodes and of the database leave the rows of the chain and its events', async () => {
-  const { violations, figures } = await sink.run(6, 4, new AbortController().signal);
+  const { violations, figures } = await sink.run(4, 4, new AbortController().signal);
   expect(violations).toEqual([]);
   expect(new Map(figures).get('events')).toBeGreaterThan(110);
 });

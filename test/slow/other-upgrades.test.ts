@@ -1,0 +1,7 @@
+import { cleanUpAfterTests } from '../lib/node-process.ts';
+import { SOME_UPGRADE_FIXTURES, UPGRADE_FIXTURES } from '../lib/upgrade-fixtures.ts';
+import { describeUpgrades } from '../lib/upgrade-suite.ts';
+
+cleanUpAfterTests();
+
+describeUpgrades(UPGRADE_FIXTURES.filter((name) => !SOME_UPGRADE_FIXTURES.includes(name)));
