@@ -1,6 +1,6 @@
 import type { SinkStatus } from '../port/sink-status.ts';
 import type { Log } from '../util/log.ts';
-import { startWorker } from '../util/worker.ts';
+import { NoRoomForThread, startWorker } from '../util/worker.ts';
 import type { FromSink, SinkOpening, ToSink } from './sink-worker-messages.ts';
 
 /** Time limit for the thread to end its transaction, milliseconds. */
@@ -34,7 +34,8 @@ export class SinkThread {
 
   start(): void {
     if (this.#isClosing) return;
-    const worker = startWorker(new URL('./sink-worker.ts', import.meta.url), 'sink');
+    const worker = this.#startWorker();
+    if (worker === null) return;
     this.#worker = worker;
     worker.onmessage = ({ data }: MessageEvent<FromSink>) => {
       if (data.type === 'closed') this.#closed.resolve();
@@ -64,6 +65,17 @@ export class SinkThread {
     worker.terminate();
   }
 
+  /** Returns null where there is no room for another thread now. */
+  #startWorker(): Worker | null {
+    try {
+      return startWorker(new URL('./sink-worker.ts', import.meta.url), 'sink');
+    } catch (error) {
+      if (!(error instanceof NoRoomForThread)) throw error;
+      this.#startLater(error.message);
+      return null;
+    }
+  }
+
   #send(message: ToSink): void {
     this.#worker!.postMessage(message);
   }
@@ -83,7 +95,11 @@ export class SinkThread {
     this.#closed.resolve();
     if (this.#isClosing) return;
     this.#log.error('the thread of the sink failed, and is started again', { message });
-    this.#status = { ...this.#status, state: 'connecting', problem: message };
+    this.#startLater(message);
+  }
+
+  #startLater(problem: string): void {
+    this.#status = { ...this.#status, state: 'connecting', problem };
     this.#restart = setTimeout(() => this.start(), RESTART_MS);
   }
 }

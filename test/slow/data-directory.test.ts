@@ -130,6 +130,8 @@ describe('a data directory', () => {
     if (!probe.success) return console.warn('skipped: user nobody cannot run the runtime');
     // Only the data directory is closed, not the file to import.
     chmodSync(join(file, '..'), 0o755);
+    // Another test of this process may have set the umask before the file was made.
+    chmodSync(file, 0o644);
     const closed = await refused(datadir, 'regtest', asNobody);
     expect(closed).toContain('permission denied');
     // Readable, and still not writable.
