@@ -1,7 +1,7 @@
 import type { ConsensusParams } from '../consensus/consensus-params.ts';
 import { medianTimePast } from '../consensus/header-entry.ts';
 import { blockSubsidy } from '../consensus/subsidy.ts';
-import { difficultyOf } from '../consensus/work.ts';
+import { difficultyOf, targetToHex } from '../consensus/work.ts';
 import type { ParsedBlock } from '../primitives/block.ts';
 import { type BlockHash, hashToHex } from '../primitives/hash.ts';
 import type { BlockHeader } from '../primitives/header.ts';
@@ -64,7 +64,7 @@ export function newBlockEvent(
     nonce: header.nonce,
     // 16 digits, as Core prints it.
     difficulty: Number(difficultyOf(header.bits).toPrecision(16)),
-    chainwork: header.chainwork.toString(16).padStart(64, '0'),
+    chainwork: targetToHex(header.chainwork),
     txCount: stats.txCount,
     size,
     strippedSize: stats.strippedSize,

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { loadConfig } from '../config/load.ts';
 import type { ImportResult } from '../node/import-types.ts';
@@ -45,6 +45,8 @@ function summary({ blocksConnected, blocksKnown, height, hash }: ImportResult): 
   return `${blocksConnected} block${blocksConnected === 1 ? '' : 's'} connected${known}; tip at height ${height}, ${hash}`;
 }
 
+const READ_PROBLEMS: Readonly<Record<string, string>> = { ENOENT: 'no such file', EACCES: 'permission denied' };
+
 /**
  * Throws OperatorError when the file cannot be read; `isOfSettings` if a setting names it. It runs before any database
  * opens, so that a mistyped name costs nothing.
@@ -53,9 +55,10 @@ export function assertReadable(file: string, { isOfSettings = false } = {}): voi
   let isFile: boolean;
   try {
     isFile = statSync(file).isFile();
+    accessSync(file, constants.R_OK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new OperatorError(`cannot read ${file}: ${code === 'ENOENT' ? 'no such file' : code}`, { isOfSettings });
+    throw new OperatorError(`cannot read ${file}: ${READ_PROBLEMS[code ?? ''] ?? code}`, { isOfSettings });
   }
   if (!isFile) throw new OperatorError(`cannot read ${file}: not a file`, { isOfSettings });
 }

@@ -16,3 +16,13 @@ export interface SinkStatus {
   /** The reason why the last attempt failed; null after a success. */
   readonly problem: string | null;
 }
+
+/** The state of a sink that has not connected yet. */
+export const INITIAL_SINK_STATUS: SinkStatus = {
+  state: 'connecting',
+  height: null,
+  tipHeight: -1,
+  rows: 0,
+  removedBlocks: 0,
+  problem: null,
+};

@@ -1,10 +1,10 @@
 import { parseBlock } from '../primitives/block.ts';
-import { hashFromHex } from '../primitives/hash.ts';
+import { hashFromHex, hashToHex } from '../primitives/hash.ts';
 import { medianTime } from '../queries/block-facts.ts';
 import { BlockPruned, type ChainReads } from '../storage/chain-reads.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import { equalBytes } from '../util/bytes.ts';
-import { type BalanceChange, BlockRows, displayHex } from './block-rows.ts';
+import { type BalanceChange, BlockRows } from './block-rows.ts';
 import { connectedEvent, type NamedBlock, type SinkEvent } from './sink-events.ts';
 import type { RowTable } from './sink-schema.ts';
 
@@ -82,7 +82,7 @@ export class BatchReader {
         last = record;
         bytes += record.stats!.size;
         events.push(event);
-        blocks.push({ height, hash: displayHex(record.hash) });
+        blocks.push({ height, hash: hashToHex(record.hash) });
       }
     } catch (error) {
       if (!(error instanceof BlockPruned)) throw error;
@@ -112,7 +112,7 @@ export class BatchReader {
     const made = { height, block, chainwork, medianTime: median, undo: undo ?? new Uint8Array(), fees: fees ?? 0 };
     this.#rows.addBlock(made, !initialSync);
     const event = connectedEvent(record, {
-      ...{ hash: displayHex(record.hash), medianTime: median, headers: reads.tip().height },
+      ...{ hash: hashToHex(record.hash), medianTime: median, headers: reads.tip().height },
       ...{ time, reorg, initialSync, params: { subsidyHalvingInterval: halvingInterval } },
     });
     return { record, event };

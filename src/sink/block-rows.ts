@@ -1,4 +1,5 @@
 import { repeatedCoinbaseHeight } from '../consensus/bip30.ts';
+import { targetToHex } from '../consensus/work.ts';
 import { sha256 } from '../crypto/hash-functions.ts';
 import { type ParsedBlock, type ParsedTransaction, weightOf } from '../primitives/block.ts';
 import { type Coin, positionHeight, positionIndex, txPosition } from '../primitives/coin.ts';
@@ -164,7 +165,7 @@ export class BlockRows {
     row
       .addNumber(header.time)
       .addNumber(medianTime)
-      .addBytes(Uint8Array.fromHex(chainworkHex(chainwork)));
+      .addBytes(Uint8Array.fromHex(targetToHex(chainwork)));
     row.addNumber(columns.txCount).addNumber(sums.inputs).addNumber(sums.outputs);
     row.addNumber(raw.length).addNumber(weightOf(block));
     row.addNumber(sums.outputValue).addNumber(fees).addNumber(sums.reward).endRow();
@@ -192,14 +193,4 @@ function sumOf(history: Map<string, BalanceChange>, scriptPubKey: Uint8Array): B
   if (sum === undefined)
     history.set(key, (sum = { scriptHash, received: 0, sent: 0, transactions: 1, outputs: 0, inputs: 0 }));
   return sum;
-}
-
-/** Returns the 32 bytes of a chainwork, hex. They sort as the numbers do. */
-export function chainworkHex(chainwork: bigint): string {
-  return chainwork.toString(16).padStart(64, '0');
-}
-
-/** Returns a hash in display order, hex. */
-export function displayHex(hash: Uint8Array): string {
-  return hash.toReversed().toHex();
 }

@@ -1,6 +1,7 @@
 import { SQL, type TransactionSQL } from 'bun';
+import { targetToHex } from '../consensus/work.ts';
 import type { BlockBatch } from './block-batch.ts';
-import { type BalanceChange, chainworkHex } from './block-rows.ts';
+import type { BalanceChange } from './block-rows.ts';
 import type { SinkEvent } from './sink-events.ts';
 import {
   BALANCE_PARTS,
@@ -23,7 +24,7 @@ export interface SinkPosition {
   readonly phase: 'fill' | 'live';
 }
 
-/** Another node has become the leader, or has never been replaced; nothing was written. */
+/** Another node has become the leader, or may become it at any moment; nothing was written. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
@@ -138,9 +139,10 @@ export class SinkDatabase {
   /** Ends the sessions of a leader that no longer answers, in the middle of a transaction. CockroachDB has no such function. */
   async #endSessions(leader: string): Promise<void> {
     await this.#sql
-      .unsafe('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1', [
-        applicationName(leader),
-      ])
+      .unsafe(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()',
+        [applicationName(leader)],
+      )
       .catch(() => {});
   }
 
@@ -168,13 +170,17 @@ export class SinkDatabase {
     return { height: row.height, hash: row.hash, chainwork: BigInt(`0x${row.chainwork}`), phase: row.phase };
   }
 
-  /** Returns the hashes of the blocks from a height downwards, at most `limit`; display order, hex. */
-  async hashesDownFrom(height: number, limit: number): Promise<{ readonly height: number; readonly hash: string }[]> {
-    return this.#sql.unsafe(
-      `SELECT height, encode(hash, 'hex') AS hash FROM ${SINK_SCHEMA}.blocks WHERE height <= $1
-       ORDER BY height DESC LIMIT $2`,
+  /** Returns the blocks from a height downwards, at most `limit`. */
+  async blocksDownFrom(height: number, limit: number): Promise<Omit<SinkPosition, 'phase'>[]> {
+    const rows = await this.#sql.unsafe(
+      `SELECT height, encode(hash, 'hex') AS hash, encode(chainwork, 'hex') AS chainwork FROM ${SINK_SCHEMA}.blocks
+       WHERE height <= $1 ORDER BY height DESC LIMIT $2`,
       [height, limit],
     );
+    return rows.map((row: { height: number; hash: string; chainwork: string }) => ({
+      ...{ height: row.height, hash: row.hash },
+      chainwork: BigInt(`0x${row.chainwork}`),
+    }));
   }
 
   /** Returns the txids of a block in its order; display order, hex. */
@@ -203,7 +209,7 @@ export class SinkDatabase {
       await tx.unsafe(
         `UPDATE ${SINK_SCHEMA}.sink_position SET height = $1, hash = decode($2, 'hex'), chainwork = decode($3, 'hex'),
          next_seq = $4 WHERE id = 1`,
-        [to.height, to.hash, chainworkHex(to.chainwork), seq + BigInt(events.length)],
+        [to.height, to.hash, targetToHex(to.chainwork), seq + BigInt(events.length)],
       );
     });
   }

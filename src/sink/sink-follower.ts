@@ -1,4 +1,4 @@
-import type { SinkStatus } from '../port/sink-status.ts';
+import { INITIAL_SINK_STATUS, type SinkStatus } from '../port/sink-status.ts';
 import { hashFromHex } from '../primitives/hash.ts';
 import type { ChainReads, ChainState } from '../storage/chain-reads.ts';
 import { HeaderStatus } from '../storage/chain-schema.ts';
@@ -25,15 +25,17 @@ const RENEWAL_MS = 1500;
 const STANDBY_MS = 1000;
 const IDLE_MS = 100;
 const RETRY_MS = { first: 500, last: 15_000 };
-const HASHES = 200;
+/** Blocks that one change removes at most; a deeper reorg is several changes. */
+const MAX_REMOVED = 100;
 /** During the initial sync, the first fill ends when no block has come for this time. */
 const SETTLED_MS = 60_000;
 /** Bits of a block that this node considers invalid. */
 const INVALID = HeaderStatus.FAILED | HeaderStatus.FAILED_PARENT | HeaderStatus.INVALIDATED;
 
-/** Where the active chain continues what the database has. */
+/** The last block of the database that a change keeps. */
 interface Fork extends NamedBlock {
-  /** Blocks of the database that are not in the active chain, the highest first. */
+  readonly chainwork: bigint;
+  /** Blocks of the database above it, which are not in the active chain, the highest first. */
   readonly stale: readonly NamedBlock[];
 }
 
@@ -43,7 +45,7 @@ interface Fork extends NamedBlock {
  */
 export class SinkFollower {
   readonly #options: SinkFollowerOptions;
-  #status: SinkStatus;
+  #status = INITIAL_SINK_STATUS;
   #isLeader = false;
   #inInitialSync = true;
   /** Monotonic time of the last renewal, milliseconds. */
@@ -51,20 +53,16 @@ export class SinkFollower {
 
   constructor(options: SinkFollowerOptions) {
     this.#options = options;
-    this.#status = {
-      ...{ state: 'connecting', height: null, tipHeight: -1, rows: 0, removedBlocks: 0, problem: null },
-    };
   }
 
   /** Follows the chain until the signal aborts. Errors of the database are reported in the status, and it tries again. */
   async run(signal: AbortSignal): Promise<void> {
     const { database } = this.#options;
     let pause = RETRY_MS.first;
-    let isMigrated = false;
     while (!signal.aborted)
       try {
-        if (!isMigrated) await database.migrate();
-        isMigrated = true;
+        // Also after an error: the operator may have replaced the database.
+        await database.migrate();
         await this.#follow(signal);
       } catch (error) {
         if (signal.aborted) break;
@@ -177,28 +175,22 @@ export class SinkFollower {
   }
 
   /**
-   * Returns the highest block that the database and the active chain share; null if the node has less to offer than the
-   * database has: it is behind, or its chain has not more work.
+   * Returns the highest block that the database and the active chain share, or one above it where the reorg is deep; null if
+   * the node has less to offer than the database has: it is behind, or its chain has not more work.
    */
   async #findFork(position: SinkPosition): Promise<Fork | null> {
     const { reads, database } = this.#options;
-    if (position.height < 0) return { height: -1, hash: '', stale: [] };
-    if (this.#isActive(position)) return { height: position.height, hash: position.hash, stale: [] };
+    if (position.height < 0 || this.#isActive(position)) return { ...position, stale: [] };
     const tip = reads.tip();
     const known = reads.headers.byHash(hashFromHex(position.hash));
     const isInvalid = known !== null && (known.status & INVALID) !== 0;
     if (!isInvalid && tip.chainwork <= position.chainwork) return null;
-    const stale: NamedBlock[] = [];
-    for (let height = position.height; height >= 0; ) {
-      const page = await database.hashesDownFrom(height, HASHES);
-      for (const block of page) {
-        if (this.#isActive(block)) return { ...block, stale };
-        stale.push(block);
-      }
-      if (page.length === 0) break;
-      height = page.at(-1)!.height - 1;
-    }
-    throw new SinkRefused('the database holds a chain with another genesis block');
+    const blocks = await database.blocksDownFrom(position.height, MAX_REMOVED + 1);
+    const shared = blocks.findIndex((block) => this.#isActive(block));
+    const at = shared < 0 ? blocks.length - 1 : shared;
+    const last = blocks[at]!;
+    if (shared < 0 && last.height === 0) throw new SinkRefused('the database holds a chain with another genesis block');
+    return { ...last, stale: blocks.slice(0, at).map(namedBlock) };
   }
 
   #isActive({ height, hash }: NamedBlock): boolean {
@@ -223,14 +215,7 @@ export class SinkFollower {
     }
     events.push(...(batch?.events ?? []));
     if (stale.length > 0) events.push(reorgedEvent(namedBlock(fork), stale, batch?.blocks ?? [], time));
-    return { keepHeight: fork.height, fromHeight: position.height, batch, events, to: this.#endOf(fork, batch) };
-  }
-
-  /** Returns the last block of a change. */
-  #endOf(fork: NamedBlock, batch: BlockBatch | null): SinkWrite['to'] {
-    if (batch !== null) return { ...batch.blocks.at(-1)!, chainwork: batch.chainwork };
-    const { chainwork } = this.#options.reads.headers.byHash(hashFromHex(fork.hash))!;
-    return { ...namedBlock(fork), chainwork };
+    return { keepHeight: fork.height, fromHeight: position.height, batch, events, to: endOf(fork, batch) };
   }
 
   /** Returns the blocks behind one of the active chain; null without any, or if a reorg has disconnected that block. */
@@ -255,6 +240,12 @@ export class SinkFollower {
     this.#status = next;
     if (isChanged) this.#options.onStatus(next);
   }
+}
+
+/** Returns the position after a change. */
+function endOf(fork: Fork, batch: BlockBatch | null): SinkWrite['to'] {
+  if (batch !== null) return { ...batch.blocks.at(-1)!, chainwork: batch.chainwork };
+  return { ...namedBlock(fork), chainwork: fork.chainwork };
 }
 
 function namedBlock({ height, hash }: NamedBlock): NamedBlock {

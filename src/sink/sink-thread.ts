@@ -1,4 +1,4 @@
-import type { SinkStatus } from '../port/sink-status.ts';
+import { INITIAL_SINK_STATUS, type SinkStatus } from '../port/sink-status.ts';
 import type { Log } from '../util/log.ts';
 import { NoRoomForThread, startWorker } from '../util/worker.ts';
 import type { FromSink, SinkOpening, ToSink } from './sink-worker-messages.ts';
@@ -8,10 +8,6 @@ const CLOSE_MS = 5000;
 /** Pause before a thread that failed is replaced, milliseconds. */
 const RESTART_MS = 5000;
 
-const INITIAL: SinkStatus = {
-  ...{ state: 'connecting', height: null, tipHeight: -1, rows: 0, removedBlocks: 0, problem: null },
-};
-
 /** The thread that writes the chain to the database of `sink.postgres`. */
 export class SinkThread {
   readonly #opening: SinkOpening;
@@ -20,8 +16,9 @@ export class SinkThread {
   #restart: ReturnType<typeof setTimeout> | null = null;
   #isSynced = false;
   #isClosing = false;
-  #status = INITIAL;
-  readonly #closed = Promise.withResolvers<void>();
+  #status = INITIAL_SINK_STATUS;
+  /** Called when the thread has ended its work, or has failed. */
+  #onClosed: () => void = () => {};
 
   constructor(opening: Omit<SinkOpening, 'type'>, log: Log) {
     this.#opening = { type: 'open', ...opening };
@@ -32,13 +29,14 @@ export class SinkThread {
     return this.#status;
   }
 
+  /** Starts the thread, which begins to follow the chain. One that fails is replaced after a pause. */
   start(): void {
     if (this.#isClosing) return;
     const worker = this.#startWorker();
     if (worker === null) return;
     this.#worker = worker;
     worker.onmessage = ({ data }: MessageEvent<FromSink>) => {
-      if (data.type === 'closed') this.#closed.resolve();
+      if (data.type === 'closed') this.#onClosed();
       else this.#setStatus(data.status);
     };
     worker.onerror = ({ message }) => this.#fail(worker, message);
@@ -60,8 +58,10 @@ export class SinkThread {
     if (this.#restart) clearTimeout(this.#restart);
     const worker = this.#worker;
     if (!worker) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onClosed = resolve;
     this.#send({ type: 'close' });
-    await Promise.race([this.#closed.promise, Bun.sleep(CLOSE_MS)]);
+    await Promise.race([promise, Bun.sleep(CLOSE_MS)]);
     worker.terminate();
   }
 
@@ -92,7 +92,7 @@ export class SinkThread {
   #fail(worker: Worker, message: string): void {
     if (this.#worker !== worker) return;
     this.#worker = null;
-    this.#closed.resolve();
+    this.#onClosed();
     if (this.#isClosing) return;
     this.#log.error('the thread of the sink failed, and is started again', { message });
     this.#startLater(message);

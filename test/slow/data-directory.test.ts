@@ -143,6 +143,10 @@ describe('a data directory', () => {
     // A TMPDIR that only root may enter would refuse the import as well, for another reason.
     const reached = Bun.spawnSync([...asNobody, requireProgram('test'), '-w', own]);
     expect([own, reached.exitCode]).toEqual([own, 0]);
+    chmodSync(file, 0o600);
+    const unreadable = await runProgram(importArgs(own), { prefix: asNobody });
+    expect(unreadable).toMatchObject({ status: 1, stderr: `obverse: cannot read ${file}: permission denied\n` });
+    chmodSync(file, 0o644);
     expect(await runProgram(importArgs(own), { prefix: asNobody })).toMatchObject({ status: 0 });
     await stillServes(datadir);
   });

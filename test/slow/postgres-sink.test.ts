@@ -5,7 +5,7 @@ import { mine, submit } from '../lib/mempool-node.ts';
 import { cleanUpAfterTests, type NodeProcess, startNode } from '../lib/node-process.ts';
 import { PostgresServer } from '../lib/postgres-server.ts';
 import { extend, recentChain, tipHash } from '../lib/sample-chains.ts';
-import { expectedTables, sinkAt, sinkTables } from '../lib/sink-rows.ts';
+import { brokenEvents, expectedTables, sinkAt, sinkTables } from '../lib/sink-rows.ts';
 
 cleanUpAfterTests();
 
@@ -111,6 +111,36 @@ test('new blocks and a reorg change the rows in the order of the chain, and thei
   const sunk = JSON.parse(events.findLast(({ type }: { type: string }) => type === 'newBlock').data);
   for (const name of ['cursor', 'seq', 'sub', 'time', 'reorg', 'confirmations']) delete own[name];
   expect(sunk).toMatchObject(own);
+  await sql.close();
+});
+
+test('a reorg of more blocks than one change removes is several changes, and the events are those of one chain', async () => {
+  const { url, sql } = database('deep');
+  const chain = recentChain(4, { spacing: 10 });
+  const winner = chain.fork();
+  // Two changes remove these.
+  extend(chain, 104, 3);
+  const node = await startNode({ datadir: await directoryWith(chain), ...withSink(url) });
+  await sinkAt(sql, tipHash(chain));
+  extend(winner, 107, 2);
+  for (const block of winner.blocks.slice(5)) await submit(node.api, block);
+  await sinkAt(sql, tipHash(winner));
+  await expectEqual(sql, node);
+  expect((await brokenEvents(sql)).faults).toEqual([]);
+  const reorgs = await sql`SELECT data FROM obverse.events WHERE type = 'reorg' ORDER BY seq`;
+  expect(reorgs.map(({ data }: { data: string }) => JSON.parse(data).depth)).toEqual([100, 4]);
+  await sql.close();
+});
+
+test('tables that are removed while the node runs are made and filled again', async () => {
+  const { url, sql } = database('removed');
+  const chain = recentChain(6, { payments: 1 });
+  const node = await startNode({ datadir: await directoryWith(chain), ...withSink(url) });
+  await sinkAt(sql, tipHash(chain));
+  await sql`DROP SCHEMA obverse CASCADE`;
+  await mine(node.api, chain);
+  await sinkAt(sql, tipHash(chain));
+  await expectEqual(sql, node);
   await sql.close();
 });
 
