@@ -3,8 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/settings.ts';
 import type { NetworkParams } from '../params/network-params.ts';
-import { chainNameOf } from '../params/signet.ts';
-import { hashToHex } from '../primitives/hash.ts';
+import { chainIdentityOf } from '../storage/database.ts';
 import { openNodeDatabase } from '../storage/node-database.ts';
 import { storageProblem } from './storage-problem.ts';
 
@@ -12,8 +11,7 @@ import { storageProblem } from './storage-problem.ts';
 export function openNodeStorage(config: Config, params: NetworkParams): Database {
   try {
     mkdirSync(config.networkDir, { recursive: true, mode: 0o700 });
-    const identity = { network: chainNameOf(params), genesisHash: hashToHex(params.consensus.genesisHash) };
-    return openNodeDatabase(join(config.networkDir, 'node.db'), identity);
+    return openNodeDatabase(join(config.networkDir, 'node.db'), chainIdentityOf(params));
   } catch (error) {
     throw storageProblem(error, config.networkDir);
   }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Config } from '../config/settings.ts';
 import type { NetworkParams } from '../params/network-params.ts';
+import { chainNameOf } from '../params/signet.ts';
 import { SinkThread } from '../sink/sink-thread.ts';
 import type { Log } from '../util/log.ts';
 
@@ -16,7 +17,7 @@ export function openSink(config: Config, params: NetworkParams, log: Log): SinkT
     {
       chainDir: config.chainDir,
       url,
-      network: params.name,
+      network: chainNameOf(params),
       halvingInterval: params.consensus.subsidyHalvingInterval,
       leader: `${config.service.name}@${hostname()} ${randomBytes(LEADER_BYTES).toHex()}`,
     },

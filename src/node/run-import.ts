@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import type { Config } from '../config/settings.ts';
 import { readAddons } from '../crypto/addon-file.ts';
-import { chainNameOf } from '../params/signet.ts';
-import { hashToHex } from '../primitives/hash.ts';
 import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
 import { convertOnThread } from '../storage/convert-thread.ts';
+import { chainIdentityOf } from '../storage/database.ts';
 import { processLog } from '../util/process-log.ts';
 import { paramsOfConfig } from './config-params.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
@@ -43,7 +42,7 @@ export async function runImport(
 /** Converts the database of an earlier version, which takes minutes and ends when the signal aborts. */
 async function convertChain(config: Config, signal: AbortSignal): Promise<void> {
   const params = paramsOfConfig(config);
-  const identity = { network: chainNameOf(params), genesisHash: hashToHex(params.consensus.genesisHash) };
+  const identity = chainIdentityOf(params);
   try {
     moveChainData(config.chainDir);
     await convertOnThread(join(config.chainDir, 'chain.db'), identity, { log: config.log, signal });

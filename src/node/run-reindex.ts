@@ -3,12 +3,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/settings.ts';
 import { readAddons } from '../crypto/addon-file.ts';
-import { chainNameOf } from '../params/signet.ts';
-import { hashToHex } from '../primitives/hash.ts';
 import { recordFileName, recordFileNumbers } from '../storage/block-files.ts';
 import { openWriter } from '../storage/chain-database.ts';
 import { downloadAgainAdvice, moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
-import { closeDatabase, openReadOnly } from '../storage/database.ts';
+import { chainIdentityOf, closeDatabase, openReadOnly } from '../storage/database.ts';
 import { dropIndexes } from '../storage/drop-indexes.ts';
 import { HeaderStore } from '../storage/header-store.ts';
 import { LoadedSetStore } from '../storage/loaded-set-store.ts';
@@ -117,11 +115,7 @@ export function runIndexRemoval(config: Config): void {
     if (!existsSync(database)) throw new OperatorError(`${database} does not exist: there is nothing to reindex`);
     refuseUnfinishedReindex(chainDir);
     refusePrunedBlocks(chainDir);
-    const db = openWriter(
-      database,
-      { network: chainNameOf(params), genesisHash: hashToHex(params.consensus.genesisHash) },
-      INDEX_REMOVAL_CACHE_MIB,
-    );
+    const db = openWriter(database, chainIdentityOf(params), INDEX_REMOVAL_CACHE_MIB);
     try {
       dropIndexes(db);
     } finally {

@@ -1,4 +1,3 @@
-import type { NetworkName } from '../params/network-params.ts';
 import type { SinkStatus } from '../port/sink-status.ts';
 
 /** Sent first, and once. */
@@ -8,7 +7,8 @@ export interface SinkOpening {
   readonly chainDir: string;
   /** URL of the database, which may hold a password. */
   readonly url: string;
-  readonly network: NetworkName;
+  /** As `chainNameOf` names the chain. */
+  readonly network: string;
   readonly halvingInterval: number;
   /** Names this node in the lease. */
   readonly leader: string;

@@ -1,5 +1,8 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, openSync } from 'node:fs';
+import type { NetworkParams } from '../params/network-params.ts';
+import { chainNameOf } from '../params/signet.ts';
+import { hashToHex } from '../primitives/hash.ts';
 import { withDescriptors } from '../util/descriptors.ts';
 import type { CountedDatabaseName } from '../util/lock-failures.ts';
 import { OperatorError } from '../util/operator-error.ts';
@@ -13,6 +16,11 @@ export interface ChainDatabaseIdentity {
   readonly network: string;
   /** Hex in display order. */
   readonly genesisHash: string;
+}
+
+/** Returns the chain to which the databases of a network belong. */
+export function chainIdentityOf(params: NetworkParams): ChainDatabaseIdentity {
+  return { network: chainNameOf(params), genesisHash: hashToHex(params.consensus.genesisHash) };
 }
 
 /** Properties of all databases of one kind. */

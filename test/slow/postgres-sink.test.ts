@@ -50,16 +50,23 @@ test('the first fill has the rows of the chain, with look-up indexes and balance
 
 test('a database of another network or of a newer version is not written', async () => {
   const { url, sql } = database('refused');
-  const node = await startNode({ network: 'signet', ...withSink(url) });
+  // All signets have the same genesis block.
+  const signet = { network: 'signet', ...withSink(url) };
+  const node = await startNode({ ...signet, args: ['--consensus.signetChallenge=51'] });
   await node.until(
     'the first block',
     async () => (await sql`SELECT height FROM obverse.sink_position`)[0].height === 0,
   );
   await node.stop();
-  const other = await startNode(withSink(url));
-  const [line] = await other.output('stderr', /^.*"msg":"the sink cannot be written".*$/m);
-  expect(line).toContain('the database holds the chain of network signet, not of regtest');
-  await other.stop();
+  for (const [network, options] of [
+    ['regtest', withSink(url)],
+    ['signet', signet],
+  ] as const) {
+    const other = await startNode(options);
+    const [line] = await other.output('stderr', /^.*"msg":"the sink cannot be written".*$/m);
+    expect(line).toContain(`the database holds the chain of network signet-54d26fbd, not of ${network}`);
+    await other.stop();
+  }
   await sql`UPDATE obverse.sink_position SET network = 'regtest', version = 99`;
   const older = await startNode(withSink(url));
   const [newer] = await older.output('stderr', /^.*"msg":"the sink cannot be written".*$/m);

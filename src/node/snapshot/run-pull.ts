@@ -1,5 +1,6 @@
 import type { Config } from '../../config/settings.ts';
 import { copyProblem } from '../../storage/backup/backup-problem.ts';
+import { chainIdentityOf } from '../../storage/database.ts';
 import {
   manifestAt,
   NEWEST_MANIFEST,
@@ -11,15 +12,10 @@ import type { ObjectStore } from '../../util/object-store.ts';
 import { OperatorError } from '../../util/operator-error.ts';
 import { runParallel } from '../../util/parallel.ts';
 import { finishSteps } from '../backup/finish-steps.ts';
+import { paramsOfConfig } from '../config-params.ts';
 import { lockDirectory } from '../lock.ts';
 import { TransferCounter } from './snapshot-progress.ts';
-import {
-  chainIdentityOf,
-  fetchManifest,
-  PARALLEL_TRANSFERS,
-  type SnapshotOptions,
-  type SnapshotReport,
-} from './snapshot-request.ts';
+import { fetchManifest, PARALLEL_TRANSFERS, type SnapshotOptions, type SnapshotReport } from './snapshot-request.ts';
 
 interface PullOptions extends SnapshotOptions {
   /** Height of the snapshot; null for the newest one. */
@@ -36,7 +32,7 @@ export async function runPull(
   { store, height, signal, progress }: PullOptions,
 ): Promise<SnapshotReport | 'aborted'> {
   const { networkDir, chainDir, ready } = config;
-  const identity = chainIdentityOf(config);
+  const identity = chainIdentityOf(paramsOfConfig(config));
   try {
     assertNoChain(chainDir);
     // Before a directory is created.

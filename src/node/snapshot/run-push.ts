@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Config } from '../../config/settings.ts';
 import { copyProblem } from '../../storage/backup/backup-problem.ts';
 import { SCHEMA_VERSION } from '../../storage/chain-schema.ts';
-import type { ChainDatabaseIdentity } from '../../storage/database.ts';
+import { type ChainDatabaseIdentity, chainIdentityOf } from '../../storage/database.ts';
 import { refuseUnfinishedReindex } from '../../storage/reindex-folder.ts';
 import {
   DamagedManifest,
@@ -18,15 +18,10 @@ import { SnapshotSource } from '../../storage/snapshot/snapshot-source.ts';
 import { VERSION } from '../../util/build-version.ts';
 import { OperatorError } from '../../util/operator-error.ts';
 import { runParallel } from '../../util/parallel.ts';
+import { paramsOfConfig } from '../config-params.ts';
 import { DirectoryInUse, lockDirectory } from '../lock.ts';
 import { TransferCounter } from './snapshot-progress.ts';
-import {
-  chainIdentityOf,
-  fetchManifest,
-  PARALLEL_TRANSFERS,
-  type SnapshotOptions,
-  type SnapshotReport,
-} from './snapshot-request.ts';
+import { fetchManifest, PARALLEL_TRANSFERS, type SnapshotOptions, type SnapshotReport } from './snapshot-request.ts';
 
 /** The folder of the copy of chain.db in the directory of the network, while a push runs. */
 const PUSH_FOLDER = 'snapshot.push';
@@ -48,7 +43,7 @@ export async function runPush(config: Config, options: PushOptions): Promise<Sna
   const releases = [lockStopped(networkDir)];
   try {
     refuseUnfinishedReindex(chainDir);
-    const identity = chainIdentityOf(config);
+    const identity = chainIdentityOf(paramsOfConfig(config));
     await checkPlace(options, identity);
     const folder = join(networkDir, PUSH_FOLDER);
     releases.push(lockPush(folder), () => rmSync(folder, { recursive: true, force: true }));

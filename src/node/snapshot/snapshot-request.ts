@@ -1,5 +1,3 @@
-import type { Config } from '../../config/settings.ts';
-import { hashToHex } from '../../primitives/hash.ts';
 import { SCHEMA_VERSION } from '../../storage/chain-schema.ts';
 import type { ChainDatabaseIdentity } from '../../storage/database.ts';
 import {
@@ -10,7 +8,6 @@ import {
   type SnapshotManifest,
 } from '../../storage/snapshot/snapshot-manifest.ts';
 import type { ObjectStore } from '../../util/object-store.ts';
-import { paramsOfConfig } from '../config-params.ts';
 import type { TransferProgress } from './snapshot-progress.ts';
 
 /** Transfers that run at once. */
@@ -33,12 +30,6 @@ export interface SnapshotReport {
   readonly bytes: number;
   /** Bytes that this run has moved; the others were there. */
   readonly moved: number;
-}
-
-/** Returns the chain of the settings. */
-export function chainIdentityOf(config: Config): ChainDatabaseIdentity {
-  const { name, consensus } = paramsOfConfig(config);
-  return { network: name, genesisHash: hashToHex(consensus.genesisHash) };
 }
 
 /** Reads a manifest of this chain; null where there is none. Throws OperatorError. */

@@ -11,8 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { loadConfig } from '../../../src/config/load.ts';
 import { runPush } from '../../../src/node/snapshot/run-push.ts';
-import { cleanUpAfterTests, copyDatadir, tempDir } from '../../lib/node-process.ts';
+import { cleanUpAfterTests, copyDatadir, startNode, tempDir } from '../../lib/node-process.ts';
 import { ObjectServer } from '../../lib/object-server.ts';
 import {
   chainOf,
@@ -147,4 +148,14 @@ describe('a push', () => {
     writeFileSync(join(chainOf(pruned), 'reindex'), 'building\n');
     await expect(push(pruned, 'pruned')).rejects.toThrow(/a reindex of .* was interrupted/);
   });
+});
+
+test('a chain of a custom signet is pushed, and is not that of the public one', async () => {
+  const datadir = tempDir();
+  const args = ['--consensus.signetChallenge=51'];
+  await (await startNode({ network: 'signet', datadir, args })).stop();
+  const config = (...more: string[]) => loadConfig(['--network', 'signet', '--datadir', datadir, ...more]).config;
+  const options = { store: storeAt('signet'), signal: NEVER, progress: () => {} };
+  expect(await runPush(config(...args), options)).toMatchObject({ network: 'signet-54d26fbd' });
+  await expect(runPush(config(), options)).rejects.toThrow('signet-54d26fbd');
 });
