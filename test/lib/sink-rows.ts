@@ -60,41 +60,81 @@ const isUnspendable = (hex: string) => hex.startsWith('6a') || hex.length > 20_0
 
 const BALANCES_PER_REQUEST = 100;
 
-const QUERIES: Readonly<Record<keyof SinkTables, string>> = {
-  blocks: `SELECT concat_ws(' ', height, encode(hash, 'hex'), time, median_time, encode(chainwork, 'hex'), transactions,
-    size, weight, inputs, outputs, fees) FROM obverse.blocks`,
-  transactions: `SELECT concat_ws(' ', height, position, encode(txid, 'hex'), encode(wtxid, 'hex'), size, weight, fee,
-    encode(sha256(raw), 'hex')) FROM obverse.transactions`,
-  outputs: `SELECT concat_ws(' ', height, position, vout, value, encode(script, 'hex'),
-    coalesce(encode(script_hash, 'hex'), 'none')) FROM obverse.outputs`,
-  inputs: `SELECT concat_ws(' ', i.height, i.position, vin, encode(prev_txid, 'hex'), prev_vout, prev_height, value,
-    encode(script_hash, 'hex'), encode(t.txid, 'hex')) FROM obverse.inputs i
-    JOIN obverse.transactions t ON t.height = i.prev_height AND t.position = i.prev_position`,
+/** The tables whose rows belong to a height. */
+const BLOCK_TABLES = ['blocks', 'transactions', 'outputs', 'inputs'] as const;
+type BlockTables = Pick<SinkTables, (typeof BLOCK_TABLES)[number]>;
+
+interface Heights {
+  readonly from: number;
+  readonly to: number;
+}
+
+const BLOCK_QUERIES: Readonly<Record<keyof BlockTables, string>> = {
+  blocks: `SELECT concat_ws(' ', b.height, encode(hash, 'hex'), time, median_time, encode(chainwork, 'hex'), transactions,
+    size, weight, inputs, outputs, fees) FROM obverse.blocks b`,
+  transactions: `SELECT concat_ws(' ', b.height, position, encode(txid, 'hex'), encode(wtxid, 'hex'), size, weight, fee,
+    encode(sha256(raw), 'hex')) FROM obverse.transactions b`,
+  outputs: `SELECT concat_ws(' ', b.height, position, vout, value, encode(script, 'hex'),
+    coalesce(encode(script_hash, 'hex'), 'none')) FROM obverse.outputs b`,
+  inputs: `SELECT concat_ws(' ', b.height, b.position, vin, encode(prev_txid, 'hex'), prev_vout, prev_height, value,
+    encode(script_hash, 'hex'), encode(t.txid, 'hex')) FROM obverse.inputs b
+    JOIN obverse.transactions t ON t.height = b.prev_height AND t.position = b.prev_position`,
+};
+
+const QUERIES = {
   balances: `SELECT concat_ws(' ', encode(script_hash, 'hex'), balance, received, sent, transactions) FROM obverse.balances`,
   unspent: `SELECT concat_ws(' ', encode(o.script_hash, 'hex'), encode(t.txid, 'hex'), o.vout, o.value) FROM obverse.outputs o
     JOIN obverse.transactions t USING (height, position)
     LEFT JOIN obverse.inputs i ON i.prev_height = o.height AND i.prev_position = o.position AND i.prev_vout = o.vout
     WHERE o.script_hash IS NOT NULL AND i.height IS NULL`,
-};
+} as const;
+
+async function linesOf(sql: SQL, query: string): Promise<Lines> {
+  const rows: { concat_ws: string }[] = await sql.unsafe(query);
+  return rows.map(({ concat_ws }) => concat_ws).sort();
+}
+
+async function blockRows(sql: SQL, { from, to }: Heights): Promise<BlockTables> {
+  const tables: Partial<BlockTables> = {};
+  for (const table of BLOCK_TABLES)
+    Object.assign(tables, {
+      [table]: await linesOf(sql, `${BLOCK_QUERIES[table]} WHERE b.height BETWEEN ${from} AND ${to}`),
+    });
+  return tables as BlockTables;
+}
 
 /** Reads the tables of a sink. */
 export async function sinkTables(sql: SQL): Promise<SinkTables> {
-  const tables: Partial<Record<keyof SinkTables, Lines>> = {};
-  for (const [table, query] of Object.entries(QUERIES)) {
-    const rows = await sql.unsafe(query);
-    tables[table as keyof SinkTables] = rows.map((row: { concat_ws: string }) => row.concat_ws).sort();
-  }
-  return tables as SinkTables;
+  return {
+    ...(await blockRows(sql, { from: 0, to: 2 ** 31 - 1 })),
+    balances: await linesOf(sql, QUERIES.balances),
+    unspent: await linesOf(sql, QUERIES.unspent),
+  };
 }
 
-/** Returns the tables that follow from the answers of a node: `getblock` of each block, and the balance of each script. */
-export async function expectedTables(api: ApiClient): Promise<SinkTables> {
-  const tables: SinkTables = { blocks: [], transactions: [], outputs: [], inputs: [], balances: [], unspent: [] };
-  const unspent = new Map<string, string>();
-  const scripts = new Set<string>();
-  const { height: tip } = await api.json<{ height: number }>('/api/info');
-  for (let height = 0; height <= tip; height++) {
-    const block = await api.rpc<RpcBlock>('getblock', [await api.rpc<string>('getblockhash', [height]), 3]);
+/** The rows that follow from the answers of a node: `getblock` of each block in turn, and the balance of each script. */
+class NodeRows {
+  readonly #api: ApiClient;
+  readonly #unspent = new Map<string, string>();
+  readonly #scripts = new Set<string>();
+
+  constructor(api: ApiClient) {
+    this.#api = api;
+  }
+
+  /** Returns the rows of blocks. The blocks below them must have been read before. */
+  async readBlocks({ from, to }: Heights): Promise<BlockTables> {
+    const tables: BlockTables = { blocks: [], transactions: [], outputs: [], inputs: [] };
+    for (let height = from; height <= to; height++) {
+      const hash = await this.#api.rpc<string>('getblockhash', [height]);
+      this.#addBlock(tables, await this.#api.rpc<RpcBlock>('getblock', [hash, 3]));
+    }
+    for (const lines of Object.values(tables)) lines.sort();
+    return tables;
+  }
+
+  #addBlock(tables: BlockTables, block: RpcBlock): void {
+    const { height } = block;
     let inputs = 0;
     let outputs = 0;
     let fees = 0;
@@ -109,15 +149,15 @@ export async function expectedTables(api: ApiClient): Promise<SinkTables> {
         const { height: created, value, scriptPubKey } = input.prevout;
         const spent = `${input.txid} ${input.vout} ${created} ${sat(value)} ${scriptHash(scriptPubKey.hex)}`;
         tables.inputs.push(`${at} ${vin} ${spent} ${input.txid}`);
-        unspent.delete(`${input.txid} ${input.vout}`);
+        this.#unspent.delete(`${input.txid} ${input.vout}`);
         inputs++;
       }
       for (const { n, value, scriptPubKey } of tx.vout) {
         const isCoin = height > 0 && !isUnspendable(scriptPubKey.hex);
         const hash = isCoin ? scriptHash(scriptPubKey.hex) : 'none';
         tables.outputs.push(`${at} ${n} ${sat(value)} ${scriptPubKey.hex} ${hash}`);
-        if (isCoin) unspent.set(`${tx.txid} ${n}`, `${hash} ${tx.txid} ${n} ${sat(value)}`);
-        if (isCoin) scripts.add(scriptPubKey.hex);
+        if (isCoin) this.#unspent.set(`${tx.txid} ${n}`, `${hash} ${tx.txid} ${n} ${sat(value)}`);
+        if (isCoin) this.#scripts.add(scriptPubKey.hex);
         outputs++;
       }
     }
@@ -125,17 +165,58 @@ export async function expectedTables(api: ApiClient): Promise<SinkTables> {
     const sizes = `${block.nTx} ${block.size} ${block.weight} ${inputs} ${outputs} ${fees}`;
     tables.blocks.push(`${height} ${block.hash} ${times} ${sizes}`);
   }
-  tables.unspent.push(...unspent.values());
-  const all = [...scripts];
-  for (let at = 0; at < all.length; at += BALANCES_PER_REQUEST) {
-    const part = all.slice(at, at + BALANCES_PER_REQUEST);
-    const addresses = part.map((script) => `script:${script}`);
-    const { body } = await post<{ items: Balance[] }>(api, '/api/balances', { addresses });
-    for (const [i, { confirmed, received, sent, txCount }] of body.items.entries())
-      tables.balances.push(`${scriptHash(part[i]!)} ${confirmed} ${received} ${sent} ${txCount}`);
+
+  /** Returns the outputs that the blocks left unspent. */
+  unspent(): Lines {
+    return [...this.#unspent.values()].sort();
   }
-  for (const lines of Object.values(tables)) lines.sort();
-  return tables;
+
+  /** Returns the balances of all scripts of the blocks. */
+  async readBalances(): Promise<Lines> {
+    const all = [...this.#scripts];
+    const lines: Lines = [];
+    for (let at = 0; at < all.length; at += BALANCES_PER_REQUEST) {
+      const part = all.slice(at, at + BALANCES_PER_REQUEST);
+      const addresses = part.map((script) => `script:${script}`);
+      const { body } = await post<{ items: Balance[] }>(this.#api, '/api/balances', { addresses });
+      for (const [i, { confirmed, received, sent, txCount }] of body.items.entries())
+        lines.push(`${scriptHash(part[i]!)} ${confirmed} ${received} ${sent} ${txCount}`);
+    }
+    return lines.sort();
+  }
+}
+
+/** Returns the tables that follow from the answers of a node. */
+export async function expectedTables(api: ApiClient): Promise<SinkTables> {
+  const rows = new NodeRows(api);
+  const { height: to } = await api.json<{ height: number }>('/api/info');
+  const blocks = await rows.readBlocks({ from: 0, to });
+  return { ...blocks, balances: await rows.readBalances(), unspent: rows.unspent() };
+}
+
+/** Blocks whose rows are in memory at the same time. */
+const BLOCKS_COMPARED = 20;
+
+/** Compares all rows of a large chain, some blocks at a time. Returns their number and the tables that differ. */
+export async function compareSink(sql: SQL, api: ApiClient): Promise<{ rows: number; different: string[] }> {
+  const expected = new NodeRows(api);
+  const different = new Set<string>();
+  let rows = 0;
+  const compareTable = (table: string, of: Lines, wanted: Lines) => {
+    rows += of.length;
+    if (of.length !== wanted.length || of.some((line, i) => line !== wanted[i])) different.add(table);
+  };
+  const { height } = await api.json<{ height: number }>('/api/info');
+  for (let from = 0; from <= height; from += BLOCKS_COMPARED) {
+    const heights = { from, to: Math.min(height, from + BLOCKS_COMPARED - 1) };
+    const [found, wanted] = [await blockRows(sql, heights), await expected.readBlocks(heights)];
+    for (const table of BLOCK_TABLES) compareTable(table, found[table], wanted[table]);
+  }
+  const [{ count }] = await sql.unsafe('SELECT count(*) AS count FROM obverse.blocks');
+  if (Number(count) !== height + 1) different.add('blocks');
+  compareTable('balances', await linesOf(sql, QUERIES.balances), await expected.readBalances());
+  compareTable('unspent', await linesOf(sql, QUERIES.unspent), expected.unspent());
+  return { rows, different: [...different] };
 }
 
 interface SinkRow {

@@ -46,6 +46,22 @@ test('count and seed are passed on', async () => {
   expect(calls).toEqual([[3, 7]]);
 });
 
+test('the file of a chain is passed on to a proof that accepts one, and refused by others', async () => {
+  const chains: (string | undefined)[] = [];
+  const accepting: Proof = {
+    ...proofWith([]),
+    acceptsChain: true,
+    run(_count, _seed, _signal, _progress, chain) {
+      chains.push(chain);
+      return Promise.resolve({ figures: [], violations: [] });
+    },
+  };
+  expect(await proofCommand({ accepting }, ['accepting', '--chain', 'blocks.dat'], signal)).toBe(0);
+  expect(chains).toEqual(['blocks.dat']);
+  expect(await proofCommand(PROOFS, ['good', '--chain', 'blocks.dat'], signal)).toBe(2);
+  expect(calls).toEqual([]);
+});
+
 test('a violated proof names each violation and exits with 1', async () => {
   expect(await proofCommand(PROOFS, ['bad'], signal)).toBe(1);
   expect(output).toContain('deposit 7 is missing');

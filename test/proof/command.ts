@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { printTable } from '../bench/report.ts';
 import type { Proofs } from './proof.ts';
 
-const OPTIONS = { count: { type: 'string' }, seed: { type: 'string' } } as const;
+const OPTIONS = { count: { type: 'string' }, seed: { type: 'string' }, chain: { type: 'string' } } as const;
 const MAX_SEED = 0xffff_ffff;
 
 /** Runs the proof that `args` names, or lists all of them. Returns the exit status: 0 held, 1 violated, 2 wrong usage. */
@@ -10,10 +10,12 @@ export async function proofCommand(proofs: Proofs, args: readonly string[], sign
   let name: string | undefined;
   let count: number | undefined;
   let seed: number | undefined;
+  let chain: string | undefined;
   try {
     const { positionals, values } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
     if (positionals.length > 1) throw new Error('only one proof runs at a time');
     [name] = positionals;
+    ({ chain } = values);
     count = wholeNumber('count', values.count, 1, Number.MAX_SAFE_INTEGER);
     seed = wholeNumber('seed', values.seed, 0, MAX_SEED);
   } catch (error) {
@@ -31,12 +33,16 @@ export async function proofCommand(proofs: Proofs, args: readonly string[], sign
     listProofs(proofs);
     return 2;
   }
+  if (chain !== undefined && !proof.acceptsChain) {
+    console.error(`${name} makes its own chain: --chain is for other proofs`);
+    return 2;
+  }
   count ??= proof.count;
   seed ??= crypto.getRandomValues(new Uint32Array(1))[0]!;
   console.log(`${name}: count ${count}, seed ${seed}`);
   const start = performance.now();
   try {
-    const { figures, violations } = await proof.run(count, seed, signal, (line) => console.log(line));
+    const { figures, violations } = await proof.run(count, seed, signal, (line) => console.log(line), chain);
     const seconds = `${((performance.now() - start) / 1000).toFixed(1)} s`;
     printTable('', [...figures.map(([key, value]) => [key, String(value)] as const), ['time', seconds]]);
     for (const violation of violations) console.log(violation);
@@ -50,7 +56,7 @@ export async function proofCommand(proofs: Proofs, args: readonly string[], sign
 }
 
 function listProofs(proofs: Proofs): void {
-  console.log('npm run proof -- NAME [--count N] [--seed S]\n');
+  console.log('npm run proof -- NAME [--count N] [--seed S] [--chain FILE]\n');
   const width = Math.max(0, ...Object.keys(proofs).map(({ length }) => length));
   for (const [name, { help, count }] of Object.entries(proofs))
     console.log(`  ${name.padEnd(width)}  ${help} (count ${count})`);

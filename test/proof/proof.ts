@@ -17,9 +17,17 @@ export interface Proof {
   readonly count: number;
   /**
    * Repeats the same choices for the same seed. Rejects when the signal aborts. `progress` shows one line of a long run,
-   * which is not part of the result.
+   * which is not part of the result. `chain` is a file with the blocks of a regtest chain, where the proof accepts one.
    */
-  run(count: number, seed: number, signal: AbortSignal, progress?: (line: string) => void): Promise<ProofResult>;
+  run(
+    count: number,
+    seed: number,
+    signal: AbortSignal,
+    progress?: (line: string) => void,
+    chain?: string,
+  ): Promise<ProofResult>;
+  /** Whether the chain can be one of a file. */
+  readonly acceptsChain?: boolean;
 }
 
 export type Proofs = Readonly<Record<string, Proof>>;

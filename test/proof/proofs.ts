@@ -10,6 +10,7 @@ import { passwordGuesses } from './password-guesses.ts';
 import type { Proofs } from './proof.ts';
 import { signatures } from './signatures.ts';
 import { sink } from './sink.ts';
+import { sinkChain } from './sink-chain.ts';
 
 /** All proofs by name, in alphabetical order. */
 export const PROOFS: Proofs = {
@@ -24,4 +25,5 @@ export const PROOFS: Proofs = {
   'password-guesses': passwordGuesses,
   signatures,
   sink,
+  'sink-chain': sinkChain,
 };

@@ -5,6 +5,7 @@ import { cleanUpAfterTests, startNode } from '../lib/node-process.ts';
 import { PostgresServer } from '../lib/postgres-server.ts';
 import { expectedTables, sinkAt, sinkTables } from '../lib/sink-rows.ts';
 import { sink } from '../proof/sink.ts';
+import { sinkChain } from '../proof/sink-chain.ts';
 
 cleanUpAfterTests();
 setDefaultTimeout(180_000);
@@ -26,4 +27,10 @@ test('kills of the nodes and of the database leave the rows of the chain and its
   const { violations, figures } = await sink.run(4, 4, new AbortController().signal);
   expect(violations).toEqual([]);
   expect(new Map(figures).get('events')).toBeGreaterThan(110);
+});
+
+test('kills during the first fill and a reorg leave the rows of the chain', async () => {
+  const { violations, figures } = await sinkChain.run(2, 5, new AbortController().signal);
+  expect(violations).toEqual([]);
+  expect(new Map(figures).get('rows compared')).toBeGreaterThan(5000);
 });
