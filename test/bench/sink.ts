@@ -24,6 +24,7 @@ interface Fill {
  */
 export async function benchSink(chains: readonly string[]): Promise<void> {
   const lines: string[][] = [];
+  const sizes: string[][] = [];
   for (const chain of chains) {
     const datadir = tempDir('bench-sink');
     const files = tempDir('bench-rows');
@@ -31,6 +32,7 @@ export async function benchSink(chains: readonly string[]): Promise<void> {
       await importFiles('regtest', datadir, [chain]);
       await using postgres = await PostgresServer.start();
       const filled = await fill(postgres, datadir);
+      sizes.push(...(await tableSizes(postgres)));
       const copySeconds = copyRows(postgres, files);
       const rate = filled.rows / filled.fillSeconds;
       const copyRate = filled.rows / copySeconds;
@@ -44,6 +46,7 @@ export async function benchSink(chains: readonly string[]): Promise<void> {
       rmSync(files, { recursive: true, force: true });
     }
   }
+  printGrid(['', 'rows', 'bytes a row', 'of them rows', 'keys', 'look-up indexes'], sizes);
   printGrid(['rows', 'MB', 'fill, s', 'rows/s', '\\copy, s', 'rows/s', 'of \\copy', 'indexes and balances, s'], lines);
 }
 
@@ -71,6 +74,25 @@ async function fill(postgres: PostgresServer, datadir: string): Promise<Fill> {
   const [{ bytes }] = await sql.unsafe(`SELECT sum(pg_total_relation_size(c.oid)) AS bytes FROM pg_class c
     JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'obverse' AND c.relkind = 'r'`);
   return { rows, fillSeconds: built - begun, buildSeconds: live - built, bytes: Number(bytes) };
+}
+
+/** Returns the bytes of each table that grows with the chain, by its parts. */
+async function tableSizes(postgres: PostgresServer): Promise<string[][]> {
+  await using sql = new SQL(postgres.url, { max: 1 });
+  const lines: string[][] = [];
+  for (const table of [...TABLES, 'balances']) {
+    const [row] = await sql.unsafe(`SELECT (SELECT count(*) FROM obverse.${table}) AS rows,
+      pg_table_size('obverse.${table}') AS heap,
+      coalesce(sum(pg_relation_size(indexrelid)) FILTER (WHERE indisprimary), 0) AS keys,
+      coalesce(sum(pg_relation_size(indexrelid)) FILTER (WHERE NOT indisprimary), 0) AS lookups
+      FROM pg_index WHERE indrelid = 'obverse.${table}'::regclass`);
+    const [rows, heap, keys, lookups] = [row.rows, row.heap, row.keys, row.lookups].map(Number) as [
+      ...[number, number, number, number],
+    ];
+    const each = (bytes: number) => grouped(bytes / rows, 1);
+    lines.push([table, grouped(rows), each(heap + keys + lookups), each(heap), each(keys), each(lookups)]);
+  }
+  return lines;
 }
 
 /** Returns the seconds that psql takes to copy all rows into tables without look-up indexes, in one transaction. */
