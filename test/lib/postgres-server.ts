@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { SQL } from 'bun';
 import { freePort, poll, tempDir } from './node-process.ts';
 import { requireProgram } from './programs.ts';
+import { tlsFiles } from './self-signed.ts';
 
 const VERSIONS = '/usr/lib/postgresql';
 
@@ -54,6 +55,16 @@ export class PostgresServer implements AsyncDisposable {
     });
     if (!done.success) throw new Error(`psql failed: ${done.stderr}`);
     return done.stdout.toString();
+  }
+
+  /** Has new sessions use TLS where they ask for it, with a certificate for localhost that signs itself. Returns its file. */
+  useTls(): string {
+    const files = tlsFiles(this.#directory);
+    if (process.getuid?.() === 0) chownSync(files.key, USER, USER);
+    const settings = { ssl: 'on', ssl_cert_file: files.cert, ssl_key_file: files.key };
+    for (const [name, value] of Object.entries(settings)) this.psql(`ALTER SYSTEM SET ${name} = '${value}'`);
+    this.psql('SELECT pg_reload_conf()');
+    return files.cert;
   }
 
   /** Starts the server, with the data of before. Resolves when it answers. */
