@@ -3,8 +3,13 @@ import { writeSync } from 'node:fs';
 import { dispatch } from './cli/dispatch.ts';
 import { refusedVariables } from './cli/runtime-variables.ts';
 import { isExecutable } from './util/executable.ts';
+import { restartKeepingMemory } from './util/kept-memory.ts';
 
 const FORCED_EXIT_MS = 5000;
+/** Commands that work through the whole chain and end. */
+const BATCH_COMMANDS = new Set(['import', 'reindex']);
+
+if (BATCH_COMMANDS.has(process.argv[2] ?? '')) restartKeepingMemory();
 
 const abort = new AbortController();
 let signals = 0;
