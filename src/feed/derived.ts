@@ -173,7 +173,7 @@ function* blockMessages(entry: LogEntry, subscription: Subscription, matcher: Ma
   if (!subscription.events.has('confirmation')) return;
   for (const threshold of watches.thresholds()) {
     if (threshold < 2) continue;
-    const below = matcher.ancestor(hash, threshold - 1);
+    const below = yield* ready(() => matcher.ancestor(hash, threshold - 1));
     if (below === null) return;
     const matches = yield* ready(() => matcher.matchBlock(below, watches.version));
     // The address index has no outputs and inputs, so it yields neither these events nor their places.

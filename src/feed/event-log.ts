@@ -1,7 +1,6 @@
 import type { EventLogLimits } from '../http/options.ts';
 import type { TxSource } from '../mempool/mirror.ts';
-import type { ChainReads } from '../storage/chain-reads.ts';
-import type { EventRecord } from '../storage/event-store.ts';
+import type { EventRecord, StoredEvents } from '../storage/event-store.ts';
 import type { Clock } from '../util/clock.ts';
 import { type EventPosition, type ITSELF, WHOLE } from './event-cursor.ts';
 import { type CursorFault, EventHistory, type Gap, type ResumePoint } from './event-history.ts';
@@ -56,7 +55,7 @@ export class EventLog {
   readonly #sliceMs: number;
   readonly #options: EventLogOptions;
   readonly #listeners = new Set<() => void>();
-  #reads: ChainReads | null = null;
+  #reads: StoredEvents | null = null;
   #pending: PendingUpdate[] = [];
   readonly #kept: KeptEntries;
   #seq = 0;
@@ -100,7 +99,7 @@ export class EventLog {
    * Attaches the database. Events up to the number `from` are not delivered; by default that of the newest one. Returns
    * that number.
    */
-  attach(reads: ChainReads, from = reads.events.bounds().last): number {
+  attach(reads: StoredEvents, from = reads.events.bounds().last): number {
     this.#reads = reads;
     this.#seq = this.#announced = this.#evictedTo = this.#chainSeq = from;
     this.#history = new EventHistory(reads.events);
@@ -249,7 +248,7 @@ export class EventLog {
   }
 
   /** Processes the node updates. Returns false if the slice ended first. */
-  #process(reads: ChainReads, until: number): boolean {
+  #process(reads: StoredEvents, until: number): boolean {
     let done = 0;
     let complete = true;
     for (const update of this.#pending) {
@@ -268,7 +267,7 @@ export class EventLog {
   }
 
   /** Reads rows up to a number. Returns false if the slice ended first. */
-  #readRows({ events }: ChainReads, upTo: number, until: number): boolean {
+  #readRows({ events }: StoredEvents, upTo: number, until: number): boolean {
     while (this.#seq < upTo) {
       const rows = events.after(this.#seq, PAGE);
       for (const row of rows) {
@@ -325,7 +324,7 @@ export class EventLog {
     this.#history?.loseMempool(upTo);
   }
 
-  #stored({ events }: ChainReads, seq: number, limit: number, types: ReadonlySet<string> | null) {
+  #stored({ events }: StoredEvents, seq: number, limit: number, types: ReadonlySet<string> | null) {
     const wanted = Math.min(limit, PAGE);
     const rows = events.after(seq, wanted);
     const old = rows.filter((row) => row.seq <= this.#evictedTo);

@@ -1,12 +1,13 @@
 import type { TxSource } from '../mempool/mirror.ts';
 import { parseTransaction } from '../primitives/block.ts';
-import { hashFromHex } from '../primitives/hash.ts';
+import { hashFromHex, hashToHex } from '../primitives/hash.ts';
 import { readTxUndo } from '../primitives/undo.ts';
 import { jsonAnswer, type ReadEndpoint, textAnswer } from '../queries/answer.ts';
 import { blockByHash, headerTime, rawBlock } from '../queries/block-facts.ts';
 import { positionsOf } from '../queries/index-reads.ts';
 import type { ReadEnv } from '../queries/read-env.ts';
 import { BlockPruned } from '../storage/chain-reads.ts';
+import type { ChainSource } from '../storage/chain-source.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import { ByteReader } from '../util/bytes.ts';
 import { txView } from '../views/rest/tx-view.ts';
@@ -76,12 +77,18 @@ export const eventTxEndpoint: ReadEndpoint<TxSource> = {
   },
 };
 
-/** Hash of the block `back` below another one on its own branch; null below the genesis block. */
+/** The hash that `ancestorHash` finds; empty without one. */
+export const ancestorEndpoint: ReadEndpoint<{ readonly hash: string; readonly back: number }> = {
+  name: 'event-ancestor',
+  run: (env, { hash, back }) => textAnswer(ancestorHash(env, hash, back) ?? '', 'none'),
+};
+
+/** Hash of the block `back` below another one on its own branch, display order; null below the genesis block. */
 export function ancestorHash(
-  { reads }: Pick<Parameters<typeof blockByHash>[0], 'reads'>,
+  { reads }: { readonly reads: Pick<ChainSource, 'headers' | 'snapshot'> },
   hash: string,
   back: number,
-): Uint8Array | null {
+): string | null {
   return reads.snapshot(() => {
     let at = reads.headers.byHash(hashFromHex(hash));
     const height = at ? at.height - back : -1;
@@ -89,6 +96,7 @@ export function ancestorHash(
     // A branch that was left joins the active chain after a few blocks.
     while (at && at.height > height && !reads.headers.isActive(at))
       at = reads.headers.byHash(at.header.subarray(4, 36));
-    return (at && at.height > height ? reads.headers.byHeight(height)?.hash : at?.hash) ?? null;
+    const found = at && at.height > height ? reads.headers.byHeight(height) : at;
+    return found && hashToHex(found.hash);
   });
 }

@@ -1,8 +1,8 @@
 import { ApiError } from '../http/errors.ts';
-import { hashToHex } from '../primitives/hash.ts';
 import type { JobResult, ReaderJob } from '../queries/reader-jobs.ts';
-import type { ChainReads } from '../storage/chain-reads.ts';
-import { ancestorHash, matchUnconfirmed } from './event-readers.ts';
+import type { ChainSource } from '../storage/chain-source.ts';
+import type { StoredEvents } from '../storage/event-store.ts';
+import { ancestorEndpoint, ancestorHash, matchUnconfirmed } from './event-readers.ts';
 import type { LogEntry } from './log-entry.ts';
 import { type TxTouches, touchesFromLine } from './match.ts';
 import type { snapshotEndpoint } from './snapshot-lines.ts';
@@ -43,6 +43,11 @@ export class BlockMatches {
   }
 }
 
+/** The chain of a matcher. Without headers it finds the ancestors of a block with jobs. */
+export type MatchedChain = StoredEvents &
+  Pick<ChainSource, 'pruneHeight'> &
+  (object | Pick<ChainSource, 'headers' | 'snapshot'>);
+
 export interface MatcherOptions {
   readonly registry: WatchRegistry;
   /** Runs a job on a reader worker. */
@@ -56,6 +61,7 @@ const MAX_JOBS = 8;
 const MAX_BLOCKS = 256;
 const MAX_BLOCK_BYTES = 32 * 1024 ** 2;
 const MAX_TXS = 1000;
+const MAX_ANCESTORS = 1000;
 const MAX_BODY_BYTES = 16 * 1024 ** 2;
 
 type TxMatch = { readonly version: number; readonly touches: TxTouches | null };
@@ -71,12 +77,14 @@ export class Matcher {
   readonly #blocks = new Map<string, BlockMatches>();
   readonly #txs = new Map<number, TxMatch>();
   readonly #bodies = new Map<number, string>();
+  /** Hashes of ancestors that jobs have found, by the hash of the block and the number of blocks between them. */
+  readonly #ancestors = new Map<string, string | null>();
   readonly #running = new Map<string, Promise<void>>();
   readonly #queue: (() => void)[] = [];
   #jobs = 0;
   #blockBytes = 0;
   #bodyBytes = 0;
-  #reads: ChainReads | null = null;
+  #reads: MatchedChain | null = null;
 
   constructor(options: MatcherOptions) {
     this.#registry = options.registry;
@@ -84,7 +92,7 @@ export class Matcher {
     this.wallets = new WalletNotifications({ ...options.wallets, run: (name, input) => this.#run(name, input) });
   }
 
-  attach(reads: ChainReads): void {
+  attach(reads: MatchedChain): void {
     this.#reads = reads;
   }
 
@@ -151,10 +159,18 @@ export class Matcher {
     return this.#reads?.events.bounds().last ?? 0;
   }
 
-  /** The hash of the block `back` below another one on its branch, display order. */
-  ancestor(hash: string, back: number): string | null {
-    const found = this.#reads && ancestorHash({ reads: this.#reads }, hash, back);
-    return found && hashToHex(found);
+  /** The hash of the block `back` below another one on its branch, display order; null below the genesis block. */
+  ancestor(hash: string, back: number): string | null | Promise<void> {
+    if (this.#reads === null) return null;
+    if ('headers' in this.#reads) return ancestorHash({ reads: this.#reads }, hash, back);
+    const key = `${back} ${hash}`;
+    const known = this.#ancestors.get(key);
+    if (known !== undefined) return known;
+    return this.#once(`ancestor ${key}`, async () => {
+      const found = textOf(await this.#run(ancestorEndpoint.name, { hash, back }));
+      this.#ancestors.set(key, found === '' ? null : found);
+      if (this.#ancestors.size > MAX_ANCESTORS) this.#ancestors.delete(this.#ancestors.keys().next().value!);
+    });
   }
 
   #once(key: string, make: () => Promise<void>): Promise<void> {

@@ -9,7 +9,7 @@ import type { ChainReads } from '../storage/chain-reads.ts';
 import type { Counts } from '../util/counts.ts';
 import type { Log } from '../util/log.ts';
 import type { MempoolState } from './mempool-state.ts';
-import type { ReadService } from './read-service.ts';
+import type { AnswerService } from './read-service.ts';
 import type { TipView } from './tip-view.ts';
 import type { WalletReaders } from './wallet-readers.ts';
 
@@ -32,7 +32,7 @@ export interface ApiContext {
   /** Returns the readers of the chain. Throws ApiError `warming_up` until the node is attached; so does `node`. */
   reads(): ChainReads;
   node(): NodePort;
-  readonly queries: ReadService;
+  readonly queries: AnswerService;
   readonly wallets: WalletReaders;
   readonly mempool: MempoolState;
   /** null until the node is attached. */

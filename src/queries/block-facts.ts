@@ -3,8 +3,8 @@ import { double } from '../http/core-number.ts';
 import { fail } from '../http/errors.ts';
 import { type BlockHash, hashFromHex, hashToHex } from '../primitives/hash.ts';
 import { type BlockHeader, headerFromBytes } from '../primitives/header.ts';
-import type { ChainReads } from '../storage/chain-reads.ts';
-import type { HeaderRecord } from '../storage/header-store.ts';
+import type { ChainSource } from '../storage/chain-source.ts';
+import { type HeaderRecord, medianOf } from '../storage/header-store.ts';
 import type { ReadEnv } from './read-env.ts';
 
 /** Number of blocks in the median time past. */
@@ -50,11 +50,12 @@ export function blockFacts({ reads, tip }: Pick<ReadEnv, 'reads' | 'tip'>, block
 }
 
 /** Returns the median of the times of this block and the ten before it, Unix seconds. */
-export function medianTime(reads: ChainReads, block: HeaderRecord, active = reads.headers.isActive(block)): number {
-  if (active) {
-    const from = Math.max(0, block.height - MEDIAN_SPAN + 1);
-    return medianOf(reads.headers.times(from, block.height - from + 1));
-  }
+export function medianTime(
+  reads: Pick<ChainSource, 'headers'>,
+  block: HeaderRecord,
+  active = reads.headers.isActive(block),
+): number {
+  if (active) return reads.headers.medianTime(block.height);
   const ancestors: HeaderRecord[] = [];
   let at: HeaderRecord | null = block;
   while (at && ancestors.length < MEDIAN_SPAN) {
@@ -62,11 +63,6 @@ export function medianTime(reads: ChainReads, block: HeaderRecord, active = read
     at = at.height > 0 ? reads.headers.byHash(at.header.subarray(4, 36)) : null;
   }
   return medianOf(ancestors.map(headerTime));
-}
-
-function medianOf(times: number[]): number {
-  times.sort((a, b) => a - b);
-  return times[times.length >> 1]!;
 }
 
 /** Returns the time of a header without decoding the rest. */

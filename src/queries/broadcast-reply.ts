@@ -9,7 +9,7 @@ import { BlockPruned } from '../storage/chain-reads.ts';
 import type { ApiContext } from './api-context.ts';
 import { type Broadcast, checkNotSyncing } from './broadcast.ts';
 import type { ReadEnv } from './read-env.ts';
-import type { ReadService } from './read-service.ts';
+import type { AnswerService } from './read-service.ts';
 import { confirmationsAt, confirmedFacts, confirmedPosition, feeOf, type TxFacts, vsizeOf } from './tx-facts.ts';
 
 type Rejected = Extract<AcceptResult, { status: 'rejected' }>;
@@ -34,7 +34,7 @@ export function rejectionView({ rejection }: Pick<Rejected, 'rejection'>) {
 /** Submits a transaction. Submitting the same one again returns the same reply. Throws ApiError `tx_rejected`. */
 export async function broadcastReply(
   ctx: ApiContext,
-  service: ReadService,
+  service: AnswerService,
   { tx, maxFeeRate, maxBurn }: Broadcast,
   signal: AbortSignal,
 ) {

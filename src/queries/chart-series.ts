@@ -156,10 +156,12 @@ export function chartOf(env: ReadEnv, { series, range, points }: ChartInput): Ch
   env.expectWork(count * HEADER_US);
   if (isSummed) env.expectWork(Math.min(blocks, count * ENDS_US));
   if (isSummed) headers.sumPages.readPages(fromHeight, toHeight, env.expectWork);
+  const heightAt = (i: number) => fromHeight - 1 + Math.round((i * blocks) / count);
+  env.reads.expectRows({ heights: Array.from({ length: count + 1 }, (_, i) => heightAt(i)) });
   const found: [number, number][] = [];
-  for (let [i, before] = [1, headers.byHeight(fromHeight - 1)!]; i <= count; i++) {
+  for (let [i, before] = [1, headers.byHeight(heightAt(0))!]; i <= count; i++) {
     env.expectWork(0);
-    const last = headers.byHeight(fromHeight - 1 + Math.round((i * blocks) / count))!;
+    const last = headers.byHeight(heightAt(i))!;
     const value = read(env, { before, last });
     if (value !== null) found.push([headerTime(last), double(value)]);
     before = last;
@@ -169,16 +171,8 @@ export function chartOf(env: ReadEnv, { series, range, points }: ChartInput): Ch
 
 /**
  * Returns the height of the first block of a chart: the lowest one whose median time is within `length` seconds of that
- * of the tip, but not the genesis block. Median times never decrease.
+ * of the tip, but not the genesis block.
  */
 function firstHeight({ reads, tip }: ReadEnv, length: number | null): number {
-  if (length === null) return 1;
-  const start = medianTime(reads, tip) - length;
-  let [low, high] = [1, tip.height];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (medianTime(reads, reads.headers.byHeight(middle)!, true) < start) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return length === null ? 1 : reads.firstHeightSince(medianTime(reads, tip) - length);
 }

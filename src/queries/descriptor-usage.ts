@@ -1,6 +1,7 @@
 import { fail } from '../http/errors.ts';
 import type { ScriptSums } from '../mempool/mirror.ts';
-import type { ScriptStore, ScriptTotals } from '../storage/script-store.ts';
+import type { ScriptRows } from '../storage/chain-source.ts';
+import type { ScriptTotals } from '../storage/script-store.ts';
 import { type DerivedBranch, type DerivedScript, DerivedScripts, type WatchedDescriptor } from './derived-scripts.ts';
 import { addressIndexOf } from './index-reads.ts';
 import { NeedsScripts, type ReadEnv } from './read-env.ts';
@@ -86,7 +87,7 @@ export function usedScripts({ branches }: DescriptorUsage): UsedScript[] {
 }
 
 interface Search {
-  readonly index: ScriptStore;
+  readonly index: ScriptRows;
   readonly branch: DerivedBranch;
   readonly gapLimit: number;
   readonly budget: Budget;

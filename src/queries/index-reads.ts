@@ -1,7 +1,6 @@
 import { fail } from '../http/errors.ts';
+import type { ScriptRows, TxRows } from '../storage/chain-source.ts';
 import type { IndexName, IndexSwitches } from '../storage/index-store.ts';
-import type { ScriptStore } from '../storage/script-store.ts';
-import type { TxStore } from '../storage/tx-store.ts';
 import type { ReadEnv } from './read-env.ts';
 
 /** Sources of the state of the indexes. */
@@ -58,18 +57,18 @@ export function requireIndex(env: IndexEnv, name: keyof IndexSwitches): void {
 }
 
 /** Returns the transaction index. Throws as `requireIndex` does. */
-export function txIndexOf(env: IndexEnv): TxStore {
+export function txIndexOf(env: IndexEnv): TxRows {
   requireIndex(env, 'tx');
   return env.reads.txs;
 }
 
 /** Returns the address index. Throws as `requireIndex` does. */
-export function addressIndexOf(env: IndexEnv): ScriptStore {
+export function addressIndexOf(env: IndexEnv): ScriptRows {
   requireIndex(env, 'address');
   return env.reads.scripts;
 }
 
 /** Returns the positions of transactions in blocks of the active chain; null if they do not cover it. */
-export function positionsOf({ reads, state }: Pick<ReadEnv, 'reads' | 'state'>): TxStore | null {
+export function positionsOf({ reads, state }: Pick<ReadEnv, 'reads' | 'state'>): TxRows | null {
   return state.live.has('positions') ? reads.txs : null;
 }

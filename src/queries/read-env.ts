@@ -2,7 +2,8 @@ import { fail } from '../http/errors.ts';
 import type { MempoolMirror } from '../mempool/mirror.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { Txid } from '../primitives/hash.ts';
-import { BlockPruned, type ChainReads, type ChainState } from '../storage/chain-reads.ts';
+import { BlockPruned, type ChainState } from '../storage/chain-reads.ts';
+import type { ChainSource } from '../storage/chain-source.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import type { WalletReads } from '../wallet/store/wallet-reads.ts';
 import type { DerivedScripts } from './derived-scripts.ts';
@@ -13,7 +14,7 @@ import type { WalletFileState } from './wallet-readers.ts';
 /** The sources of an answer: one snapshot, its tip, and constants of the node. */
 export interface ReadEnv {
   /** The first access begins the snapshot. */
-  readonly reads: ChainReads;
+  readonly reads: ChainSource;
   readonly tip: HeaderRecord;
   /** The state of the database that the answer belongs to. The object is another one after each commit. */
   readonly state: ChainState;
@@ -127,7 +128,7 @@ class SnapshotEnv implements ReadEnv {
     this.open = open;
   }
 
-  get reads(): ChainReads {
+  get reads(): ChainSource {
     this.open();
     return this.base.reads;
   }

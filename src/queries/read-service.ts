@@ -61,6 +61,9 @@ export interface ReadServiceOptions {
   readonly sharedPool: JobPool | null;
 }
 
+/** The members of `ReadService`, which the servers of a sink answer with another class. */
+export type AnswerService = Pick<ReadService, keyof ReadService>;
+
 /** Answers read requests: short ones at once on the main thread's connection, long ones in reader workers. */
 export class ReadService {
   readonly sources: ReadSources;

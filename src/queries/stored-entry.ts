@@ -1,7 +1,7 @@
 import type { HeaderEntry } from '../consensus/header-entry.ts';
 import type { BlockHash } from '../primitives/hash.ts';
 import { headerFromBytes } from '../primitives/header.ts';
-import type { ChainReads } from '../storage/chain-reads.ts';
+import type { ChainSource } from '../storage/chain-source.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import { equalBytes } from '../util/bytes.ts';
 
@@ -13,10 +13,10 @@ export class StoredEntry implements HeaderEntry {
   readonly bits: number;
   readonly height: number;
   readonly chainwork: bigint;
-  readonly #reads: ChainReads;
+  readonly #reads: Pick<ChainSource, 'headers'>;
   readonly #previousHash: BlockHash;
 
-  constructor(reads: ChainReads, record: HeaderRecord) {
+  constructor(reads: Pick<ChainSource, 'headers'>, record: HeaderRecord) {
     const header = headerFromBytes(record.header);
     this.hash = record.hash;
     this.version = header.version;

@@ -1,6 +1,6 @@
 import { hashToHex } from '../primitives/hash.ts';
 import { headerFromBytes } from '../primitives/header.ts';
-import type { ChainReads } from '../storage/chain-reads.ts';
+import type { ChainSource } from '../storage/chain-source.ts';
 
 /** The latest committed tip. Replies that read a snapshot name the tip of that snapshot instead. */
 export interface TipView {
@@ -11,7 +11,7 @@ export interface TipView {
 }
 
 /** Reads the latest committed tip. */
-export function readTipView(reads: ChainReads): TipView {
+export function readTipView(reads: Pick<ChainSource, 'tip'>): TipView {
   const { height, hash, header } = reads.tip();
   return { height, hash: hashToHex(hash), time: headerFromBytes(header).time };
 }

@@ -58,9 +58,8 @@ export function txByTxid(env: ReadEnv, txid: string): TxRecord {
 }
 
 /** Returns the size of a confirmed transaction, bytes, without reading it. */
-export function storedSize({ reads }: Pick<ReadEnv, 'reads'>, { position, offset }: TxRecord): number {
-  const end = reads.txs.nextOffset(position) ?? reads.headers.byHeight(positionHeight(position))!.stats!.size;
-  return end - offset;
+export function storedSize({ reads }: Pick<ReadEnv, 'reads'>, record: TxRecord): number {
+  return reads.sizeOfTx(record);
 }
 
 export function txFacts({ reads }: Pick<ReadEnv, 'reads'>, record: TxRecord): TxFacts {

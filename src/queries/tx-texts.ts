@@ -1,9 +1,10 @@
-import type { ChainReads, ChainState } from '../storage/chain-reads.ts';
+import type { ChainState } from '../storage/chain-reads.ts';
+import type { ChainSource } from '../storage/chain-source.ts';
 import type { ReadSettings } from './read-settings.ts';
 
 /** The environment of an answer, as far as the cache needs it. */
 interface TextEnv {
-  readonly reads: ChainReads;
+  readonly reads: Pick<ChainSource, 'headers'>;
   readonly state: ChainState;
   readonly settings: ReadSettings;
 }

@@ -4,7 +4,7 @@ import type { ObjectSchema, Properties } from '../http/reply-schema.ts';
 import { describeRoute, type RouteDescription } from '../http/route-description.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { ReadEndpoint } from '../queries/answer.ts';
-import type { ReadService } from '../queries/read-service.ts';
+import type { AnswerService } from '../queries/read-service.ts';
 import type { MaybePromise } from '../util/maybe-promise.ts';
 import type { RestContext } from './rest-context.ts';
 
@@ -37,12 +37,12 @@ export interface Endpoint {
   readonly params: ObjectSchema | undefined;
   readonly query: ObjectSchema | undefined;
   detail(options: ApiOptions): ReturnType<typeof describeRoute>;
-  serve(ctx: RestContext, service: ReadService): Serve<Properties, Properties>;
+  serve(ctx: RestContext, service: AnswerService): Serve<Properties, Properties>;
 }
 
 /** Returns an endpoint that does more than read, or that reads data outside of the chain. */
 export function endpoint<P extends Properties = Record<never, never>, Q extends Properties = Record<never, never>>(
-  declared: Declared<P, Q> & { serve(ctx: RestContext, service: ReadService): Serve<P, Q> },
+  declared: Declared<P, Q> & { serve(ctx: RestContext, service: AnswerService): Serve<P, Q> },
 ): Endpoint {
   const { method = 'GET', path, params, query, bodyLimit, unlimitedTime, serve } = declared;
   return {
@@ -85,7 +85,7 @@ export function readEndpoint<
 ): Endpoint & ReadEndpoint<I> {
   const { name, run, mempoolPart, input } = declared;
   const read: ReadEndpoint<I> = { name, run, ...(mempoolPart && { mempoolPart }) };
-  const serve = (ctx: RestContext, service: ReadService): Serve<P, Q> => {
+  const serve = (ctx: RestContext, service: AnswerService): Serve<P, Q> => {
     const { options, params } = ctx;
     return (asked) => {
       const charge = (cost: number) => ctx.call(asked.request).charge(cost);

@@ -1,4 +1,4 @@
-import { eventTxEndpoint, matchBlockEndpoint, matchTxEndpoint } from '../feed/event-readers.ts';
+import { ancestorEndpoint, eventTxEndpoint, matchBlockEndpoint, matchTxEndpoint } from '../feed/event-readers.ts';
 import { snapshotEndpoint } from '../feed/snapshot-lines.ts';
 import { walletBalancesEndpoint } from '../feed/wallet-balances-endpoint.ts';
 import { walletBlockEndpoint, walletTxEndpoint } from '../feed/wallet-event-lines.ts';
@@ -6,6 +6,7 @@ import type { ReadEndpoint } from '../queries/answer.ts';
 import { READ_ROUTES } from './endpoints.ts';
 
 const EVENT_READS = [
+  ancestorEndpoint,
   matchBlockEndpoint,
   matchTxEndpoint,
   eventTxEndpoint,

@@ -6,6 +6,7 @@ import { hashToHex } from '../primitives/hash.ts';
 import { readTxUndo } from '../primitives/undo.ts';
 import { ByteReader } from '../util/bytes.ts';
 import { RecordReader } from './block-files.ts';
+import type { ExpectedRows } from './chain-source.ts';
 import { CoinStatsStore } from './coin-stats-store.ts';
 import { CoinStore } from './coin-store.ts';
 import { openReadOnly } from './database.ts';
@@ -20,7 +21,7 @@ import { openRun, ReaderRuns, RunFileMissing } from './runs/run-lists.ts';
 import { RunManifest } from './runs/run-manifest.ts';
 import { ScriptStore } from './script-store.ts';
 import { SpenderStore } from './spender-store.ts';
-import { type TxRecord, TxStore } from './tx-store.ts';
+import { type StoredTx, TxStore } from './tx-store.ts';
 import { openUndo, UNDO_CHECKSUM_SIZE } from './undo-record.ts';
 import { WalIndex, type WalMark } from './wal-index.ts';
 
@@ -225,17 +226,37 @@ export class ChainReads {
   }
 
   /** Returns the encoding of a transaction of the active chain, and its block. Throws BlockPruned. */
-  rawTx(record: TxRecord): { block: HeaderRecord; raw: Uint8Array } {
+  rawTx(record: StoredTx): { block: HeaderRecord; raw: Uint8Array } {
     const block = this.#blockOf(record);
-    const end = this.txs.nextOffset(record.position) ?? block.stats!.size;
-    return { block, raw: this.#readBody(block, record.offset, end - record.offset) };
+    return { block, raw: this.#readBody(block, record.offset, this.sizeOfTx(record, block)) };
+  }
+
+  /** Returns the size of a transaction of the active chain, bytes, without reading it. */
+  sizeOfTx(record: StoredTx, block?: HeaderRecord): number {
+    const end = this.txs.nextOffset(record.position) ?? (block ?? this.#blockOf(record)).stats!.size;
+    return end - record.offset;
+  }
+
+  /** Announces rows that the answer will read. They are read one by one from this source, which has them at hand. */
+  expectRows(_: ExpectedRows): void {}
+
+  /** Returns the lowest height above 0 whose median time is `time` or later; the height of the tip without any. */
+  firstHeightSince(time: number): number {
+    // Median times never decrease.
+    let [low, high] = [1, this.state().tip.height];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.headers.medianTime(middle) < time) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   /**
    * Returns a transaction of the active chain with its block and its spent coins in input order: no coins for a
    * coinbase, and null if the undo data has been pruned. Throws BlockPruned.
    */
-  transaction(record: TxRecord): { block: HeaderRecord; parsed: ParsedTransaction; spent: Coin[] | null } {
+  transaction(record: StoredTx): { block: HeaderRecord; parsed: ParsedTransaction; spent: Coin[] | null } {
     const { block, raw } = this.rawTx(record);
     const parsed = parseTransaction(raw);
     return { block, parsed, spent: this.#spent(block, record, parsed.tx.inputs.length) };
@@ -330,7 +351,7 @@ export class ChainReads {
     }
   }
 
-  #spent(block: HeaderRecord, record: TxRecord, inputs: number): Coin[] | null {
+  #spent(block: HeaderRecord, record: StoredTx, inputs: number): Coin[] | null {
     if (positionIndex(record.position) === 0) return [];
     if (block.undo === null) return null;
     // The undo records of the next transaction begin where these end.
@@ -340,7 +361,7 @@ export class ChainReads {
     return bytes && readTxUndo(new ByteReader(bytes), inputs);
   }
 
-  #blockOf(record: TxRecord): HeaderRecord {
+  #blockOf(record: StoredTx): HeaderRecord {
     const block = this.headers.byHeight(positionHeight(record.position));
     if (!block?.stats) throw new Error(`no body for height ${positionHeight(record.position)}`);
     return block;

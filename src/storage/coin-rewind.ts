@@ -3,7 +3,7 @@ import type { BlockHash } from '../primitives/hash.ts';
 import { readTxUndo } from '../primitives/undo.ts';
 import { isUnspendable } from '../script/templates.ts';
 import { ByteReader } from '../util/bytes.ts';
-import type { ChainReads } from './chain-reads.ts';
+import type { ChainSource } from './chain-source.ts';
 import { batchCoin, batchRemovedCoin, coinKey } from './coin-store.ts';
 import type { HeaderRecord } from './header-store.ts';
 import type { Run } from './runs/run.ts';
@@ -24,12 +24,12 @@ export class MissingBlockData extends Error {
  * stays as it is: the changes are runs that are younger than its own.
  */
 export class CoinRewind {
-  readonly #reads: ChainReads;
+  readonly #reads: ChainSource;
   readonly #scratch: ScratchRuns;
   readonly #batch = new RunBatch(COINS);
   readonly #batchLimit: number;
 
-  constructor(reads: ChainReads, batchLimit = BATCH_LIMIT) {
+  constructor(reads: ChainSource, batchLimit = BATCH_LIMIT) {
     this.#reads = reads;
     this.#scratch = new ScratchRuns(reads.dir, COINS);
     this.#batchLimit = batchLimit;

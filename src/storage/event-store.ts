@@ -34,6 +34,11 @@ interface UndoneEvents {
   readonly floor: number;
 }
 
+/** An object with the stored events of the chain. */
+export interface StoredEvents {
+  readonly events: EventStore;
+}
+
 /** Read access to the event log. */
 export class EventStore {
   readonly #after;

@@ -107,6 +107,15 @@ export interface ChainTotals {
   readonly txs: number;
 }
 
+/** Number of blocks in the median time past. */
+const MEDIAN_SPAN = 11;
+
+/** Returns the median of some times. */
+export function medianOf(times: number[]): number {
+  times.sort((a, b) => a - b);
+  return times[times.length >> 1]!;
+}
+
 /** Number of transactions of a block of the active chain that is not validated yet. */
 const UNKNOWN_TXS = -1;
 
@@ -176,6 +185,12 @@ export class HeaderStore {
     const times = this.#times.get(from, from + count)?.times ?? '';
     const bytes = Buffer.from(times, 'hex');
     return Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readUInt32LE(4 * i));
+  }
+
+  /** Returns the median of the times of the block of the active chain at a height and the ten before it, Unix seconds. */
+  medianTime(height: number): number {
+    const from = Math.max(0, height - MEDIAN_SPAN + 1);
+    return medianOf(this.times(from, height - from + 1));
   }
 
   /** Yields all headers, parents first. */

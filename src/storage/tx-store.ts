@@ -12,6 +12,10 @@ import { positionOf, putPosition } from './runs/run-range.ts';
 export interface TxRecord {
   readonly position: TxPosition;
   readonly txid: Txid;
+}
+
+/** A transaction of the active chain, and where its bytes are. */
+export interface StoredTx extends TxRecord {
   /** Offset of its encoding within the block, bytes. */
   readonly offset: number;
   /** Offset of its first undo record within the block's undo data, bytes. */
@@ -37,7 +41,7 @@ export function indexTx(batch: RunBatch, txid: Uint8Array, position: TxPosition,
   batch.finishEntry(batch.valueAt);
 }
 
-function fromRow(row: TxRow): TxRecord {
+function fromRow(row: TxRow): StoredTx {
   return { position: row.position, txid: row.txid as Txid, offset: row.offset, undoOffset: row.undo_offset };
 }
 
@@ -62,7 +66,7 @@ export class TxStore {
   }
 
   /** Returns the latest transaction with a txid, or null: two coinbases of 2010 are in the chain twice (BIP-30). */
-  byTxid(txid: Uint8Array): TxRecord | null {
+  byTxid(txid: Uint8Array): StoredTx | null {
     const prefix = txid.subarray(0, TXID_PREFIX_SIZE);
     const positions: number[] = [];
     for (const run of this.#runs.runsOf(TX_INDEX))
@@ -76,7 +80,7 @@ export class TxStore {
     return null;
   }
 
-  byPosition(position: TxPosition): TxRecord | null {
+  byPosition(position: TxPosition): StoredTx | null {
     const row = this.#byPosition.get(position);
     return row && fromRow(row);
   }
@@ -87,12 +91,12 @@ export class TxStore {
   }
 
   /** Returns the transactions of a block of the active chain, in block order. */
-  ofBlock(height: number): TxRecord[] {
+  ofBlock(height: number): StoredTx[] {
     return this.range(txPosition(height, 0), txPosition(height + 1, 0));
   }
 
   /** Returns the transactions from one position up to before another, in chain order. */
-  range(from: TxPosition, to: TxPosition): TxRecord[] {
+  range(from: TxPosition, to: TxPosition): StoredTx[] {
     return this.#range.all(from, to).map(fromRow);
   }
 

@@ -7,7 +7,7 @@ import {
   WALLETS_CHANGED,
 } from '../auth/key-followers.ts';
 import type { EventLog } from '../feed/event-log.ts';
-import type { Matcher } from '../feed/matcher.ts';
+import type { MatchedChain, Matcher } from '../feed/matcher.ts';
 import type { SeenChange } from '../feed/mempool-feed.ts';
 import { snapshotFrames } from '../feed/snapshot.ts';
 import type { StoredWatches } from '../feed/stored-watches.ts';
@@ -18,7 +18,6 @@ import { ownerOf } from '../http/owner.ts';
 import { ANONYMOUS, type Principal } from '../http/principal.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { SyncPhase } from '../port/node-port.ts';
-import type { ChainReads } from '../storage/chain-reads.ts';
 import type { Clock } from '../util/clock.ts';
 import { type Counts, LocalCounts } from '../util/counts.ts';
 import type { Log } from '../util/log.ts';
@@ -150,7 +149,7 @@ export class Hub {
   }
 
   /** Attaches the event log; see EventLog. */
-  attach(reads: ChainReads, from?: number): number {
+  attach(reads: MatchedChain, from?: number): number {
     this.#matcher.attach(reads);
     return this.#events.attach(reads, from);
   }

@@ -4,7 +4,7 @@ import { NODE, ownerOf } from '../../http/owner.ts';
 import type { Scope } from '../../http/scopes.ts';
 import { mempoolSlotsOf, txidsTouching } from '../../queries/mempool-parts.ts';
 import { MempoolBehind, NeedsWorker, type ReadEnv } from '../../queries/read-env.ts';
-import type { ReadService } from '../../queries/read-service.ts';
+import type { AnswerService } from '../../queries/read-service.ts';
 import { withWallet } from '../../queries/wallet-env.ts';
 import type { Log } from '../../util/log.ts';
 import type { MaybePromise } from '../../util/maybe-promise.ts';
@@ -68,7 +68,7 @@ function loggedId(json: string): string {
 /** Runs methods: reads on the main thread while they are short, longer ones in a reader worker. */
 export class RpcDispatcher {
   readonly #ctx: RpcContext;
-  readonly #service: ReadService;
+  readonly #service: AnswerService;
   readonly #methods: RpcMethods;
   readonly #running = new Set<RunningCall>();
   readonly #state: RpcState;

@@ -6,8 +6,8 @@ import { writeCompressedCoin } from '../../../primitives/compressed-coin.ts';
 import { hashToHex } from '../../../primitives/hash.ts';
 import { compareVarInts } from '../../../primitives/var-int.ts';
 import type { UtxoDump } from '../../../queries/reader-jobs.ts';
-import type { ChainReads } from '../../../storage/chain-reads.ts';
 import { BlockPruned } from '../../../storage/chain-reads.ts';
+import type { ChainSource } from '../../../storage/chain-source.ts';
 import { CoinRewind, MissingBlockData } from '../../../storage/coin-rewind.ts';
 import { coinsOfRuns, type PlacedCoin } from '../../../storage/coin-store.ts';
 import type { HeaderRecord } from '../../../storage/header-store.ts';
@@ -35,7 +35,7 @@ export interface DumpedUtxoSet {
 }
 
 interface Base {
-  readonly reads: ChainReads;
+  readonly reads: ChainSource;
   readonly params: NetworkParams;
 }
 
@@ -97,7 +97,7 @@ function dumpProblem(error: unknown, path: string): unknown {
   return rpcFail('misc', `The UTXO set cannot be read: ${error.message}: stop the node and run obverse verify`);
 }
 
-function openSource(reads: ChainReads, { target: wanted }: UtxoDump): DumpSource {
+function openSource(reads: ChainSource, { target: wanted }: UtxoDump): DumpSource {
   const tip = reads.tip();
   const target =
     wanted === null ? tip : typeof wanted === 'number' ? atHeight(reads, tip, wanted) : byHash(reads, wanted);
@@ -107,14 +107,14 @@ function openSource(reads: ChainReads, { target: wanted }: UtxoDump): DumpSource
   return { tip, target, coins: utxos, txs, runs: reads.openCoinRuns() };
 }
 
-function atHeight(reads: ChainReads, tip: HeaderRecord, height: number): HeaderRecord {
+function atHeight(reads: ChainSource, tip: HeaderRecord, height: number): HeaderRecord {
   if (height < 0) return rpcFail('invalidParameter', `Target block height ${height} is negative`);
   if (height > tip.height)
     return rpcFail('invalidParameter', `Target block height ${height} after current tip ${tip.height}`);
   return reads.headers.byHeight(height)!;
 }
 
-function byHash(reads: ChainReads, hash: Uint8Array): HeaderRecord {
+function byHash(reads: ChainSource, hash: Uint8Array): HeaderRecord {
   const block = reads.headers.byHash(hash);
   if (!block) return rpcFail('invalidAddressOrKey', 'Block not found', 'block_not_found');
   if (!reads.headers.isActive(block)) return rpcFail('invalidParameter', 'Block is not in main chain');
