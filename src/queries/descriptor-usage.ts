@@ -98,9 +98,14 @@ interface Search {
 function branchUsage(env: ReadEnv, { index, branch, gapLimit, budget, examined }: Search): BranchUsage {
   const used: UsedScript[] = [];
   let lastUsedIndex: number | null = null;
+  const scripts: (readonly DerivedScript[])[] = [];
   let end = branch.descriptor.isRange ? (examined ?? gapLimit) : 1;
   for (let at = 0; at < end; at++) {
-    for (const derived of budget.derive(branch, at)) {
+    if (at === scripts.length) {
+      while (scripts.length < end) scripts.push(budget.derive(branch, scripts.length));
+      env.reads.expectRows({ scripts: scripts.slice(at).flatMap((each) => each.map(({ script }) => script)) });
+    }
+    for (const derived of scripts[at]!) {
       env.expectWork(TOTALS_US);
       const totals = index.totals(derived.script);
       const pending = env.mempool.scriptSums(derived.script);

@@ -27,6 +27,7 @@ const BYTE_US = 0.02;
 export function confirmedSpends(env: ReadEnv, outpoints: readonly Outpoint[]): (ConfirmedSpend | null)[] {
   const { reads } = env;
   env.expectWork(outpoints.length * SPEND_US);
+  reads.expectRows({ spent: outpoints });
   const keys = outpoints.map(outpointKey);
   const wanted = new Set(keys);
   const positions = new Set<TxPosition>();

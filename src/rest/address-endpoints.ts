@@ -69,6 +69,7 @@ export const balancesEndpoint = readEndpoint({
   },
   run(env, { scripts }) {
     env.expectWork(scripts.length * BALANCE_US);
+    env.reads.expectRows({ scripts: scripts.map(({ script }) => script) });
     const items = scripts.map((script) => {
       env.expectWork(0);
       return balanceView(env, script);

@@ -59,8 +59,11 @@ export const difficultyEndpoint = readEndpoint({
         : retarget(projected, first, consensus),
     );
     const current = difficultyOf(entry.bits);
+    const heights: number[] = [];
+    for (let at: number = first.height; at >= 0 && heights.length < HISTORY_PERIODS; at -= interval) heights.push(at);
+    reads.expectRows({ heights });
     const history = [];
-    for (let at: number = first.height; at >= 0 && history.length < HISTORY_PERIODS; at -= interval) {
+    for (const at of heights) {
       const block = reads.headers.byHeight(at)!;
       history.unshift({ height: at, time: headerTime(block), difficulty: workFields(headerBits(block)).difficulty });
     }

@@ -99,6 +99,7 @@ export function historyPage(
   const found = entriesOf(env, input, of, end);
   const page = found.slice(0, limit);
   const last = found.length > limit ? page.at(-1)! : null;
+  env.reads.expectRows({ transactions: page.flatMap((entry) => ('position' in entry ? [entry.position] : [])) });
   const facts = page.map((entry) => {
     env.expectWork(0);
     return factsOf(env, entry);

@@ -92,6 +92,7 @@ export const txsStatusEndpoint = readEndpoint({
   input: async ({ request }): Promise<{ txids: readonly string[] }> => ({ txids: await readTxids(request) }),
   run(env, { txids }) {
     env.expectWork(txids.length * STATUS_US);
+    env.reads.expectRows({ txids: txids.map((txid) => hashFromHex(txid)) });
     const entries = txids.map((txid) => {
       return [txid, statusOf(env, txid)] as const;
     });

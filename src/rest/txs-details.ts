@@ -48,6 +48,7 @@ export const txsDetailsEndpoint = readEndpoint({
   },
   run(env, { txids }) {
     env.expectWork(txids.length * TX_US);
+    env.reads.expectRows({ txids: txids.map((txid) => hashFromHex(txid)) });
     const all = txids.map((txid) => ({ txid, found: find(env, txid) }));
     const { page, remaining } = firstBytes(all.flatMap(({ found }) => found ?? []));
     env.expectWork(page.reduce((sum, { size }) => sum + size * BYTE_US, 0));
@@ -55,6 +56,7 @@ export const txsDetailsEndpoint = readEndpoint({
       env,
       page.map(({ txid }) => hashFromHex<Txid>(txid)),
     );
+    env.reads.expectRows({ transactions: page.flatMap((each) => ('record' in each ? [each.record.position] : [])) });
     const pruned: string[] = [];
     const items = page.flatMap((found) => {
       env.expectWork(0);

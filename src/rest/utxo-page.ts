@@ -78,6 +78,7 @@ export function utxosPage(
   const end = input.cursor === null ? null : decodeCursor(bound, input.cursor);
   if (end) checkStillActive(env, positionHeight(end.position), end.blockHash);
   env.expectWork(scripts.length * SCRIPT_US);
+  env.reads.expectRows({ scripts: scripts.map(({ script }) => script) });
   const totals = totalsOf(env, scripts);
   const { utxos, value, pending } = totals;
   const read = Math.min(limit + (confirmed ? 0 : pending.inputs), utxos);

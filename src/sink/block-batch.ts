@@ -5,6 +5,7 @@ import { BlockPruned, type ChainReads } from '../storage/chain-reads.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { type BalanceChange, BlockRows } from './block-rows.ts';
+import { totalsAt } from './chain-totals.ts';
 import { connectedEvent, type NamedBlock, type SinkEvent } from './sink-events.ts';
 import type { RowTable } from './sink-schema.ts';
 
@@ -104,12 +105,21 @@ export class BatchReader {
     const raw = reads.rawBlock(record);
     const undo = raw && reads.rawUndo(record);
     // The genesis block has no undo data. Those of other blocks are missing behind a loaded UTXO set until it is validated.
-    if (raw === null || (undo === null && height > 0)) return null;
+    const totals = totalsAt(reads, height);
+    if (raw === null || totals === null || (undo === null && height > 0)) return null;
     const { chainwork, fees } = record;
     const { halvingInterval, time, reorg, initialSync } = request;
     const median = medianTime(reads, record, true);
     const block = parseBlock(raw);
-    const made = { height, block, chainwork, medianTime: median, undo: undo ?? new Uint8Array(), fees: fees ?? 0 };
+    const made = {
+      height,
+      block,
+      chainwork,
+      medianTime: median,
+      undo: undo ?? new Uint8Array(),
+      fees: fees ?? 0,
+      totals,
+    };
     this.#rows.addBlock(made, !initialSync);
     const event = connectedEvent(record, {
       ...{ hash: hashToHex(record.hash), medianTime: median, headers: reads.tip().height },

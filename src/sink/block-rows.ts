@@ -7,6 +7,7 @@ import { HEADER_SIZE } from '../primitives/header.ts';
 import { readTxUndo } from '../primitives/undo.ts';
 import { isUnspendable } from '../script/templates.ts';
 import { ByteReader, DecodeError } from '../util/bytes.ts';
+import { type BlockTotals, totalsRow } from './chain-totals.ts';
 import { CopyRows } from './copy-rows.ts';
 import { ROW_TABLES, type RowTable } from './sink-schema.ts';
 
@@ -20,6 +21,7 @@ export interface SinkBlock {
   readonly chainwork: bigint;
   /** Sum of the fees, satoshis. */
   readonly fees: number;
+  readonly totals: BlockTotals;
 }
 
 /** The sums of one script over some transactions, and their number. */
@@ -159,7 +161,7 @@ export class BlockRows {
     row.addBytes(scriptHash).endRow();
   }
 
-  #addBlockRow({ height, block, medianTime, chainwork, fees }: SinkBlock, sums: BlockSums): void {
+  #addBlockRow({ height, block, medianTime, chainwork, fees, totals }: SinkBlock, sums: BlockSums): void {
     const { hash, raw, header, columns } = block;
     const row = this.#tables.blocks.addNumber(height).addBytes(hash, true).addBytes(raw.subarray(0, HEADER_SIZE));
     row
@@ -168,7 +170,9 @@ export class BlockRows {
       .addBytes(Uint8Array.fromHex(targetToHex(chainwork)));
     row.addNumber(columns.txCount).addNumber(sums.inputs).addNumber(sums.outputs);
     row.addNumber(raw.length).addNumber(weightOf(block));
-    row.addNumber(sums.outputValue).addNumber(fees).addNumber(sums.reward).endRow();
+    row.addNumber(sums.outputValue).addNumber(fees).addNumber(sums.reward);
+    for (const total of totalsRow(totals)) row.addNumber(total);
+    row.endRow();
   }
 
   #addBalance(key: string, change: BalanceChange): void {

@@ -1,7 +1,9 @@
 import { SQL, type TransactionSQL } from 'bun';
 import { targetToHex } from '../consensus/work.ts';
+import type { ChainReads } from '../storage/chain-reads.ts';
 import type { BlockBatch } from './block-batch.ts';
 import type { BalanceChange } from './block-rows.ts';
+import { completeTotals } from './chain-totals.ts';
 import type { SinkEvent } from './sink-events.ts';
 import {
   BALANCE_PARTS,
@@ -11,7 +13,9 @@ import {
   ROW_TABLES,
   SINK_SCHEMA,
   SINK_SCHEMA_VERSION,
+  UPGRADE_ROWS,
 } from './sink-schema.ts';
+import { keepStaleBlock } from './stale-blocks.ts';
 
 /** The last block whose rows the database has. Hashes are in display order, hex. */
 export interface SinkPosition {
@@ -104,6 +108,16 @@ export class SinkDatabase {
       throw new SinkRefused(
         `the database has tables of version ${row.version}, and this program knows ${SINK_SCHEMA_VERSION}: it was made by a newer version`,
       );
+    // A change of a table waits for its readers, so it is made once.
+    if (row.version < 2) for (const statement of UPGRADE_ROWS) await this.#sql.unsafe(statement);
+    await this.#sql.unsafe(`UPDATE ${SINK_SCHEMA}.sink_position SET version = $1 WHERE id = 1 AND version < $1`, [
+      SINK_SCHEMA_VERSION,
+    ]);
+  }
+
+  /** Adds the totals of the chain to the blocks of tables of version 1. Returns whether all blocks have them. */
+  completeTotals(reads: ChainReads): Promise<boolean> {
+    return completeTotals(this.#sql, SINK_SCHEMA, reads);
   }
 
   /**
@@ -197,7 +211,10 @@ export class SinkDatabase {
     const { keepHeight, fromHeight, batch, events, to } = write;
     await this.#sql.begin(async (tx) => {
       const seq = await this.#lockPosition(tx, fromHeight);
-      for (let height = fromHeight; height > keepHeight; height--) await removeBlock(tx, height, phase);
+      for (let height = fromHeight; height > keepHeight; height--) {
+        await keepStaleBlock(tx, SINK_SCHEMA, height);
+        await removeBlock(tx, height, phase);
+      }
       if (batch !== null) {
         for (const table of ROW_TABLES) {
           const columns = ROW_COLUMNS[table].join(', ');

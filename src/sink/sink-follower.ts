@@ -128,6 +128,7 @@ export class SinkFollower {
     /** The state of the chain that the database has followed. */
     let followed: ChainState | null = null;
     let followedAt = 0;
+    let hasTotals = false;
     while (!signal.aborted) {
       if (!this.#isLeader) throw new LeaseLost('the lease has ended');
       const { phase } = position;
@@ -145,6 +146,8 @@ export class SinkFollower {
       if (write === null) {
         followed = state;
         followedAt = clock.monotonicMs();
+        // A block of tables of version 1 may first leave the chain.
+        if (!hasTotals) hasTotals = await database.completeTotals(reads);
         continue;
       }
       // The database stores the rows of this batch while those of the next one are made.

@@ -1,5 +1,8 @@
+import { addTotalsTo, TOTALS_COLUMNS } from './chain-totals.ts';
+import { staleTableIn } from './stale-blocks.ts';
+
 /** Version of the tables. `migrateSink` brings a database of an earlier version to this one. */
-export const SINK_SCHEMA_VERSION = 1;
+export const SINK_SCHEMA_VERSION = 2;
 
 /** The PostgreSQL schema that holds the tables. */
 export const SINK_SCHEMA = 'obverse';
@@ -13,6 +16,7 @@ export const ROW_COLUMNS: Readonly<Record<RowTable, readonly string[]>> = {
   blocks: [
     ...['height', 'hash', 'header', 'time', 'median_time', 'chainwork', 'transactions', 'inputs', 'outputs'],
     ...['size', 'weight', 'output_value', 'fees', 'reward'],
+    ...TOTALS_COLUMNS,
   ],
   transactions: ['height', 'position', 'txid', 'wtxid', 'size', 'weight', 'fee', 'raw'],
   outputs: ['height', 'position', 'vout', 'value', 'script', 'script_hash'],
@@ -64,7 +68,8 @@ export const CREATE_TABLES: readonly string[] = [
     weight INT NOT NULL,
     output_value BIGINT NOT NULL,
     fees BIGINT NOT NULL,
-    reward BIGINT NOT NULL
+    reward BIGINT NOT NULL,
+    ${TOTALS_COLUMNS.map((column) => `${column} BIGINT`).join(', ')}
   )`,
   `CREATE TABLE IF NOT EXISTS ${SINK_SCHEMA}.transactions (
     height INT NOT NULL,
@@ -125,10 +130,17 @@ export const CREATE_TABLES: readonly string[] = [
     time BIGINT NOT NULL,
     data TEXT NOT NULL
   )`,
+  staleTableIn(SINK_SCHEMA),
 ];
+
+const BLOCKS_BY_MEDIAN_TIME = `CREATE INDEX IF NOT EXISTS blocks_by_median_time ON ${SINK_SCHEMA}.blocks (median_time, height)`;
+
+/** Changes tables of version 1. */
+export const UPGRADE_ROWS: readonly string[] = [...addTotalsTo(SINK_SCHEMA), BLOCKS_BY_MEDIAN_TIME];
 
 /** The indexes of look-ups. The first fill creates them at its end, since COPY into an indexed table is slower. */
 export const CREATE_LOOKUPS: readonly string[] = [
+  BLOCKS_BY_MEDIAN_TIME,
   `CREATE INDEX IF NOT EXISTS blocks_by_hash ON ${SINK_SCHEMA}.blocks (hash)`,
   `CREATE INDEX IF NOT EXISTS transactions_by_txid ON ${SINK_SCHEMA}.transactions (txid)`,
   `CREATE INDEX IF NOT EXISTS outputs_by_script ON ${SINK_SCHEMA}.outputs (script_hash, height, position, vout)`,

@@ -1,4 +1,5 @@
 import type { TxPosition } from '../primitives/coin.ts';
+import type { Outpoint } from '../primitives/outpoint.ts';
 import type { ChainReads } from './chain-reads.ts';
 import type { CoinStatsStore } from './coin-stats-store.ts';
 import type { CoinStore } from './coin-store.ts';
@@ -72,12 +73,12 @@ export interface ChainSource
 export interface ExpectedRows {
   /** Heights of headers. */
   readonly heights?: readonly number[];
-  /** Ids of transactions, wire order. */
+  /** Ids of transactions that are looked up, wire order. */
   readonly txids?: readonly Uint8Array[];
   /** Positions of transactions that are read with their spent outputs. */
   readonly transactions?: readonly TxPosition[];
   /** Scripts whose totals are read. */
   readonly scripts?: readonly Uint8Array[];
-  /** Scripts whose immature coinbases are summed from a height on. */
-  readonly coinbases?: { readonly scripts: readonly Uint8Array[]; readonly height: number };
+  /** Outputs whose spending transactions are read. */
+  readonly spent?: readonly Outpoint[];
 }

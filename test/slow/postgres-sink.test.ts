@@ -40,6 +40,7 @@ test('the first fill has the rows of the chain, with look-up indexes and balance
     ...[
       'address_history_by_script',
       'blocks_by_hash',
+      'blocks_by_median_time',
       'inputs_by_prevout',
       'outputs_by_script',
       'transactions_by_txid',
