@@ -1,24 +1,23 @@
 import { sha256OfText } from '../crypto/hash-functions.ts';
 import type { ByteCache } from '../http/byte-cache.ts';
 import type { Call } from '../http/call.ts';
-import { willCompress } from '../http/compress.ts';
 import { ApiError } from '../http/errors.ts';
 import type { ApiOptions } from '../http/options.ts';
 import { NODE, type Owner, ownerOf } from '../http/owner.ts';
 import type { PlainReply } from '../http/plain-reply.ts';
 import type { ReplyLedger } from '../http/reply-ledger.ts';
-import { LONG_REPLY } from '../http/reply-ledger.ts';
 import type { MirrorPart } from '../mempool/mirror.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import type { Log } from '../util/log.ts';
 import type { MaybePromise } from '../util/maybe-promise.ts';
-import { type Answer, type ReadEndpoint, type ReadReply, replyOf, sentReply } from './answer.ts';
+import { type Answer, type ReadEndpoint, type ReadReply, replyOf } from './answer.ts';
 import { mempoolSlotsOf, txidsTouching } from './mempool-parts.ts';
 import type { MempoolState } from './mempool-state.ts';
 import { frontBudget, MempoolBehind, NeedsWorker, type ReadEnv, withSnapshot } from './read-env.ts';
 import type { ReadSources } from './read-settings.ts';
 import type { JobResult, ReaderJob } from './reader-jobs.ts';
 import { ReaderPool } from './reader-pool.ts';
+import { limitedSignal, replyResponse, sendableReply } from './sendable-reply.ts';
 import { type TextCounts, TxTexts } from './tx-texts.ts';
 
 const READER_WORKERS = 2;
@@ -256,25 +255,16 @@ export class ReadService {
     return made;
   }
 
-  /** Returns a short reply as it is, and a long one as a Response that counts its unsent bytes. */
   #sendable(reply: PlainReply, request: Request): Response | PlainReply {
-    return reply.body.length <= LONG_REPLY ? reply : this.#response(sentReply(reply), request);
+    return sendableReply(reply, request, this.#ctx);
   }
 
-  #response({ headers, body }: ReadReply, request: Request): Response {
-    if (body.length <= LONG_REPLY) return new Response(body as string | Uint8Array<ArrayBuffer>, { headers });
-    const { replies } = this.#ctx;
-    const owner = ownerOf(this.#ctx.call(request));
-    replies.admit(owner);
-    const bytes = (typeof body === 'string' ? new TextEncoder().encode(body) : body) as Uint8Array<ArrayBuffer>;
-    // Replies that will be compressed are counted after the compression.
-    const compressed = willCompress(request, headers['content-type'] ?? null);
-    return new Response(compressed ? bytes : replies.body(bytes, { owner, signal: request.signal }), { headers });
+  #response(reply: ReadReply, request: Request): Response {
+    return replyResponse(reply, request, this.#ctx);
   }
 
   #limited(signal: AbortSignal): AbortSignal {
-    const ms = this.#ctx.options.http.requestTimeoutMs;
-    return ms > 0 ? AbortSignal.any([signal, AbortSignal.timeout(ms)]) : signal;
+    return limitedSignal(signal, this.#ctx.options.http.requestTimeoutMs);
   }
 }
 

@@ -32,6 +32,9 @@ export function staleTableIn(schema: string): string {
   )`;
 }
 
+/** Bytes of a compact size. */
+const MAX_COUNT_BYTES = 9;
+
 interface SpentRow {
   readonly prev_height: number;
   readonly prev_position: number;
@@ -53,10 +56,7 @@ export async function keepStaleBlock(tx: TransactionSQL, schema: string, height:
      WHERE i.height = $1 AND i.position > 0 ORDER BY i.position, i.vin`,
     [height],
   );
-  const raw = rawBlockOf(
-    header,
-    raws.map((each) => each.raw),
-  );
+  const raw = rawBlockOf(header, raws.length, Buffer.concat(raws.map((each) => each.raw)));
   await tx.unsafe(
     `INSERT INTO ${schema}.stale_blocks (${COLUMNS}, raw, undo) SELECT ${COLUMNS}, $2, $3 FROM ${schema}.blocks
      WHERE height = $1 ON CONFLICT (hash) DO NOTHING`,
@@ -64,12 +64,12 @@ export async function keepStaleBlock(tx: TransactionSQL, schema: string, height:
   );
 }
 
-/** Returns the encoding of a block. */
-export function rawBlockOf(header: Uint8Array, txs: readonly Uint8Array[]): Uint8Array {
-  const w = new ByteWriter();
+/** Returns the encoding of a block. `txs` are the encodings of its transactions, one behind the other. */
+export function rawBlockOf(header: Uint8Array, txCount: number, txs: Uint8Array): Uint8Array {
+  const w = new ByteWriter(header.length + txs.length + MAX_COUNT_BYTES);
   w.bytes(header);
-  writeCompactSize(w, txs.length);
-  for (const raw of txs) w.bytes(raw);
+  writeCompactSize(w, txCount);
+  w.bytes(txs);
   return w.finish();
 }
 
