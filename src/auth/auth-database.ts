@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import { type DatabaseKind, openDatabase } from '../storage/database.ts';
+import { type DatabaseKind, openDatabase, openMemoryDatabase } from '../storage/database.ts';
 import { AuditStore } from './audit/audit-store.ts';
 
 const AUDIT_TABLES = `
@@ -75,6 +75,11 @@ const AUTH: DatabaseKind = {
  */
 export function openAuthDatabase(path: string): Database {
   return openDatabase(path, AUTH, null);
+}
+
+/** Opens an empty auth.db in memory. */
+export function openAuthMemory(): Database {
+  return openMemoryDatabase(AUTH);
 }
 
 interface OldAuditRow {

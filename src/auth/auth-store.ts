@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { closeDatabase } from '../storage/database.ts';
 import { AuditStore } from './audit/audit-store.ts';
-import { openAuthDatabase } from './auth-database.ts';
+import { openAuthDatabase, openAuthMemory } from './auth-database.ts';
 
 /** A key as auth.db holds it, without its secret. Times are Unix seconds. */
 export interface KeyRecord {
@@ -55,11 +55,11 @@ export class AuthStore {
   readonly #touch;
 
   /**
-   * Opens the file, and creates it where it does not exist, readable only for its owner. Throws OperatorError on a
-   * newer schema.
+   * Opens the file, and creates it where it does not exist, readable only for its owner; null opens an empty store in
+   * memory. Throws OperatorError on a newer schema.
    */
-  constructor(path: string) {
-    this.#db = openAuthDatabase(path);
+  constructor(path: string | null) {
+    this.#db = path === null ? openAuthMemory() : openAuthDatabase(path);
     this.audit = new AuditStore(this.#db);
     this.#dataVersion = this.#db.prepare<{ data_version: number }, []>('PRAGMA data_version');
     this.#keysVersion = this.#db.prepare<{ version: number }, []>('SELECT version FROM key_state');
@@ -115,24 +115,19 @@ export class AuthStore {
   /** Throws when a key with that id exists. */
   createKey(record: KeyRecord, secret: Uint8Array): void {
     this.transaction(() => {
-      this.#db
-        .query(
-          `INSERT INTO keys (id, label, scopes, created_at, expires_at, revoked_at, allowed_ips, rate, last_used_at, wallets)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        )
-        .run(
-          record.id,
-          record.label,
-          JSON.stringify(record.scopes),
-          record.createdAt,
-          record.expiresAt,
-          record.revokedAt,
-          jsonOrNull(record.allowedIps),
-          jsonOrNull(record.rate),
-          record.lastUsedAt,
-          jsonOrNull(record.wallets),
-        );
-      this.#addSecret(record.id, secret);
+      this.#insertKey(record);
+      this.#addSecret({ keyId: record.id, hash: secret, validUntil: null });
+      this.#bumpVersion();
+    });
+  }
+
+  /** Replaces all keys and secrets by others in one transaction. */
+  replaceKeys(keys: readonly KeyRecord[], secrets: readonly KeySecret[]): void {
+    this.transaction(() => {
+      this.#db.run('DELETE FROM key_secrets');
+      this.#db.run('DELETE FROM keys');
+      for (const key of keys) this.#insertKey(key);
+      for (const secret of secrets) this.#addSecret(secret);
       this.#bumpVersion();
     });
   }
@@ -149,7 +144,7 @@ export class AuthStore {
         .run(id, oldValidUntil);
       // Secrets that have ended can never become valid again.
       this.#db.query('DELETE FROM key_secrets WHERE key_id = ? AND valid_until <= ?').run(id, endedBy);
-      this.#addSecret(id, secret);
+      this.#addSecret({ keyId: id, hash: secret, validUntil: null });
       this.#bumpVersion();
       return true;
     });
@@ -195,8 +190,28 @@ export class AuthStore {
     return this.#db.query('SELECT 1 FROM keys WHERE id = ?').get(id) !== null;
   }
 
-  #addSecret(id: string, hash: Uint8Array): void {
-    this.#db.query('INSERT INTO key_secrets (key_id, hash, valid_until) VALUES (?, ?, NULL)').run(id, hash);
+  #insertKey(record: KeyRecord): void {
+    this.#db
+      .query(
+        `INSERT INTO keys (id, label, scopes, created_at, expires_at, revoked_at, allowed_ips, rate, last_used_at, wallets)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      )
+      .run(
+        record.id,
+        record.label,
+        JSON.stringify(record.scopes),
+        record.createdAt,
+        record.expiresAt,
+        record.revokedAt,
+        jsonOrNull(record.allowedIps),
+        jsonOrNull(record.rate),
+        record.lastUsedAt,
+        jsonOrNull(record.wallets),
+      );
+  }
+
+  #addSecret({ keyId, hash, validUntil }: KeySecret): void {
+    this.#db.query('INSERT INTO key_secrets (key_id, hash, valid_until) VALUES (?, ?, ?)').run(keyId, hash, validUntil);
   }
 
   #set(id: string, assignment: string, value: string | number | null): boolean {

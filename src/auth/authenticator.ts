@@ -78,6 +78,8 @@ export class Authenticator {
   readonly #onKeysChanged = new Set<() => void>();
   /** Long requests, which end when their key loses its rights. */
   readonly followers = new KeyFollowers((principal, ip) => this.standing(principal, ip));
+  /** Why no key can be known now; null where the keys are. */
+  #storeRefusal: () => ApiError | null = () => null;
   #open: {
     readonly store: AuthStore;
     readonly keyring: Keyring;
@@ -127,6 +129,16 @@ export class Authenticator {
   /** Opens auth.db in a front that is not the first one, which has created the cookie and the first key. */
   openFollowing(): void {
     const store = new AuthStore(join(this.#options.networkDir, 'auth.db'));
+    this.#start(store, new Keyring(store, this.#clock, this.#shared?.buckets ?? null));
+  }
+
+  /**
+   * Opens with the keys of another store than auth.db, without a first key and without a cookie. Who fills the store calls
+   * `reloadKeys` after each change. While `refusal` returns an error, callers whose key is not known receive it. `close`
+   * closes the store.
+   */
+  openWith(store: AuthStore, refusal: () => ApiError | null): void {
+    this.#storeRefusal = refusal;
     this.#start(store, new Keyring(store, this.#clock, this.#shared?.buckets ?? null));
   }
 
@@ -364,6 +376,8 @@ export class Authenticator {
    * not compared because too many came.
    */
   #refuse(kind: FailureKind, ip: string | null, unchecked = false): AuthRefusal {
+    const unavailable = kind === 'missing' ? null : this.#storeRefusal();
+    if (unavailable) return refusal(unavailable);
     this.#counters.authFailure(kind);
     const counted = ip === null ? 0 : this.#failures.record(limitKey(ip));
     const retryAfter = unchecked ? Math.max(1, counted) : counted;

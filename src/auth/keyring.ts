@@ -5,8 +5,7 @@ import { type Clock, unixSeconds } from '../util/clock.ts';
 import { type IpSubnet, inSubnet, parseIpSubnet } from '../util/ip-address.ts';
 import type { AuthStore, KeyRecord, KeySecret } from './auth-store.ts';
 import { KEY_LENGTH, parseApiKey, secretHash } from './key-format.ts';
-import { type RateBucket, TokenBucket } from './rate-limits.ts';
-import type { SharedBuckets } from './shared-rates.ts';
+import { type RateBucket, type RateBuckets, TokenBucket } from './rate-limits.ts';
 import { VerifiedTexts } from './verified-texts.ts';
 
 interface LoadedSecret {
@@ -50,7 +49,7 @@ const SECRET_ID_BYTES = 8;
 export class Keyring {
   readonly #store: AuthStore;
   readonly #clock: Clock;
-  readonly #buckets: SharedBuckets | null;
+  readonly #buckets: RateBuckets | null;
   #keys = new Map<string, LoadedKey>();
   #dataVersion: number;
   #keysVersion: number;
@@ -61,7 +60,7 @@ export class Keyring {
   readonly #verified = new VerifiedTexts<VerifiedKey>();
 
   /** `buckets` are those of all fronts; null with one front. */
-  constructor(store: AuthStore, clock: Clock, buckets: SharedBuckets | null = null) {
+  constructor(store: AuthStore, clock: Clock, buckets: RateBuckets | null = null) {
     this.#store = store;
     this.#clock = clock;
     this.#buckets = buckets;

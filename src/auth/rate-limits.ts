@@ -17,6 +17,12 @@ export interface RateBucket {
   readonly resetAfter: number;
 }
 
+/** Token buckets by name. */
+export interface RateBuckets {
+  /** Returns the bucket of a name. Buckets of one name with different rates are independent. */
+  bucket(name: string, rate: Rate, clock: Clock): RateBucket;
+}
+
 /** The bucket of a server with one front. */
 export class TokenBucket implements RateBucket {
   readonly rate: Rate;
@@ -36,6 +42,12 @@ export class TokenBucket implements RateBucket {
     if (this.#tokens < Math.min(cost, this.rate.burst)) return false;
     this.#tokens -= cost;
     return true;
+  }
+
+  /** Removes tokens that were consumed elsewhere, which may leave a debt. */
+  drain(cost: number): void {
+    this.#refill();
+    this.#tokens -= cost;
   }
 
   get remaining(): number {

@@ -2,9 +2,8 @@ import type { Principal } from '../http/principal.ts';
 import type { MaybePromise } from '../util/maybe-promise.ts';
 import type { TicketCalls } from './front-tickets.ts';
 import type { Outcome } from './password-gate.ts';
-import type { FailureCounts } from './rate-limits.ts';
+import type { FailureCounts, RateBuckets } from './rate-limits.ts';
 import type { SessionCalls } from './session-keeper.ts';
-import type { SharedBuckets } from './shared-rates.ts';
 
 /** A password or static key to compare. `none` cannot be right, and is refused after the same delay. */
 export type PasswordAttempt =
@@ -25,7 +24,7 @@ export interface AuthOwner extends TicketCalls, SessionCalls {
 
 /** The authentication of several fronts. */
 export interface SharedAuth {
-  readonly buckets: SharedBuckets;
+  readonly buckets: RateBuckets;
   readonly failures: FailureCounts;
   /** Null on the first front. */
   readonly owner: AuthOwner | null;

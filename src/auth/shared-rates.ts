@@ -1,13 +1,13 @@
 import type { Rate } from '../http/options.ts';
 import { acrossThreadsMs, type Clock } from '../util/clock.ts';
 import { SharedTable } from '../util/shared-table.ts';
-import type { FailureCounts, RateBucket } from './rate-limits.ts';
+import type { FailureCounts, RateBucket, RateBuckets } from './rate-limits.ts';
 
 /** 16,384 names. In a full set of eight the bucket that was used least recently is filled again. */
 const BUCKET_SIZES = { sets: 2048, fields: 2 } as const;
 
 /** Token buckets by name that threads share. */
-export class SharedBuckets {
+export class SharedBuckets implements RateBuckets {
   readonly #table: SharedTable;
 
   constructor(shared?: SharedArrayBuffer) {
@@ -18,7 +18,6 @@ export class SharedBuckets {
     return this.#table.shared;
   }
 
-  /** Returns the bucket of a name. Buckets of one name with different rates are independent. */
   bucket(name: string, rate: Rate, clock: Clock): RateBucket {
     return new SharedBucket(this.#table, `${name} ${rate.perSecond} ${rate.burst}`, rate, clock);
   }

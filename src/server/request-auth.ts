@@ -1,6 +1,5 @@
 import type { Authentication, Authenticator, AuthRefusal } from '../auth/authenticator.ts';
-import { type RateBucket, RateTable } from '../auth/rate-limits.ts';
-import type { SharedBuckets } from '../auth/shared-rates.ts';
+import { type RateBucket, type RateBuckets, RateTable } from '../auth/rate-limits.ts';
 import type { Call, RateUse } from '../http/call.ts';
 import { fail } from '../http/errors.ts';
 import type { ApiOptions } from '../http/options.ts';
@@ -20,7 +19,7 @@ export interface RequestAuthDependencies {
   readonly metrics: Pick<ApiMetrics, 'rateLimited'>;
   readonly auth: Authenticator;
   /** The buckets of all fronts; null with one front. */
-  readonly sharedBuckets: SharedBuckets | null;
+  readonly sharedBuckets: RateBuckets | null;
 }
 
 /** The credentials of HTTP requests, and the rate limits that they are charged to. */

@@ -1,5 +1,6 @@
 import { addTotalsTo, TOTALS_COLUMNS } from './chain-totals.ts';
 import { staleTableIn } from './stale-blocks.ts';
+import { keyTablesIn } from './key-tables.ts';
 
 /** Version of the tables. `migrateSink` brings a database of an earlier version to this one. */
 export const SINK_SCHEMA_VERSION = 2;
@@ -131,6 +132,7 @@ export const CREATE_TABLES: readonly string[] = [
     data TEXT NOT NULL
   )`,
   staleTableIn(SINK_SCHEMA),
+  ...keyTablesIn(SINK_SCHEMA),
 ];
 
 const BLOCKS_BY_MEDIAN_TIME = `CREATE INDEX IF NOT EXISTS blocks_by_median_time ON ${SINK_SCHEMA}.blocks (median_time, height)`;

@@ -64,6 +64,14 @@ export function openDatabase(path: string, kind: DatabaseKind, identity: ChainDa
   });
 }
 
+/** Opens an empty database in memory, which belongs to no chain. */
+export function openMemoryDatabase(kind: DatabaseKind): Database {
+  return opened(new CountedDatabase(':memory:', kind.name, { readwrite: true, create: true }), (db) => {
+    configure(db, kind);
+    db.transaction(() => createTables(db, kind, null)).immediate();
+  });
+}
+
 /**
  * Creates an empty file for the owner alone, whose mode SQLite copies to its journal. An existing file is not opened:
  * closing any descriptor of a file releases all locks that this process holds on it, those of SQLite's other

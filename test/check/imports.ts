@@ -6,6 +6,7 @@ const ROOMS = [
   'cli',
   'node',
   'sandbox',
+  'serve',
   'server',
   'dashboard',
   'rest',
