@@ -24,8 +24,8 @@ export interface IssuedKey {
 
 export interface KeyAdminOptions {
   readonly store: AuthStore;
-  /** The directory that may hold initial.key. */
-  readonly networkDir: string;
+  /** The directory that may hold initial.key; null without one. */
+  readonly networkDir: string | null;
   /** Unix seconds. */
   now(): number;
 }
@@ -81,7 +81,7 @@ export class KeyAdmin {
       store.rotateKey(id, secretHash(parts.secret), oldValidUntil, now);
       return { key: text, record, oldValidUntil };
     });
-    if (overlap === 0) removeInitialKey(networkDir, id);
+    if (overlap === 0 && networkDir !== null) removeInitialKey(networkDir, id);
     return rotated;
   }
 
@@ -94,7 +94,7 @@ export class KeyAdmin {
       store.revokeKey(id, this.#options.now());
       return this.get(id);
     });
-    removeInitialKey(networkDir, id);
+    if (networkDir !== null) removeInitialKey(networkDir, id);
     return record;
   }
 

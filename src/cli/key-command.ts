@@ -8,10 +8,11 @@ import { DEFAULT_SCOPES, SCOPES } from '../http/scopes.ts';
 import { hostClock, unixSeconds } from '../util/clock.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { didYouMean } from '../util/suggest.ts';
-import { localUser, openAuthStore } from './auth-access.ts';
+import { localUser } from './auth-access.ts';
 import { type Command, type CommandContext, UsageError } from './command.ts';
 import { COMMON_OPTIONS } from './help-text.ts';
 import { keyDetails, keyTable } from './key-output.ts';
+import { databaseKeys, nodeKeys } from './key-places.ts';
 import { type FlagKind, splitOwnFlags } from './own-flags.ts';
 import { readDuration, readMoment } from './time-input.ts';
 
@@ -26,6 +27,8 @@ interface Run extends Given {
   readonly now: number;
   readonly context: CommandContext;
   readonly json: boolean;
+  /** Calls `undo` where the change is not stored. */
+  onFailure(undo: () => void): void;
   /** Makes a change and its audit record in one transaction. */
   recorded<T extends { readonly id: string }>(method: string, change: () => T): T;
 }
@@ -33,6 +36,8 @@ interface Run extends Given {
 interface Action {
   readonly words: readonly string[];
   readonly flags: Readonly<Record<string, FlagKind>>;
+  /** Whether it only reads. */
+  readonly reads?: true;
   run(run: Run): void;
 }
 
@@ -68,12 +73,14 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   list: {
     words: [],
     flags: {},
+    reads: true,
     run: ({ keys, json, now, context }) =>
       context.out(json ? `${JSON.stringify(keys.list().map(keyView), null, 2)}\n` : keyTable(keys.list(), now)),
   },
   show: {
     words: ['ID'],
     flags: {},
+    reads: true,
     run: (run) => show(run, run.keys.get(run.words[0]!)),
   },
   rotate: {
@@ -116,6 +123,9 @@ export const command: Command = {
 open connections. A new key is printed once, alone on stdout; the node keeps only its hash. Each change is recorded in
 the audit log.
 
+With --database it manages the keys of the servers that obverse serve starts from a database: those of all servers, with
+the same commands. OBVERSE_SERVE_FROM or serve.from in the settings file is the URL of the database.
+
 Scopes: ${SCOPES.join(', ')}.`,
   options: [
     ['create', `create a key; with the scopes ${DEFAULT_SCOPES.join(',')} unless others are given`],
@@ -133,6 +143,7 @@ Scopes: ${SCOPES.join(', ')}.`,
     ['scopes ID LIST', 'replace its scopes'],
     ['revoke ID', 'end a key permanently; removes initial.key if it holds that key'],
     ['expire ID WHEN|never', 'change its expiry'],
+    ['--database', 'manage the keys of servers, in the database of serve.from or sink.postgres'],
     ['--json', 'print JSON'],
     ...COMMON_OPTIONS,
   ],
@@ -141,6 +152,7 @@ Scopes: ${SCOPES.join(', ')}.`,
     'obverse key create --label withdrawals --scopes read,wallet.read,wallet.spend --wallet hot --expires 90d',
     'obverse key list',
     'obverse key rotate 6tq5nldvoc --overlap 1h',
+    'obverse key create --database --label shop --config /etc/obverse/serve.toml',
     'sudo -u obverse obverse key revoke 6tq5nldvoc --config /etc/obverse/obverse.toml',
   ],
   async run(args, context) {
@@ -150,23 +162,37 @@ Scopes: ${SCOPES.join(', ')}.`,
       throw new UsageError(`key takes one of ${names.join(', ')}${didYouMean(name, names)}`);
     }
     const action = ACTIONS[name]!;
-    const { values, rest: settings } = splitOwnFlags(rest, { ...action.flags, '--json': 'switch' });
-    const { config, positionals } = loadConfig(settings);
+    const { values, rest: settings } = splitOwnFlags(rest, {
+      ...action.flags,
+      ...{ '--json': 'switch', '--database': 'switch' },
+    });
+    const loaded = loadConfig(settings);
+    const { config, positionals } = loaded;
     checkWords(name, action.words, positionals);
-    const store = openAuthStore(config, `key ${args.join(' ')}`);
+    const isNode = !values.has('--database');
+    const place = isNode ? nodeKeys(config, `key ${args.join(' ')}`, context) : databaseKeys(loaded, context);
+    const networkDir = isNode ? config.networkDir : null;
+    const undos: (() => void)[] = [];
     try {
-      const now = unixSeconds(hostClock);
-      const keys = new KeyAdmin({ store, networkDir: config.networkDir, now: () => now });
-      const json = values.has('--json');
-      action.run({ words: positionals, flags: values, keys, now, context, json, recorded: recorder(store, now) });
-      const initial = initialKeyOf(config.networkDir, store, now);
-      if (initial && (name === 'list' || name === 'create')) context.err(initialKeyText(initial));
+      await place.use(
+        (store, placeContext) => {
+          const now = unixSeconds(hostClock);
+          action.run({
+            ...{ words: positionals, flags: values, now, context: placeContext, json: values.has('--json') },
+            keys: new KeyAdmin({ store, networkDir, now: () => now }),
+            onFailure: (undo) => undos.push(undo),
+            recorded: recorder(store, now),
+          });
+          const initial = networkDir === null ? null : initialKeyOf(networkDir, store, now);
+          if (initial && (name === 'list' || name === 'create')) placeContext.err(initialKeyText(initial));
+        },
+        action.reads ? 'read' : 'change',
+      );
       return 0;
     } catch (error) {
+      for (const undo of undos) undo();
       if (error instanceof KeyError && error.problem === 'invalid') throw new UsageError(error.message);
       throw error;
-    } finally {
-      store.close();
     }
   },
 };
@@ -203,6 +229,7 @@ function issue(run: Run, method: string, make: () => Issued): void {
   const { flags, context, json } = run;
   const file = flags.get('--out')?.[0];
   const out = file === undefined ? null : openNew(resolve(file));
+  if (out) run.onFailure(() => rmSync(out.path, { force: true }));
   try {
     const issued = run.recorded(method, () => {
       const made = make();
@@ -215,9 +242,6 @@ function issue(run: Run, method: string, make: () => Issued): void {
       if (!out) context.out(`${issued.key}\n`);
       context.err(`${keyDetails(issued.record, run.now)}${out ? `written to ${out.path}` : 'shown only this once'}\n`);
     }
-  } catch (error) {
-    if (out) rmSync(out.path, { force: true });
-    throw error;
   } finally {
     if (out) closeSync(out.fd);
   }

@@ -212,6 +212,11 @@ export const SERVER_SETTINGS = {
     help: "database that receives the chain, of a server that speaks PostgreSQL's protocol",
   }),
 
+  'serve.from': databaseUrl({
+    secret: true,
+    help: 'database of a sink that obverse serve answers from, and whose keys obverse key --database manages',
+  }),
+
   'webhooks.allowedNetworks': list('a list of addresses and subnets such as 127.0.0.1 or 10.0.0.0/8', subnetElement, {
     fallback: [],
     defaultText: 'none',

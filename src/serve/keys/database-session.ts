@@ -60,7 +60,12 @@ export class DatabaseSession {
   }
 }
 
+/** SQLSTATE of a statement on a table that does not exist. */
+const UNDEFINED_TABLE = '42P01';
+
 /** Returns the reason of a failure for the log and for operators. Messages of the driver name no password. */
 export function databaseProblem(error: unknown): string {
+  if (error instanceof SQL.PostgresError && error.errno === UNDEFINED_TABLE)
+    return 'the database has no tables for keys and limits: a node with sink.postgres and obverse key create --database create them';
   return error instanceof Error ? error.message : String(error);
 }

@@ -44,7 +44,13 @@ export class ServerKeys {
     const { url, name, log, clock, authFailuresPerMinute } = options;
     const onChanged = () => this.#auth?.reloadKeys();
     this.#replica = new KeyReplica({ url, log, clock, onChanged, name: `obverse ${name} keys`.slice(0, 63) });
-    this.#exchange = new RateExchange({ url, log, clock, authFailuresPerMinute, name: `obverse ${name} rates`.slice(0, 63) });
+    this.#exchange = new RateExchange({
+      url,
+      log,
+      clock,
+      authFailuresPerMinute,
+      name: `obverse ${name} rates`.slice(0, 63),
+    });
     this.shared = {
       buckets: this.#exchange.rates.buckets,
       failures: this.#exchange.rates.failures,
