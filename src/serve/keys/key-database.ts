@@ -1,4 +1,4 @@
-import type { SQL, TransactionSQL } from 'bun';
+import { SQL, type TransactionSQL } from 'bun';
 import type { KeyRecord, KeySecret } from '../../auth/auth-store.ts';
 import { keyTablesIn } from '../../sink/key-tables.ts';
 import { SINK_SCHEMA } from '../../sink/sink-schema.ts';
@@ -51,6 +51,13 @@ interface SecretRow {
 /** Number of changes whose records are kept. */
 const KEPT_CHANGES = 100_000;
 
+/** The table that is created last. */
+const LAST_TABLE = 'rate_batches';
+/** More than the objects that sessions may create at the same time. */
+const CREATE_ATTEMPTS = 20;
+/** SQLSTATE of a violated unique index, of a schema, a table and another object that exist. */
+const CREATED_MEANWHILE: readonly string[] = ['23505', '42P06', '42P07', '42710'];
+
 /** The keys of servers in the database of the sink. Each method throws the errors of the driver. */
 export class KeyDatabase {
   readonly #session: DatabaseSession;
@@ -60,17 +67,13 @@ export class KeyDatabase {
   }
 
   /** Creates the tables where they are missing. */
-  createTables(): Promise<void> {
-    return this.#session.run(async (sql) => {
-      // A role that may only use the tables may not create the schema, even if it exists.
-      const [found] = await sql.unsafe(
-        `SELECT 1 AS one FROM information_schema.tables WHERE table_schema = $1 AND table_name = 'rate_batches'`,
-        [SINK_SCHEMA],
-      );
-      if (found !== undefined) return;
-      await sql.unsafe(`CREATE SCHEMA IF NOT EXISTS ${SINK_SCHEMA}`);
-      for (const statement of keyTablesIn(SINK_SCHEMA)) await sql.unsafe(statement);
-    });
+  async createTables(): Promise<void> {
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await this.#session.run(createMissing);
+      } catch (error) {
+        if (attempt === CREATE_ATTEMPTS || !isCreatedMeanwhile(error)) throw error;
+      }
   }
 
   version(): Promise<number> {
@@ -117,6 +120,22 @@ export class KeyDatabase {
   close(): void {
     this.#session.close();
   }
+}
+
+async function createMissing(sql: SQL): Promise<void> {
+  // A role that may only use the tables may not create the schema, even if it exists.
+  const [found] = await sql.unsafe(
+    'SELECT 1 AS one FROM information_schema.tables WHERE table_schema = $1 AND table_name = $2',
+    [SINK_SCHEMA, LAST_TABLE],
+  );
+  if (found !== undefined) return;
+  await sql.unsafe(`CREATE SCHEMA IF NOT EXISTS ${SINK_SCHEMA}`);
+  for (const statement of keyTablesIn(SINK_SCHEMA)) await sql.unsafe(statement);
+}
+
+/** Whether another session has created the same object since the check of `IF NOT EXISTS`. */
+function isCreatedMeanwhile(error: unknown): boolean {
+  return error instanceof SQL.PostgresError && CREATED_MEANWHILE.includes(error.errno ?? '');
 }
 
 async function readVersion(sql: SQL | TransactionSQL, lock: '' | 'FOR UPDATE'): Promise<number> {
