@@ -3,8 +3,8 @@ import type { Config } from '../config/settings.ts';
 import type { ListenAddress } from '../http/options.ts';
 import type { EntryColumns } from '../mempool/entry-columns.ts';
 import type { NodeStatus } from '../port/node-port.ts';
+import type { FrontStart } from '../server/api-dependencies.ts';
 import type { FrontBuffers } from '../server/fronts/front-memory.ts';
-import type { FrontStart } from '../server/server.ts';
 import type { DescriptorBudget } from './descriptor-budget.ts';
 
 /** The message to the thread of a further front. */
