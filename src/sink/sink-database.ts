@@ -1,6 +1,7 @@
 import { SQL, type TransactionSQL } from 'bun';
 import { targetToHex } from '../consensus/work.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
+import { randomLogTag } from '../storage/event-store.ts';
 import type { BlockBatch } from './block-batch.ts';
 import type { BalanceChange } from './block-rows.ts';
 import { completeTotals } from './chain-totals.ts';
@@ -13,7 +14,7 @@ import {
   ROW_TABLES,
   SINK_SCHEMA,
   SINK_SCHEMA_VERSION,
-  UPGRADE_ROWS,
+  UPGRADE_TABLES,
 } from './sink-schema.ts';
 import { keepStaleBlock } from './stale-blocks.ts';
 
@@ -109,7 +110,10 @@ export class SinkDatabase {
         `the database has tables of version ${row.version}, and this program knows ${SINK_SCHEMA_VERSION}: it was made by a newer version`,
       );
     // A change of a table waits for its readers, so it is made once.
-    if (row.version < 2) for (const statement of UPGRADE_ROWS) await this.#sql.unsafe(statement);
+    if (row.version < 2) for (const statement of UPGRADE_TABLES) await this.#sql.unsafe(statement);
+    await this.#sql.unsafe(`UPDATE ${SINK_SCHEMA}.sink_position SET log_tag = $1 WHERE id = 1 AND log_tag IS NULL`, [
+      randomLogTag(),
+    ]);
     await this.#sql.unsafe(`UPDATE ${SINK_SCHEMA}.sink_position SET version = $1 WHERE id = 1 AND version < $1`, [
       SINK_SCHEMA_VERSION,
     ]);

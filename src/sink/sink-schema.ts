@@ -36,7 +36,8 @@ export const ROW_COLUMNS: Readonly<Record<RowTable, readonly string[]>> = {
 export const CREATE_TABLES: readonly string[] = [
   `CREATE SCHEMA IF NOT EXISTS ${SINK_SCHEMA}`,
   // `height` is -1 and `hash` empty before the first block. `fence` is that of the node that may write. `phase` is `fill`
-  // until the look-up indexes exist; `summed` counts the parts of `balances` that the end of the fill has made.
+  // until the look-up indexes exist; `summed` counts the parts of `balances` that the end of the fill has made. `log_tag`
+  // is part of the cursors that servers give: it distinguishes these events from those of any node and any other database.
   `CREATE TABLE IF NOT EXISTS ${SINK_SCHEMA}.sink_position (
     id INT PRIMARY KEY CHECK (id = 1),
     version INT NOT NULL,
@@ -47,7 +48,8 @@ export const CREATE_TABLES: readonly string[] = [
     height INT NOT NULL,
     hash BYTEA NOT NULL,
     chainwork BYTEA NOT NULL,
-    next_seq BIGINT NOT NULL
+    next_seq BIGINT NOT NULL,
+    log_tag TEXT
   )`,
   `CREATE TABLE IF NOT EXISTS ${SINK_SCHEMA}.sink_lease (
     id INT PRIMARY KEY CHECK (id = 1),
@@ -138,7 +140,11 @@ export const CREATE_TABLES: readonly string[] = [
 const BLOCKS_BY_MEDIAN_TIME = `CREATE INDEX IF NOT EXISTS blocks_by_median_time ON ${SINK_SCHEMA}.blocks (median_time, height)`;
 
 /** Changes tables of version 1. */
-export const UPGRADE_ROWS: readonly string[] = [...addTotalsTo(SINK_SCHEMA), BLOCKS_BY_MEDIAN_TIME];
+export const UPGRADE_TABLES: readonly string[] = [
+  `ALTER TABLE ${SINK_SCHEMA}.sink_position ADD COLUMN IF NOT EXISTS log_tag TEXT`,
+  ...addTotalsTo(SINK_SCHEMA),
+  BLOCKS_BY_MEDIAN_TIME,
+];
 
 /** The indexes of look-ups. The first fill creates them at its end, since COPY into an indexed table is slower. */
 export const CREATE_LOOKUPS: readonly string[] = [

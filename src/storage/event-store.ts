@@ -260,6 +260,11 @@ const RESERVATION = 10_000;
 export const LOG_TAG_LENGTH = 4;
 const RUN_TAG_LENGTH = 4;
 
+/** Returns the tag of a log whose numbers are all of one range. */
+export function randomLogTag(): string {
+  return randomTag(LOG_TAG_LENGTH + RUN_TAG_LENGTH);
+}
+
 /** Returns random digits and lower-case letters. */
 function randomTag(length: number): string {
   return randomInt(36 ** length)

@@ -75,6 +75,31 @@ test('a database of another network or of a newer version is not written', async
   await sql.close();
 });
 
+test('tables of version 1 get the tag of the log once', async () => {
+  const { url, sql } = database('version1');
+  const tagOf = async () => (await sql`SELECT version, log_tag FROM obverse.sink_position`)[0];
+  const node = await startNode(withSink(url));
+  const first = await node.until('the tag', async () => {
+    const row = await tagOf();
+    return row?.log_tag ? row : null;
+  });
+  expect(first).toEqual({ version: 2, log_tag: expect.stringMatching(/^[0-9a-z]{8}$/) });
+  await node.stop();
+  await sql`ALTER TABLE obverse.sink_position DROP COLUMN log_tag`;
+  await sql`UPDATE obverse.sink_position SET version = 1`;
+
+  let tag: string | null = null;
+  for (let starts = 0; starts < 2; starts++) {
+    const again = await startNode(withSink(url));
+    await again.output('stderr', /"msg":"the sink (?:is filled|follows the chain)"/);
+    const found = await tagOf();
+    expect(found).toEqual({ version: 2, log_tag: tag ?? expect.stringMatching(/^[0-9a-z]{8}$/) });
+    tag = found.log_tag;
+    await again.stop();
+  }
+  await sql.close();
+});
+
 test('no error names the password of the database', async () => {
   const { url } = database('secrets');
   const password = 'correct-horse-battery-staple';
