@@ -3,6 +3,7 @@ import type { CommandTable } from './command.ts';
 /** Every command, in the order help shows them. */
 export const COMMANDS: CommandTable = {
   start: { summary: 'run the node', load: () => import('./start-command.ts') },
+  serve: { summary: 'run an API server from the database of a sink', load: () => import('./serve-command.ts') },
   import: { summary: 'import block files, then stop', load: () => import('./import-command.ts') },
   reindex: {
     summary: 'build database and indexes again from the block files, then stop',

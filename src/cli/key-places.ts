@@ -6,6 +6,7 @@ import { KeyDatabase, type KeySnapshot } from '../serve/keys/key-database.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { openAuthStore } from './auth-access.ts';
 import { type CommandContext, UsageError } from './command.ts';
+import { refusePasswordInFlags } from './secret-flags.ts';
 
 /** Time limit of a command at the database, which includes the changes of others that it waits for, milliseconds. */
 const LIMIT_MS = 15_000;
@@ -96,15 +97,6 @@ function databaseUrlOf({ config, given }: Loaded): string {
     throw new UsageError(
       '--database needs the URL of the database: set OBVERSE_SERVE_FROM, or serve.from in the settings file',
     );
-  for (const key of URL_SETTINGS)
-    if (given.get(key)?.source === 'flag' && hasPassword(String(given.get(key)!.value)))
-      throw new UsageError(
-        `--${key} has a password, which other users of this host can read in the list of processes: set OBVERSE_SERVE_FROM, or serve.from in the settings file`,
-      );
+  refusePasswordInFlags({ given }, URL_SETTINGS);
   return url;
-}
-
-function hasPassword(text: string): boolean {
-  const { password, searchParams } = new URL(text);
-  return password !== '' || searchParams.has('password');
 }

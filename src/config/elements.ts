@@ -17,6 +17,13 @@ export function subnetElement(text: string): string | null {
   return parseIpSubnet(text) === null || text.includes('%') ? null : text;
 }
 
+/** Reads the URL of a server without credentials and without what follows its path; the trailing slash is removed. */
+export function serverUrlElement(text: string): string | null {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return null;
+  const { username, password, search, hash } = new URL(text);
+  return [username, password, search, hash].every((part) => part === '') ? text.replace(/\/+$/, '') : null;
+}
+
 /** Reads the name of a host, which may end in a dot: then no search domain of the system is added to it. */
 export function hostElement(text: string): string | null {
   return text.includes(':') || text.includes('[') || parseHostPort(text, 1) === null ? null : text;

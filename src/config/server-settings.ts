@@ -1,7 +1,7 @@
 import { paramsFor } from '../params/networks.ts';
 import { DEPRECATED_FEATURES } from '../util/deprecated-features.ts';
 import { SCOPES } from '../util/scope-names.ts';
-import { originElement, subnetElement } from './elements.ts';
+import { originElement, serverUrlElement, subnetElement } from './elements.ts';
 import { RPC_WHITELIST_FORM, readRpcWhitelist } from './rpc-whitelist.ts';
 import {
   boolean,
@@ -215,6 +215,18 @@ export const SERVER_SETTINGS = {
   'serve.from': databaseUrl({
     secret: true,
     help: 'database of a sink that obverse serve answers from, and whose keys obverse key --database manages',
+  }),
+
+  'serve.nodes': list('a list of http:// and https:// URLs without user and query', serverUrlElement, {
+    fallback: [],
+    defaultText: 'none',
+    help: 'nodes to which obverse serve passes submitted transactions, the preferred one first',
+  }),
+  'serve.nodeKeys': list('a list of keys', stringElement(/^[\x21-\x7e]{16,256}$/), {
+    fallback: [],
+    defaultText: 'none',
+    secret: true,
+    help: 'keys with the scope broadcast at these nodes: one for all, or one for each in their order',
   }),
 
   'webhooks.allowedNetworks': list('a list of addresses and subnets such as 127.0.0.1 or 10.0.0.0/8', subnetElement, {

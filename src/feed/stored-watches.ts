@@ -111,6 +111,12 @@ export class StoredWatches {
     void this.#load(0, new Set());
   }
 
+  /** Begins without any stored watch, on a server whose `owner` refuses changes. */
+  openWithoutStore(): void {
+    this.#isOpen = true;
+    void this.#load(0, new Set());
+  }
+
   /** Returns the set of a key, which stays the same object until the key is revoked. */
   watchesOf(owner: string): WatchSet {
     let set = this.#sets.get(owner);

@@ -5,12 +5,11 @@ import type { ReplyLedger } from '../http/reply-ledger.ts';
 import type { Scope } from '../http/scopes.ts';
 import type { NetworkParams } from '../params/network-params.ts';
 import type { NodePort } from '../port/node-port.ts';
-import type { ChainReads } from '../storage/chain-reads.ts';
 import type { Counts } from '../util/counts.ts';
 import type { Log } from '../util/log.ts';
 import type { MempoolState } from './mempool-state.ts';
 import type { AnswerService } from './read-service.ts';
-import type { TipView } from './tip-view.ts';
+import type { TipSource, TipView } from './tip-view.ts';
 import type { WalletReaders } from './wallet-readers.ts';
 
 /** Counts the results of submitted transactions. */
@@ -29,8 +28,8 @@ export interface ApiContext {
   readonly replies: ReplyLedger;
   /** Start time, Unix seconds. */
   readonly startedAt: number;
-  /** Returns the readers of the chain. Throws ApiError `warming_up` until the node is attached; so does `node`. */
-  reads(): ChainReads;
+  /** Returns what reads the tip. Throws ApiError `warming_up` until the node is attached; so does `node`. */
+  reads(): TipSource;
   node(): NodePort;
   readonly queries: AnswerService;
   readonly wallets: WalletReaders;

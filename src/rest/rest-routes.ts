@@ -8,11 +8,16 @@ import { BLOCK_HASH, TXID } from './parameters.ts';
 import type { RestContext } from './rest-context.ts';
 
 /** The REST interface. */
-export function restRoutes(ctx: RestContext): AnyElysia {
-  const app: AnyElysia = new Elysia({ name: 'rest' });
-  for (const endpoint of ENDPOINTS) addRoute(app, endpoint, ctx);
-  for (const endpoint of ENDPOINTS) addDirectRoute(endpoint, ctx);
-  return app;
+export const restRoutes = restRoutesOf(ENDPOINTS);
+
+/** Returns the part of the REST interface that consists of these routes. */
+export function restRoutesOf(endpoints: readonly Endpoint[]): (ctx: RestContext) => AnyElysia {
+  return (ctx) => {
+    const app: AnyElysia = new Elysia({ name: 'rest' });
+    for (const endpoint of endpoints) addRoute(app, endpoint, ctx);
+    for (const endpoint of endpoints) addDirectRoute(endpoint, ctx);
+    return app;
+  };
 }
 
 /** Makes a GET route direct if it has no parameter but one hash, which is then the only value to validate. */

@@ -28,6 +28,8 @@ export interface AdmissionDependencies {
    */
   readonly longBodies: ParallelRequests;
   phase(): Phase;
+  /** Returns a promise where the client of a request has seen a later state of the chain than this server. */
+  awaitState?(request: Request): Promise<void> | null;
 }
 
 const MIB = 1024 ** 2;
@@ -132,7 +134,7 @@ export class Admission {
       visit.admitted = true;
       visit.onAdmitted?.();
     }
-    return null;
+    return this.#deps.awaitState?.(visit.request)?.then(() => null) ?? null;
   }
 
   /** Counts the request until its reply is ready. Throws ApiError `rate_limited`. */

@@ -7,10 +7,17 @@ import { docsRoutes } from './docs/docs-routes.ts';
 import { errorBoundary } from './error-boundary.ts';
 import type { Gate } from './gate.ts';
 import { opsRoutes } from './ops/ops-routes.ts';
-import type { Readiness } from './ops/readiness.ts';
+import type { ReadinessView } from './ops/readiness.ts';
 
 /** Returns the routes of one topic, built from the context that they need. */
 export type RoutePlugin = (context: ServerContext) => AnyElysia;
+
+/** The routes beside those of operations and documents. */
+export interface ComposedRoutes {
+  readonly plugins: readonly RoutePlugin[];
+  /** Whether a node is behind the server, with its dashboard; true by default. */
+  readonly hasNode?: boolean;
+}
 
 /** The checks of requests that are hooks of Elysia. */
 export type GateHooks = Pick<Gate, 'admit' | 'rejection' | 'upgrade' | 'preflight'>;
@@ -18,17 +25,19 @@ export type GateHooks = Pick<Gate, 'admit' | 'rejection' | 'upgrade' | 'prefligh
 /** Returns one Elysia app with all routes. A hook applies the checks of the gate before each of them. */
 export function composeApp(
   context: ServerContext,
-  readiness: Pick<Readiness, 'run' | 'ready'>,
-  { gate, plugins }: { readonly gate: GateHooks; readonly plugins: readonly RoutePlugin[] },
+  readiness: ReadinessView,
+  { gate, plugins, hasNode = true }: ComposedRoutes & { readonly gate: GateHooks },
 ): AnyElysia {
   const { version } = context.options;
   let app: AnyElysia = new Elysia({ name: 'api', precompile: true, allowUnsafeValidationDetails: true })
     .use(admission(gate))
     .use(errorBoundary(context))
     .use(opsRoutes(context, readiness))
-    .use(docsRoutes(version, () => app))
-    .use(dashboardRoutes())
-    .get('/', ({ request, redirect }) => rootReply(request, redirect), { detail: { hide: true, ...access('open') } });
+    .use(docsRoutes(version, () => app, { hasNode }));
+  if (hasNode)
+    app = app
+      .use(dashboardRoutes())
+      .get('/', ({ request, redirect }) => rootReply(request, redirect), { detail: { hide: true, ...access('open') } });
   for (const plugin of plugins) app = app.use(plugin(context));
   addOtherMethods(app, gate);
   return app.compile();

@@ -1,6 +1,7 @@
 import type { AuditTrail } from '../auth/audit/audit-log.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { ClientAddresses } from '../auth/client-address.ts';
+import type { RateBuckets } from '../auth/rate-limits.ts';
 import type { DirectRoute } from '../http/direct-route.ts';
 import type { ApiOptions } from '../http/options.ts';
 import type { ReplyLedger } from '../http/reply-ledger.ts';
@@ -9,8 +10,8 @@ import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import type { Hub } from '../ws/hub.ts';
 import { upgradeToWebSocket } from '../ws/upgrade.ts';
-import type { Phase } from './admission.ts';
-import { composeApp, type RoutePlugin } from './app.ts';
+import type { AdmissionDependencies, Phase } from './admission.ts';
+import { type ComposedRoutes, composeApp } from './app.ts';
 import { Visitors } from './connections/visitors.ts';
 import type { ServerContext } from './context.ts';
 import type { FrontMemory } from './fronts/front-memory.ts';
@@ -19,7 +20,7 @@ import { Gate } from './gate.ts';
 import { HostPolicy } from './hosts.ts';
 import { Listeners } from './listeners.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
-import type { Readiness } from './ops/readiness.ts';
+import type { ReadinessView } from './ops/readiness.ts';
 import { ParallelRequests } from './parallel-requests.ts';
 import { RefusalPace } from './refusal-pace.ts';
 
@@ -34,6 +35,10 @@ export interface ClientGateOptions {
   readonly replies: ReplyLedger;
   /** Counts that all fronts share; null with one front. */
   readonly memory: FrontMemory | null;
+  /** Buckets of rate limits that others share; those of `memory` by default. */
+  readonly sharedBuckets?: RateBuckets;
+  /** Holds a request whose client has seen a later state; absent where no other server shows one. */
+  readonly awaitState?: AdmissionDependencies['awaitState'];
   phase(): Phase;
   tip(): TipView | null;
   /** Whether the node is in initial block download. */
@@ -63,7 +68,8 @@ export class ClientGate {
       clock,
       metrics,
       auth,
-      sharedBuckets: memory?.buckets ?? null,
+      sharedBuckets: deps.sharedBuckets ?? memory?.buckets ?? null,
+      ...(deps.awaitState && { awaitState: deps.awaitState }),
       audit,
       clients: this.#clients,
       hosts: new HostPolicy({ ...options.http, bindHosts: options.http.listen.map(({ host }) => host) }),
@@ -83,16 +89,16 @@ export class ClientGate {
   /** Composes the routes and answers requests with them from now on. */
   openRoutes(
     context: ServerContext,
-    readiness: Pick<Readiness, 'run' | 'ready'>,
-    { plugins, direct }: { readonly plugins: readonly RoutePlugin[]; readonly direct: readonly DirectRoute[] },
+    readiness: ReadinessView,
+    { direct, ...routes }: ComposedRoutes & { readonly direct: readonly DirectRoute[] },
   ): void {
-    const app = composeApp(context, readiness, { gate: this.gate, plugins });
+    const app = composeApp(context, readiness, { gate: this.gate, ...routes });
     this.gate.open(app, direct);
     rehearse(this.gate);
   }
 
   /** Opens the listeners of a program's first front. Throws OperatorError if an address cannot be used. */
-  listen(readiness: Readiness, further: FurtherFronts | null): void {
+  listen(readiness: ReadinessView, further: FurtherFronts | null): void {
     const { metrics, log } = this.#options;
     this.listeners.openFirst({ metrics, readiness, visitors: this.visitors, clients: this.#clients, further, log });
   }

@@ -1,26 +1,34 @@
 import type { Authenticator } from '../auth/authenticator.ts';
 import { EventLog } from '../feed/event-log.ts';
-import { Matcher } from '../feed/matcher.ts';
+import { type MatchedChain, Matcher } from '../feed/matcher.ts';
 import { MempoolFeed, type SeenChange } from '../feed/mempool-feed.ts';
-import { StoredWatches } from '../feed/stored-watches.ts';
+import { StoredWatches, type WatchOwner } from '../feed/stored-watches.ts';
 import { WatchRegistry } from '../feed/watches.ts';
 import type { ApiOptions } from '../http/options.ts';
 import type { EntryColumns } from '../mempool/entry-columns.ts';
 import type { NetworkParams } from '../params/network-params.ts';
-import type { NodeUpdate } from '../port/node-port.ts';
+import type { NodePort, NodeUpdate } from '../port/node-port.ts';
 import { hashFromHex } from '../primitives/hash.ts';
 import type { JobResult, ReaderJob } from '../queries/reader-jobs.ts';
-import { readTipView, type TipView } from '../queries/tip-view.ts';
+import { readTipView, type TipSource, type TipView } from '../queries/tip-view.ts';
 import type { WalletReaders } from '../queries/wallet-readers.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { Hub, type SyncStatus } from '../ws/hub.ts';
 import { peerEvent } from '../ws/peer-event.ts';
-import type { Attachment, FrontStart } from './api-dependencies.ts';
+import type { FrontStart } from './api-dependencies.ts';
 import { FeeAnnouncer } from './fee-announcer.ts';
 import type { FrontSharing } from './fronts/front-sharing.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
 import { ProjectionAnnouncer } from './projection-announcer.ts';
+
+/** The node that a feed follows, and the events and the tip that it has committed. */
+export interface FeedAttachment {
+  readonly node: NodePort;
+  readonly reads: MatchedChain & TipSource;
+  /** The start of the first front; absent on that front itself. */
+  readonly from?: FrontStart;
+}
 
 export interface EventFeedOptions {
   readonly options: ApiOptions;
@@ -34,14 +42,18 @@ export interface EventFeedOptions {
   readonly columns: EntryColumns | undefined;
   /** The parts that this front shares with others; null with one front. */
   readonly sharing: FrontSharing | null;
+  /** Stores watches in place of this server; absent where it has them itself. */
+  readonly watchOwner?: WatchOwner;
   /** Aborts when the server stops. */
   readonly stopping: AbortSignal;
+  /** Waits for an event that another server has sent; absent where there is none. */
+  awaitEvent?(after: unknown): Promise<void> | null;
   /** Runs a job on a reader worker. */
   runJob(job: ReaderJob): Promise<JobResult>;
   /** Throws ApiError `warming_up` before the node is attached. */
-  attached(): Attachment;
+  attached(): FeedAttachment;
   /** Null before the node is attached. */
-  attachment(): Attachment | null;
+  attachment(): FeedAttachment | null;
   /** Whether a tip means that the node is synced. */
   isSynced(tip: TipView): boolean;
 }
@@ -88,6 +100,7 @@ export class EventFeed {
       log,
       clock,
       isOwner: (id) => auth.isOwner(id),
+      ...(deps.watchOwner && { owner: deps.watchOwner }),
       ...(first && { owner: first.watches }),
       ...(further && { announce: (owner, written) => further.announceWatches(owner, written) }),
     });
@@ -114,6 +127,7 @@ export class EventFeed {
       syncStatus: () => this.#syncStatus(),
       standing: (principal, ip) => auth.standing(principal, ip),
       sharedCounts: memory?.counts ?? null,
+      ...(deps.awaitEvent && { awaitEvent: deps.awaitEvent }),
     });
     this.#fees = new FeeAnnouncer(this.hub, clock);
     const projected = {
@@ -129,7 +143,7 @@ export class EventFeed {
   }
 
   /** Follows the node from now on. Returns the state from which on it has received all updates. */
-  attach({ node, reads, from }: Attachment, onEnd: (end: () => void) => void): FrontStart {
+  attach({ node, reads, from }: FeedAttachment, onEnd: (end: () => void) => void): FrontStart {
     this.#tip = readTipView(reads);
     const start = { tip: from?.tip ?? this.#tip.hash, seq: this.hub.attach(reads, from?.seq) };
     this.mempool.startAt(start.tip);

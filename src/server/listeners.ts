@@ -11,7 +11,7 @@ import { checkAddressFree, listen, warnAboutExposure } from './listen.ts';
 import { listenProblem } from './listen-problem.ts';
 import { startOpsListener } from './ops/listener.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
-import type { Readiness } from './ops/readiness.ts';
+import type { ReadinessView } from './ops/readiness.ts';
 
 type ClientListener = ReturnType<typeof listen>;
 
@@ -21,7 +21,7 @@ const MAX_EARLIER = 4;
 /** The parts that a server with listeners of its own needs besides the gate. */
 interface GuardedParts {
   readonly metrics: ApiMetrics;
-  readonly readiness: Readiness;
+  readonly readiness: ReadinessView;
   readonly visitors: Visitors;
   readonly clients: ClientAddresses;
   /** Null with one front. */

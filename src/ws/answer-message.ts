@@ -55,17 +55,19 @@ function answer(
   context: MessageContext,
 ): MessageOutcome | Promise<MessageOutcome> {
   const { time, status, log } = context;
+  /** Another server may have sent an event that this one reads in a moment. */
+  const behindEvent = (run: () => MessageOutcome) => context.awaitEvent(data.after)?.then(run) ?? run();
   switch (type) {
     case 'ping':
       return { reply: 'pong', data: { ...data, time, seq: log.latest, height: status?.height ?? null } };
     case 'status':
       return { reply: 'status', data: statusData(connection, context) };
     case 'subscribe':
-      return subscribe(data, connection, log);
+      return behindEvent(() => subscribe(data, connection, log));
     case 'unsubscribe':
       return unsubscribe(data, connection);
     case 'resume':
-      return resume(data, connection, log);
+      return behindEvent(() => resume(data, connection, log));
     case 'filter':
       return filter(data, connection);
     case 'watch':

@@ -53,6 +53,8 @@ export interface HubOptions {
   syncStatus(): SyncStatus | null;
   /** Counts that all fronts share; null with one front. */
   readonly sharedCounts: Counts | null;
+  /** Waits for an event that another server has sent; absent where there is none. */
+  awaitEvent?(after: unknown): Promise<void> | null;
   /** Returns the present rights of a caller. */
   standing(principal: Principal, ip: string): CallerStanding;
 }
@@ -393,6 +395,7 @@ export class Hub {
       maxWatched: options.limits.wsWatched,
       maxWatchedInAll: options.limits.wsWatchedTotal,
       watchedInAll: () => this.#watchedByAll,
+      awaitEvent: (after) => this.#deps.awaitEvent?.(after) ?? null,
       time: this.#unixTime(),
       status: status(),
     };

@@ -14,6 +14,8 @@ export interface MessageContext {
   readonly maxWatchedInAll: number;
   /** Number of items that all connections together watch. */
   watchedInAll(): number;
+  /** Resolves when the log has the event that a client names, or after a time; null where it does not need to wait. */
+  awaitEvent(after: unknown): Promise<void> | null;
   readonly time: number;
   readonly status: { readonly height: number; readonly hash: string; readonly synced: boolean } | null;
 }

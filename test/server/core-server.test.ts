@@ -4,6 +4,7 @@ import { acceptsGzip } from '../../src/http/compress.ts';
 import { ApiError, fail } from '../../src/http/errors.ts';
 import { access } from '../../src/http/route-access.ts';
 import { bytesAnswer, jsonAnswer, replyOf } from '../../src/queries/answer.ts';
+import type { ChainReads } from '../../src/storage/chain-reads.ts';
 import type { RoutePlugin } from '../../src/server/app.ts';
 import { BEARER, rawRequest, startTestApi } from '../lib/api-fixture.ts';
 
@@ -16,12 +17,12 @@ const sample: RoutePlugin = (ctx) =>
     .get('/api/big', () => ({ text: 'x'.repeat(2000) }))
     .get('/api/huge', () => ({ text: 'y'.repeat(200_000) }))
     .get('/api/tip', () => {
-      const state = ctx.reads().state();
+      const state = (ctx.reads() as ChainReads).state();
       return replyOf({ state, mempoolSeq: null }, jsonAnswer({ height: state.tip.height })).toResponse();
     })
     .get('/api/raw', () => {
       const answer = bytesAnswer(Uint8Array.of(1, 2, 3), { immutable: 'ab'.repeat(32) });
-      return replyOf({ state: ctx.reads().state(), mempoolSeq: null }, answer).toResponse();
+      return replyOf({ state: (ctx.reads() as ChainReads).state(), mempoolSeq: null }, answer).toResponse();
     })
     .get('/api/broken', () => {
       throw new Error('secret of the house');

@@ -11,8 +11,12 @@ const HIDDEN = { detail: { hide: true, ...access('open') } };
  * Serves the descriptions of the interfaces: a page, the OpenAPI document under two names, the AsyncAPI document of the
  * events, and the JSON Schemas of these. `app` is called once all routes are registered.
  */
-export function docsRoutes(version: string, app: () => AnyElysia): AnyElysia {
-  const openApi = onFirstCall(() => openApiDocument(app(), version));
+export function docsRoutes(
+  version: string,
+  app: () => AnyElysia,
+  { hasNode }: { readonly hasNode: boolean },
+): AnyElysia {
+  const openApi = onFirstCall(() => openApiDocument(app(), { version, hasNode }));
   const asyncApi = onFirstCall(() => asyncApiDocument(version));
   const events = onFirstCall(eventSchemas);
   return new Elysia({ name: 'docs' })

@@ -20,8 +20,12 @@ const TAGS = [
   ['json-rpc', "Bitcoin Core's JSON-RPC; docs/json-rpc.md describes the methods"],
 ] as const;
 
-const DESCRIPTION =
-  'REST interface of an Obverse node. JSON-RPC is at `POST /`, events are at `/ws`.\n\n' +
+const OF_NODE = 'REST interface of an Obverse node. JSON-RPC is at `POST /`, events are at `/ws`.';
+const OF_SERVER =
+  'REST interface of an Obverse server that answers from a database. Events are at `/ws`. It shows confirmed transactions ' +
+  'only. A request that carries X-Chain-Height, or the cursor of an event, is answered from that state or a later one; a ' +
+  'server that does not have it within two seconds answers 503 `syncing`.';
+const COMMON =
   'Amounts are integers of satoshis, fee rates are satoshis per virtual byte, times are Unix seconds, and hashes have the ' +
   'byte order that explorers show. A member that may be missing is not required; a member without a value is null. ' +
   'A client must accept further members.\n\n' +
@@ -44,21 +48,25 @@ const SECURITY_SCHEMES = {
 };
 
 /** Returns the OpenAPI 3.1 document of all routes of an app as JSON text. */
-export function openApiDocument(app: AnyElysia, version: string): string {
+export function openApiDocument(
+  app: AnyElysia,
+  { version, hasNode = true }: { readonly version: string; readonly hasNode?: boolean },
+): string {
   const { paths } = toOpenAPISchema(app);
   const schemas: Json = {};
   const finished = finishedSchemas({ ...paths, '/ws': WEB_SOCKET }, schemas) as Json;
   const { paths: shared, responses } = shareResponses(finishedOperations(finished, routeExamples()));
+  const used = tagsIn(shared);
   const document = {
     openapi: '3.1.0',
     info: {
       title: 'Obverse',
       version,
-      description: DESCRIPTION,
+      description: `${hasNode ? OF_NODE : OF_SERVER}\n\n${COMMON}`,
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: 'this node' }],
-    tags: TAGS.map(([name, description]) => ({ name, description })),
+    servers: [{ url: '/', description: hasNode ? 'this node' : 'this server' }],
+    tags: TAGS.filter(([name]) => used.has(name)).map(([name, description]) => ({ name, description })),
     security: [{ bearer: [] }, { session: [] }],
     paths: shared,
     components: {
@@ -107,3 +115,9 @@ const WEB_SOCKET = {
     },
   },
 };
+
+/** Returns the tags of the operations of paths. */
+function tagsIn(paths: Json): ReadonlySet<string> {
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods as Json));
+  return new Set(operations.flatMap((operation) => (operation as { tags?: readonly string[] }).tags ?? []));
+}

@@ -1,5 +1,5 @@
 import type { SharedAuth } from '../../auth/shared-auth.ts';
-import type { Readiness } from '../ops/readiness.ts';
+import type { ReadinessView } from '../ops/readiness.ts';
 import type { FirstFront } from './first-front.ts';
 import type { FrontMemory } from './front-memory.ts';
 import type { FurtherFronts } from './further-fronts.ts';
@@ -38,7 +38,7 @@ export function readinessOfFirst(
   first: FirstFront,
   memory: FrontMemory,
   service: string,
-): Pick<Readiness, 'run' | 'ready'> {
+): ReadinessView {
   return {
     run: () => first.readiness(service),
     get ready() {

@@ -6,12 +6,12 @@ import { listenProblem } from '../listen-problem.ts';
 import { pathOf, routedUrl, targetOf } from '../request-url.ts';
 import type { ApiMetrics } from './metrics.ts';
 import { healthzBody, healthzResponse, metricsResponse, readyzResponse } from './ops-routes.ts';
-import type { Readiness } from './readiness.ts';
+import type { ReadinessView } from './readiness.ts';
 
 interface OpsDependencies {
   readonly options: ApiOptions;
   readonly metrics: ApiMetrics;
-  readonly readiness: Readiness;
+  readonly readiness: ReadinessView;
 }
 
 const PATHS: readonly string[] = ['/healthz', '/readyz', '/metrics'];

@@ -6,7 +6,7 @@ import { count, named, namedWords, time } from '../../http/reply-schema.ts';
 import { describeRoute, json, plainText } from '../../http/route-description.ts';
 import { systemClock, unixSeconds } from '../../util/clock.ts';
 import type { ServerContext } from '../context.ts';
-import type { Readiness, ReadinessReport } from './readiness.ts';
+import type { ReadinessReport, ReadinessView } from './readiness.ts';
 
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -48,7 +48,7 @@ function ofWallets(text: string, { principal: { wallets } }: Call): string {
 }
 
 /** Serves liveness, readiness, metrics and the public health reply. */
-export const opsRoutes = (ctx: ServerContext, readiness: Pick<Readiness, 'run' | 'ready'>) => {
+export const opsRoutes = (ctx: ServerContext, readiness: ReadinessView) => {
   const { options, metrics, startedAt, call } = ctx;
   const healthz = healthzBody(options.service);
   const healthzReply = new PlainReply({ type: JSON_TYPE, cacheControl: 'no-store' }, healthz);

@@ -26,6 +26,13 @@ export interface ReadinessReport {
   readonly checks: Readonly<Record<string, CheckResult>>;
 }
 
+/** The readiness of a program, as probes ask for it. */
+export interface ReadinessView {
+  /** Whether the last run, at most 10 s ago, found no fault. */
+  readonly ready: boolean;
+  run(): Promise<ReadinessReport>;
+}
+
 /** Checks the further fronts within a time limit. */
 interface FrontsCheck {
   check(isBehind: (seq: number) => boolean, budgetMs: number): Promise<CheckResult>;

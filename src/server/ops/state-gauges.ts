@@ -8,6 +8,7 @@ import type { WalletState } from '../../wallet/wallet-state.ts';
 import type { WebhookGauge } from '../../webhooks/webhooks.ts';
 import type { NodeMetricSources } from './node-metrics.ts';
 import { addSinkGauges } from './sink-gauges.ts';
+import { addTailGauges, type TailGauges } from './tail-gauges.ts';
 
 /** Sources of the gauges, read on every collection; null omits a gauge. */
 export interface GaugeSources extends NodeMetricSources {
@@ -44,6 +45,8 @@ export interface GaugeSources extends NodeMetricSources {
   wsWatched(): { readonly connection: number; readonly key: number };
   /** All webhooks; none on a further front. */
   webhooks(): readonly WebhookGauge[];
+  /** The reads of a server's database; absent on a node. */
+  tail?(): TailGauges;
   /** The database that follows the chain; null without one. */
   sink(): SinkStatus | null;
   auditWritable(): boolean;
@@ -156,6 +159,7 @@ export function addStateGauges(registry: Registry, given: GaugeSources): void {
   gauge('tx_cache_bytes', 'Size of the cache of transactions.', () => sources.txCache()?.bytes ?? null);
   gauge('events_seq', 'Number of the newest event of the log.', () => sources.eventsSeq());
   addSinkGauges(registry, () => sources.sink());
+  if (sources.tail) addTailGauges(registry, sources.tail);
   gauge('audit_writable', '0 while the audit log cannot be written, and spends are refused.', () =>
     sources.auditWritable() ? 1 : 0,
   );

@@ -248,6 +248,7 @@ const WORLD = {
   maxWatched: 10,
   maxWatchedInAll: 100,
   watchedInAll: () => 0,
+  awaitEvent: () => null,
   time: 1,
   status: null,
 };

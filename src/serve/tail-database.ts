@@ -1,0 +1,98 @@
+import { SQL } from 'bun';
+import { SINK_SCHEMA } from '../sink/sink-schema.ts';
+import type { EventRecord } from '../storage/event-store.ts';
+import { DatabaseSession } from './keys/database-session.ts';
+
+/** The state of the database that servers follow. */
+export interface SinkHead {
+  /** Version of the tables. */
+  readonly version: number;
+  /** As `chainNameOf` names the chain. */
+  readonly network: string;
+  /** `fill` until the look-up indexes exist. */
+  readonly phase: string;
+  /** -1 before the first block. */
+  readonly height: number;
+  /** Display order; empty before the first block. */
+  readonly hash: string;
+  /** 80 bytes; null before the first block. */
+  readonly header: Uint8Array | null;
+  /** Number of the next event. */
+  readonly nextSeq: number;
+  /** The tag of the log of events. */
+  readonly logTag: string;
+  /** Seconds since the lease of the last writer has ended, by the clock of the database; negative while it lasts. */
+  readonly lapsed: number;
+}
+
+interface HeadRow extends Pick<SinkHead, 'version' | 'network' | 'phase' | 'height' | 'hash'> {
+  readonly header: string | null;
+  readonly next_seq: string | number;
+  readonly log_tag: string | null;
+  readonly lapsed: string | number;
+}
+
+interface EventRow extends Omit<EventRecord, 'seq'> {
+  readonly seq: string | number;
+}
+
+/** Time limit of one statement, milliseconds. */
+const LIMIT_MS = 5000;
+/** SQLSTATEs of statements on a schema, a table or a column that does not exist. */
+const NOT_CREATED: readonly unknown[] = ['3F000', '42P01', '42703'];
+
+/** Reads the position and the events of a sink on one connection. Each method rejects with the error of the driver. */
+export class TailDatabase {
+  readonly #session: DatabaseSession;
+
+  /** `url` may hold a password; `service` is the name of the service. */
+  constructor(url: string, service: string) {
+    this.#session = new DatabaseSession({ url, name: `obverse ${service} tail`.slice(0, 63), limitMs: LIMIT_MS });
+  }
+
+  readHead(): Promise<SinkHead> {
+    return this.#session.run(async (sql) => {
+      const [row]: HeadRow[] = await sql.unsafe(
+        `SELECT p.version, p.network, p.phase, p.height, encode(p.hash, 'hex') AS hash, p.next_seq, p.log_tag,
+           encode(b.header, 'hex') AS header, CAST(extract(epoch FROM now() - l.expires) AS DOUBLE PRECISION) AS lapsed
+         FROM ${SINK_SCHEMA}.sink_position AS p
+         JOIN ${SINK_SCHEMA}.sink_lease AS l ON l.id = 1
+         LEFT JOIN ${SINK_SCHEMA}.blocks AS b ON b.height = p.height
+         WHERE p.id = 1`,
+      );
+      if (row === undefined || row.log_tag === null) throw new Error(NOT_FILLED);
+      const { header, next_seq: nextSeq, log_tag: logTag, lapsed, ...same } = row;
+      return {
+        ...same,
+        header: header === null ? null : Uint8Array.fromHex(header),
+        nextSeq: Number(nextSeq),
+        logTag,
+        lapsed: Number(lapsed),
+      };
+    });
+  }
+
+  /** Returns at most `limit` events with numbers above `seq` and below `end`, in order. */
+  readEvents(seq: number, end: number, limit: number): Promise<EventRecord[]> {
+    return this.#session.run(async (sql) => {
+      const rows: EventRow[] = await sql.unsafe(
+        `SELECT seq, type, data FROM ${SINK_SCHEMA}.events WHERE seq > $1 AND seq < $2 ORDER BY seq LIMIT ${limit}`,
+        [seq, end],
+      );
+      return rows.map(({ seq, type, data }) => ({ seq: Number(seq), type, data }));
+    });
+  }
+
+  close(): void {
+    this.#session.close();
+  }
+}
+
+const NOT_FILLED =
+  'the database has no chain for servers: a node of this version with sink.postgres creates and fills the tables';
+
+/** Returns the reason of a failure for the log and for operators. Messages of the driver name no password. */
+export function tailProblem(error: unknown): string {
+  if (error instanceof SQL.PostgresError && NOT_CREATED.includes(error.errno)) return NOT_FILLED;
+  return error instanceof Error ? error.message : String(error);
+}
