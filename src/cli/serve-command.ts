@@ -22,7 +22,9 @@ is that of the database; with --network the server also starts while the databas
   async run(args, { signal }) {
     // A server has nothing to reload, and does not end with its terminal.
     process.on('SIGHUP', () => {});
-    const settings = args.map((arg) => (arg === '--from' || arg.startsWith('--from=') ? `--serve.${arg.slice(2)}` : arg));
+    const settings = args.map((arg) =>
+      arg === '--from' || arg.startsWith('--from=') ? `--serve.${arg.slice(2)}` : arg,
+    );
     const load = (network: string | null): Loaded => {
       const loaded = loadConfig(network === null ? settings : [...settings, `--network=${network}`]);
       refusePasswordInFlags(loaded, ['serve.from', 'sink.postgres']);

@@ -112,7 +112,9 @@ async function configOfDatabase(
         const { network } = await database.readHead();
         const name = NETWORK_NAMES.find((each) => network === each || network.startsWith(`${each}-`));
         if (name !== undefined) return configOf(name);
-        throw new OperatorError(`the database holds the chain of network ${network}, not of ${choicesText(NETWORK_NAMES)}`);
+        throw new OperatorError(
+          `the database holds the chain of network ${network}, not of ${choicesText(NETWORK_NAMES)}`,
+        );
       } catch (error) {
         if (error instanceof OperatorError || (error as Error).name === 'ConfigError') throw error;
         if (performance.now() > until)

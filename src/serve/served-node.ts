@@ -49,8 +49,7 @@ export class ServedNode implements NodePort {
   publish(head: SinkHead, lastSeq: number): void {
     this.#status = statusOf(head);
     const { height, hash } = head;
-    for (const listener of [...this.#listeners])
-      listener({ changes: [], commit: { lastSeq, tip: { height, hash } } });
+    for (const listener of [...this.#listeners]) listener({ changes: [], commit: { lastSeq, tip: { height, hash } } });
   }
 }
 

@@ -1,12 +1,12 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { access } from '../http/route-access.ts';
 import { broadcastEndpoint, packageEndpoint, testTxsEndpoint } from '../rest/broadcast-endpoints.ts';
-import { chartEndpoint } from '../rest/chart-endpoint.ts';
 import type { Endpoint } from '../rest/endpoint.ts';
 import { ENDPOINTS, READ_ROUTES } from '../rest/endpoints.ts';
 import { eventsEndpoint } from '../rest/events-endpoint.ts';
 import { limitsEndpoint } from '../rest/limits-endpoint.ts';
 import { mempoolAddressEndpoint } from '../rest/mempool-endpoints.ts';
+import { listingEndpoint } from '../rest/node-endpoints.ts';
 import { restRoutesOf } from '../rest/rest-routes.ts';
 import { streamEndpoint } from '../rest/stream-endpoint.ts';
 import { cpfpEndpoint } from '../rest/tx-relatives.ts';
@@ -14,8 +14,8 @@ import type { ServerContext } from '../server/context.ts';
 import { withoutNode } from './served-node.ts';
 import type { SubmitNodes } from './submit-nodes.ts';
 
-/** Reads that need the mempool, or that a node answers from its memory. */
-const READS_OF_NODES: ReadonlySet<Endpoint> = new Set<Endpoint>([mempoolAddressEndpoint, cpfpEndpoint, chartEndpoint]);
+/** Reads about the mempool. */
+const MEMPOOL_READS: ReadonlySet<Endpoint> = new Set<Endpoint>([mempoolAddressEndpoint, cpfpEndpoint]);
 /** Routes whose requests a node answers. */
 const SUBMITS: readonly Endpoint[] = [broadcastEndpoint, testTxsEndpoint, packageEndpoint];
 
@@ -47,9 +47,9 @@ const HIDDEN = { hide: true, ...access('open') };
 
 /** Returns the routes that a server answers from the database, or that a node answers if the server knows one. */
 function servedEndpoints(nodes: SubmitNodes): readonly Endpoint[] {
-  const reads = READ_ROUTES.filter((endpoint) => !READS_OF_NODES.has(endpoint));
+  const reads = READ_ROUTES.filter((endpoint) => !MEMPOOL_READS.has(endpoint));
   const submits = nodes.size === 0 ? [] : SUBMITS.map((endpoint) => forwarded(endpoint, nodes));
-  return [...reads, ...submits, eventsEndpoint, streamEndpoint, limitsEndpoint];
+  return [...reads, listingEndpoint, ...submits, eventsEndpoint, streamEndpoint, limitsEndpoint];
 }
 
 /** Returns the same route, whose requests a node answers. */

@@ -5,24 +5,23 @@ import { ApiError } from '../http/errors.ts';
 import type { ApiOptions, ListenAddress } from '../http/options.ts';
 import { ReplyLedger } from '../http/reply-ledger.ts';
 import type { NetworkParams } from '../params/network-params.ts';
-import type { AnswerService } from '../queries/read-service.ts';
 import type { ReadSources } from '../queries/read-settings.ts';
 import { isSyncedAt } from '../queries/synced.ts';
 import { WalletReaders } from '../queries/wallet-readers.ts';
 import { EventWaits } from '../rest/event-waits.ts';
 import { NextBlocks } from '../rest/next-blocks.ts';
+import type { Phase } from '../server/admission.ts';
 import { ClientGate } from '../server/client-gate.ts';
 import type { ServerContext } from '../server/context.ts';
 import { EventFeed } from '../server/event-feed.ts';
 import { ApiMetrics } from '../server/ops/metrics.ts';
-import type { Phase } from '../server/admission.ts';
 import { hostClock, systemClock, unixSeconds } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { ServerKeys } from './keys/server-keys.ts';
 import { serveGauges } from './serve-gauges.ts';
 import { ServeReadiness } from './serve-readiness.ts';
-import { servedRoutes } from './served-routes.ts';
 import { withoutNode } from './served-node.ts';
+import { servedRoutes } from './served-routes.ts';
 import { SinkReadService } from './sink-read-service.ts';
 import { type ServedChain, SinkTail } from './sink-tail.ts';
 import { type SubmitNode, SubmitNodes } from './submit-nodes.ts';
@@ -53,7 +52,7 @@ export class SinkServer {
   readonly #auth: Authenticator;
   readonly #keys: ServerKeys;
   readonly #feed: EventFeed;
-  readonly #queries: AnswerService;
+  readonly #queries: SinkReadService;
   readonly #gate: ClientGate;
   readonly #tail: SinkTail;
   readonly #database: TailDatabase;
@@ -74,6 +73,7 @@ export class SinkServer {
     this.#tail = new SinkTail({
       ...{ database: this.#database, network, log: given.category('events'), clock: hostClock },
       onLive: (chain) => this.#attach(chain),
+      onTip: () => this.#queries.expireTip(),
       onMoved: () => wait.moved(),
     });
     const tail = this.#tail;
@@ -94,7 +94,13 @@ export class SinkServer {
       }),
     );
     const { authFailuresPerMinute } = limits;
-    this.#keys = new ServerKeys({ url, name: service, log: log.category('auth'), clock: hostClock, authFailuresPerMinute });
+    this.#keys = new ServerKeys({
+      url,
+      name: service,
+      log: log.category('auth'),
+      clock: hostClock,
+      authFailuresPerMinute,
+    });
     this.#auth = new Authenticator(options, log.category('auth'), hostClock, metrics, this.#keys.shared);
     const auth = this.#auth;
 
@@ -114,7 +120,15 @@ export class SinkServer {
 
     const replies = new ReplyLedger(limits.unsentReplies);
     const call = (request: Request) => this.#gate.gate.call(request);
-    this.#queries = new SinkReadService({ url, options, sources, log, replies, mempool, call });
+    this.#queries = new SinkReadService({
+      url,
+      network,
+      name: `obverse ${service} reads`.slice(0, 63),
+      options,
+      sources,
+      replies,
+      call,
+    });
     const audit = loggedAudit(log);
     const direct: DirectRoute[] = [];
     const context: ServerContext = {

@@ -25,8 +25,10 @@ export interface SinkTailOptions {
   readonly clock: Clock;
   /** Called once, when the database can be served. */
   onLive(chain: ServedChain): void;
-  /** Called when events and a tip were passed on. */
-  onMoved(head: SinkHead): void;
+  /** Called when the database has another tip, before its events are passed on. */
+  onTip(): void;
+  /** Called after each look at the database, when its events were passed on. */
+  onMoved(): void;
 }
 
 /** The state of the tail, for readiness and metrics. */
@@ -123,6 +125,7 @@ export class SinkTail {
       return;
     }
     const { window, node } = this.#live;
+    if (head.hash !== this.#head!.hash) this.#options.onTip();
     while (this.#seq < head.nextSeq - 1) {
       const rows = await this.#options.database.readEvents(this.#seq, head.nextSeq, PAGE);
       window.addEvents(rows);
@@ -132,7 +135,7 @@ export class SinkTail {
       if (newest) node.publish(head, newest.seq);
     }
     this.#head = head;
-    this.#options.onMoved(head);
+    this.#options.onMoved();
   }
 
   /** Reads the newest events, and begins to serve. */
@@ -156,7 +159,7 @@ export class SinkTail {
         return { height, hash: hashFromHex(hash), header: header! };
       },
     });
-    this.#options.onMoved(head);
+    this.#options.onMoved();
   }
 
   /** Throws OperatorError where the database is not the one that this server may show. */

@@ -70,7 +70,10 @@ export class SubmitNodes {
       if (reply !== null) return reply;
       if (request.signal.aborted) break;
     }
-    throw new ApiError('overloaded', 'none of the nodes of this server accepts transactions now; nothing was submitted');
+    throw new ApiError(
+      'overloaded',
+      'none of the nodes of this server accepts transactions now; nothing was submitted',
+    );
   }
 
   /** Returns the nodes that have failed a moment ago behind the others, in the order of the settings otherwise. */
@@ -84,7 +87,11 @@ export class SubmitNodes {
   async #submit(
     node: KnownNode,
     path: string,
-    { body, type, signal }: { readonly body: Uint8Array<ArrayBuffer>; readonly type: string | null; readonly signal: AbortSignal },
+    {
+      body,
+      type,
+      signal,
+    }: { readonly body: Uint8Array<ArrayBuffer>; readonly type: string | null; readonly signal: AbortSignal },
   ): Promise<Response | null> {
     try {
       const reply = await fetch(`${node.url}${path}`, {
@@ -97,7 +104,8 @@ export class SubmitNodes {
         redirect: 'manual',
         signal,
       });
-      const isVerdict = reply.status === 200 || (reply.status >= 400 && reply.status < 500 && !NO_VERDICT.has(reply.status));
+      const isVerdict =
+        reply.status === 200 || (reply.status >= 400 && reply.status < 500 && !NO_VERDICT.has(reply.status));
       const content = new Uint8Array(await reply.arrayBuffer());
       if (!isVerdict || content.length > MAX_REPLY) return this.#skip(node, `status ${reply.status}`);
       node.restsUntil = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,6 @@
 import { addTotalsTo, TOTALS_COLUMNS } from './chain-totals.ts';
-import { staleTableIn } from './stale-blocks.ts';
 import { keyTablesIn } from './key-tables.ts';
+import { staleTableIn } from './stale-blocks.ts';
 
 /** Version of the tables. `migrateSink` brings a database of an earlier version to this one. */
 export const SINK_SCHEMA_VERSION = 2;

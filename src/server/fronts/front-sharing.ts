@@ -34,11 +34,7 @@ export async function metricsOfAll({ first, further }: FrontSharing, own: () => 
 }
 
 /** Returns the readiness of the node, as a further front reports it. */
-export function readinessOfFirst(
-  first: FirstFront,
-  memory: FrontMemory,
-  service: string,
-): ReadinessView {
+export function readinessOfFirst(first: FirstFront, memory: FrontMemory, service: string): ReadinessView {
   return {
     run: () => first.readiness(service),
     get ready() {

@@ -40,7 +40,11 @@ export function addTailGauges(registry: Registry, status: () => TailGauges): voi
     });
   gauge('position_age_seconds', 'Time since the position of the database was read.', ({ age }) => age);
   gauge('events_behind', 'Events of the database that this server has not read yet.', ({ behind }) => behind);
-  gauge('writer_lapsed_seconds', 'Time since no node writes the database; negative while one does.', (now) => now.lapsed);
+  gauge(
+    'writer_lapsed_seconds',
+    'Time since no node writes the database; negative while one does.',
+    (now) => now.lapsed,
+  );
   counter('reads', 'Reads of the position.', ({ reads }) => reads);
   counter('read_failures', 'Reads of the position that failed.', ({ failures }) => failures);
 }
