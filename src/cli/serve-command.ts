@@ -13,7 +13,8 @@ The URL of the database holds a password: give it by OBVERSE_SERVE_FROM, or as s
 is that of the database; with --network the server also starts while the database cannot be reached.`,
   options: [
     ['--from URL', 'database to answer from, without a password; the same as --serve.from'],
-    ...COMMON_OPTIONS.filter(([flag]) => !flag.startsWith('--datadir')),
+    ['--network NAME', 'network that the database must hold (default that of the database)'],
+    ...COMMON_OPTIONS.filter(([flag]) => !/^--(?:datadir|network) /.test(flag)),
   ],
   examples: [
     'OBVERSE_SERVE_FROM=postgres://reader:secret@db/chain obverse serve --http.listen 0.0.0.0:8332',

@@ -316,8 +316,17 @@ describe('two servers of one database', () => {
     expect(exit).toBe(0);
   });
 
-  test('a server reports its readiness, and stops at once on SIGTERM', async () => {
-    const server = await startServe({ url });
+  test('a server with the rights of a reader reports its readiness, and stops at once on SIGTERM', async () => {
+    for (const statement of [
+      'CREATE ROLE server LOGIN',
+      'GRANT USAGE ON SCHEMA obverse TO server',
+      'GRANT SELECT ON ALL TABLES IN SCHEMA obverse TO server',
+      'GRANT INSERT, UPDATE ON obverse.api_key_uses TO server',
+      'GRANT INSERT, DELETE ON obverse.rate_batches TO server',
+    ])
+      await sql.unsafe(statement);
+    const server = await startServe({ url: url.replace('obverse@', 'server@') });
+    await server.until('the keys', async () => (await server.api.request('/readyz')).status === 200);
     const { body } = await server.api.request<Readiness>('/readyz');
     expect(body.checks).toMatchObject({ database: { status: 'ok' }, chain: { status: 'ok' }, keys: { status: 'ok' } });
     const { text } = await server.api.request('/metrics');
