@@ -211,6 +211,11 @@ export const SERVER_SETTINGS = {
     secret: true,
     help: "database that receives the chain, of a server that speaks PostgreSQL's protocol",
   }),
+  'sink.mempoolEvents': integer({
+    fallback: 1_000_000,
+    max: 1_000_000_000,
+    help: 'newest event numbers of which the database keeps the mempool events; 0 writes none',
+  }),
 
   'serve.from': databaseUrl({
     secret: true,

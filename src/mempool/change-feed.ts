@@ -111,6 +111,7 @@ export class ChangeFeed implements MempoolObserver {
       seq,
       data: JSON.stringify(data),
       silent: this.#deps.silent(),
+      slot,
       txid,
       reason,
       replacedBy: replacedBy ?? null,

@@ -51,6 +51,8 @@ export type MempoolChange =
       readonly seq: number;
       readonly data: string;
       readonly silent: boolean;
+      /** Slot of the entry, which readers may read until they have applied the change. */
+      readonly slot: number;
       readonly txid: Uint8Array;
       readonly reason: RemovalReason;
       readonly replacedBy: Uint8Array | null;

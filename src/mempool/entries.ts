@@ -286,6 +286,11 @@ export class Entries {
     return this.#bytes.view(this.#rows.bytesAt[slot]!, rawLength + this.#rows.spentLength[slot]!).subarray(rawLength);
   }
 
+  /** Returns the transaction with its undo records, as views like `raw`; also of a removed one that readers may still read. */
+  source(slot: number): { readonly raw: Uint8Array; readonly spent: Uint8Array } {
+    return { raw: this.raw(slot), spent: this.spent(slot) };
+  }
+
   /** Returns the parsed transaction with its own copy of the bytes. */
   parsed(slot: number): ParsedTransaction {
     return parseTransaction(this.raw(slot).slice());

@@ -220,6 +220,11 @@ export class MempoolService implements ChainFollower {
     return this.#feed.drainChanges({ afterBlock: !this.#deps.chain.initialSync });
   }
 
+  /** Sends a `mempoolUpdate` as soon as one is due. */
+  announceTotals(): void {
+    this.#feed.markTotalsChanged();
+  }
+
   /** Number of the event of the oldest transaction that is not saved; 0 if all are. A kill removes these. */
   get unsavedFrom(): number {
     return this.#saved.unsavedFrom;

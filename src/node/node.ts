@@ -273,7 +273,13 @@ export class Node {
       log: logs.chain,
       onIndexesBuilt: () => this.#wallets?.manager.openWaiting(),
     });
-    this.sink = openSink(config, this.params, log);
+    this.sink = openSink(config, this.params, {
+      log,
+      mempool: {
+        removed: (slot) => this.mempool.mempool.entries.source(slot),
+        onOpen: () => this.mempool.announceTotals(),
+      },
+    });
     this.#walletCalls = walletCalls(this.#wallets?.manager ?? null, signer);
     this.#calls = {
       echo: () => null,
@@ -478,6 +484,8 @@ export class Node {
   #notifyUpdate(update: NodeUpdate): void {
     this.#given.addChanges(update.changes);
     this.#given.record();
+    // Before the fronts are notified, whose acknowledgement frees the rows of removed transactions.
+    this.sink?.addUpdate(update);
     this.#updates.notify(update);
   }
 

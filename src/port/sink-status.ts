@@ -13,6 +13,11 @@ export interface SinkStatus {
   readonly rows: number;
   /** Blocks removed by reorgs since the start. */
   readonly removedBlocks: number;
+  /** Events of the mempool written since the start, and gaps between them. */
+  readonly mempoolEvents: number;
+  readonly mempoolGaps: number;
+  /** Events of the mempool that wait to be written. */
+  readonly mempoolQueue: number;
   /** The reason why the last attempt failed; null after a success. */
   readonly problem: string | null;
 }
@@ -24,5 +29,8 @@ export const INITIAL_SINK_STATUS: SinkStatus = {
   tipHeight: -1,
   rows: 0,
   removedBlocks: 0,
+  mempoolEvents: 0,
+  mempoolGaps: 0,
+  mempoolQueue: 0,
   problem: null,
 };

@@ -10,6 +10,9 @@ const SMALL_X = 0x78;
 const NUMBER_BYTES = 17;
 /** A backslash is doubled in the text format, and `x` begins a value of the type BYTEA. */
 const BYTEA_HEAD = 3;
+/** Bytes of a UTF-16 unit in UTF-8 at most. */
+const UTF8_BYTES = 3;
+const ENCODER = new TextEncoder();
 const HEX = new Uint16Array(256);
 for (let byte = 0; byte < 256; byte++) {
   const text = byte.toString(16).padStart(2, '0');
@@ -59,6 +62,15 @@ export class CopyRows {
       bytes[at++] = digits >> 8;
     }
     this.#at = at;
+    return this;
+  }
+
+  /** Adds text to the row, which holds no tab and no line end, as JSON of one line. */
+  addText(value: string): this {
+    this.#beginColumn(UTF8_BYTES * value.length);
+    const text = value.includes('\\') ? value.replaceAll('\\', '\\\\') : value;
+    if (text !== value) this.#reserve(UTF8_BYTES * text.length);
+    this.#at += ENCODER.encodeInto(text, this.#bytes.subarray(this.#at)).written;
     return this;
   }
 

@@ -5,7 +5,9 @@ import { randomLogTag } from '../storage/event-store.ts';
 import type { BlockBatch } from './block-batch.ts';
 import type { BalanceChange } from './block-rows.ts';
 import { completeTotals } from './chain-totals.ts';
-import type { SinkEvent } from './sink-events.ts';
+import { copyRows, insertEvents } from './event-rows.ts';
+import type { SinkItem } from './mempool-order.ts';
+import { MempoolRetention } from './mempool-retention.ts';
 import {
   BALANCE_PARTS,
   CREATE_LOOKUPS,
@@ -27,6 +29,17 @@ export interface SinkPosition {
   readonly chainwork: bigint;
   /** `fill` until the look-up indexes and the balances exist. */
   readonly phase: 'fill' | 'live';
+  /** Number of the next event. */
+  readonly nextSeq: number;
+}
+
+/** A block with its place in the chain. */
+export type PlacedBlock = Pick<SinkPosition, 'height' | 'hash' | 'chainwork'>;
+
+/** The right to write. */
+export interface SinkLease {
+  /** Whether no other process has had it since this one had it last. */
+  readonly isContinued: boolean;
 }
 
 /** Another node has become the leader, or may become it at any moment; nothing was written. */
@@ -47,8 +60,19 @@ export interface SinkWrite {
   readonly fromHeight: number;
   /** The blocks that join the chain; null without any. */
   readonly batch: BlockBatch | null;
-  readonly events: readonly SinkEvent[];
-  readonly to: Omit<SinkPosition, 'phase'>;
+  /** Events of the chain, with those of the mempool among them. */
+  readonly events: readonly SinkItem[];
+  /** Unix seconds. */
+  readonly time: number;
+  readonly to: PlacedBlock;
+}
+
+export interface SinkDatabaseOptions {
+  readonly network: string;
+  /** Names this process and no other. */
+  readonly leader: string;
+  /** Number of the newest event numbers whose mempool events are kept. */
+  readonly mempoolEvents: number;
 }
 
 /** Two connections: one for transactions, and one that renews the lease meanwhile. */
@@ -59,9 +83,6 @@ const IDLE_TRANSACTION_MS = 5000;
 /** A statement waits this long for a lock. A new leader then ends the transaction that holds the lock. */
 const LOCK_MS = 3000;
 const UPSERT_ROWS = 5000;
-const EVENT_ROWS = 1000;
-/** Bytes of one message of COPY. */
-const COPY_CHUNK = 1 << 18;
 const INITIAL_SEQ = 1;
 /** Blocks whose balances one transaction sums, if the script hashes are spread evenly over the parts. */
 const BLOCKS_OF_SUM = 5000;
@@ -71,12 +92,16 @@ export class SinkDatabase {
   readonly #sql: SQL;
   readonly #network: string;
   readonly #leader: string;
+  readonly #retention: MempoolRetention;
   #fence = 0n;
+  /** Whether no other process has had the lease since `acquireLease` has returned one. */
+  #isContinued = false;
 
-  /** `url` is that of a server that speaks PostgreSQL's protocol; `leader` names this process and no other. */
-  constructor(url: string, { network, leader }: { readonly network: string; readonly leader: string }) {
+  /** `url` is that of a server that speaks PostgreSQL's protocol. */
+  constructor(url: string, { network, leader, mempoolEvents }: SinkDatabaseOptions) {
     this.#network = network;
     this.#leader = leader;
+    this.#retention = new MempoolRetention(mempoolEvents);
     this.#sql = new SQL(url, {
       adapter: 'postgres',
       max: CONNECTIONS,
@@ -102,6 +127,9 @@ export class SinkDatabase {
       `INSERT INTO ${SINK_SCHEMA}.sink_lease (id, fence, leader, expires) VALUES (1, 0, '', now())
        ON CONFLICT (id) DO NOTHING`,
     );
+    await this.#sql.unsafe(
+      `INSERT INTO ${SINK_SCHEMA}.mempool_position (id, removed_to) VALUES (1, 0) ON CONFLICT (id) DO NOTHING`,
+    );
     const [row] = await this.#sql.unsafe(`SELECT version, network FROM ${SINK_SCHEMA}.sink_position WHERE id = 1`);
     if (row.network !== this.#network)
       throw new SinkRefused(`the database holds the chain of network ${row.network}, not of ${this.#network}`);
@@ -125,21 +153,22 @@ export class SinkDatabase {
   }
 
   /**
-   * Becomes the leader for `seconds` if there is no other. The clock is that of the database. Returns whether this node may
+   * Becomes the leader for `seconds` if there is no other. The clock is that of the database. Returns null if this node may not
    * write.
    */
-  async acquireLease(seconds: number): Promise<boolean> {
+  async acquireLease(seconds: number): Promise<SinkLease | null> {
     const [before] = await this.#sql.unsafe(
-      `SELECT leader FROM ${SINK_SCHEMA}.sink_lease WHERE id = 1 AND (expires < now() OR leader = $1)`,
+      `SELECT leader, fence FROM ${SINK_SCHEMA}.sink_lease WHERE id = 1 AND (expires < now() OR leader = $1)`,
       [this.#leader],
     );
-    if (before === undefined) return false;
+    if (before === undefined) return null;
+    if (before.leader !== this.#leader) this.#isContinued = false;
     const [row] = await this.#sql.unsafe(
       `UPDATE ${SINK_SCHEMA}.sink_lease SET fence = fence + 1, leader = $1, expires = now() + $2 * INTERVAL '1 second'
-       WHERE id = 1 AND (expires < now() OR leader = $1) RETURNING fence`,
-      [this.#leader, seconds],
+       WHERE id = 1 AND (expires < now() OR leader = $1) AND fence = $3 RETURNING fence`,
+      [this.#leader, seconds, before.fence],
     );
-    if (row === undefined) return false;
+    if (row === undefined) return null;
     const fence = BigInt(row.fence);
     // A transaction of the former leader that is still running ends first; a later one finds the new number.
     const move = () =>
@@ -149,9 +178,12 @@ export class SinkDatabase {
       await this.#endSessions(before.leader);
       return move();
     });
-    if (moved.count !== 1) return false;
+    if (moved.count !== 1) return null;
     this.#fence = fence;
-    return true;
+    this.#retention.forget();
+    const isContinued = this.#isContinued;
+    this.#isContinued = true;
+    return { isContinued };
   }
 
   /** Ends the sessions of a leader that no longer answers, in the middle of a transaction. CockroachDB has no such function. */
@@ -182,14 +214,15 @@ export class SinkDatabase {
 
   async position(): Promise<SinkPosition> {
     const [row] = await this.#sql.unsafe(
-      `SELECT height, encode(hash, 'hex') AS hash, encode(chainwork, 'hex') AS chainwork, phase
+      `SELECT height, encode(hash, 'hex') AS hash, encode(chainwork, 'hex') AS chainwork, phase, next_seq
        FROM ${SINK_SCHEMA}.sink_position WHERE id = 1`,
     );
-    return { height: row.height, hash: row.hash, chainwork: BigInt(`0x${row.chainwork}`), phase: row.phase };
+    const { height, hash, phase, next_seq: nextSeq } = row;
+    return { height, hash, chainwork: BigInt(`0x${row.chainwork}`), phase, nextSeq: Number(nextSeq) };
   }
 
   /** Returns the blocks from a height downwards, at most `limit`. */
-  async blocksDownFrom(height: number, limit: number): Promise<Omit<SinkPosition, 'phase'>[]> {
+  async blocksDownFrom(height: number, limit: number): Promise<PlacedBlock[]> {
     const rows = await this.#sql.unsafe(
       `SELECT height, encode(hash, 'hex') AS hash, encode(chainwork, 'hex') AS chainwork FROM ${SINK_SCHEMA}.blocks
        WHERE height <= $1 ORDER BY height DESC LIMIT $2`,
@@ -212,7 +245,7 @@ export class SinkDatabase {
 
   /** Commits a change of the position together with its rows. Throws LeaseLost if another node is the leader. */
   async commitChange(write: SinkWrite, phase: SinkPosition['phase']): Promise<void> {
-    const { keepHeight, fromHeight, batch, events, to } = write;
+    const { keepHeight, fromHeight, batch, events, to, time } = write;
     await this.#sql.begin(async (tx) => {
       const seq = await this.#lockPosition(tx, fromHeight);
       for (let height = fromHeight; height > keepHeight; height--) {
@@ -226,13 +259,28 @@ export class SinkDatabase {
         }
         if (phase === 'live') await addBalances(tx, batch.balances);
       }
-      await insertEvents(tx, events, seq);
+      await insertEvents(tx, events, { first: seq, time });
       await tx.unsafe(
         `UPDATE ${SINK_SCHEMA}.sink_position SET height = $1, hash = decode($2, 'hex'), chainwork = decode($3, 'hex'),
          next_seq = $4 WHERE id = 1`,
         [to.height, to.hash, targetToHex(to.chainwork), seq + BigInt(events.length)],
       );
     });
+  }
+
+  /** Commits events of the mempool that follow the block at a height. Throws LeaseLost if another node is the leader. */
+  async commitMempoolEvents(
+    events: readonly SinkItem[],
+    { height, time }: { readonly height: number; readonly time: number },
+  ): Promise<void> {
+    await this.#sql.begin(async (tx) => {
+      const seq = await this.#lockPosition(tx, height);
+      const nextSeq = seq + BigInt(events.length);
+      await insertEvents(tx, events, { first: seq, time });
+      await this.#retention.removeOld(tx, nextSeq);
+      await tx.unsafe(`UPDATE ${SINK_SCHEMA}.sink_position SET next_seq = $1 WHERE id = 1`, [nextSeq]);
+    });
+    this.#retention.commit();
   }
 
   /**
@@ -324,14 +372,6 @@ async function removeBlock(tx: TransactionSQL, height: number, phase: SinkPositi
   for (const table of ROW_TABLES) await tx.unsafe(`DELETE FROM ${SINK_SCHEMA}.${table} WHERE height = $1`, [height]);
 }
 
-/** Sends rows in the text format of COPY. */
-async function copyRows(tx: TransactionSQL, statement: string, rows: Uint8Array): Promise<void> {
-  if (rows.length === 0) return;
-  const writer = tx.unsafe(statement).writable().getWriter();
-  for (let at = 0; at < rows.length; at += COPY_CHUNK) await writer.write(rows.subarray(at, at + COPY_CHUNK));
-  await writer.close();
-}
-
 async function addBalances(tx: TransactionSQL, balances: readonly BalanceChange[]): Promise<void> {
   // In one order, so that the page of an index is found once for its rows.
   const all = balances.map((change) => ({ ...change, key: change.scriptHash.toHex() }));
@@ -355,25 +395,6 @@ async function addBalances(tx: TransactionSQL, balances: readonly BalanceChange[
         list(({ outputs }) => outputs),
         list(({ inputs }) => inputs),
       ],
-    );
-  }
-}
-
-async function insertEvents(tx: TransactionSQL, events: readonly SinkEvent[], first: bigint): Promise<void> {
-  for (let at = 0; at < events.length; at += EVENT_ROWS) {
-    const text = events
-      .slice(at, at + EVENT_ROWS)
-      .map(({ type, height, hash, time, data }, i) => {
-        const seq = first + BigInt(at + i);
-        // JSON holds no tab and no line end; a backslash of an escape is doubled.
-        const json = JSON.stringify({ seq: Number(seq), ...data }).replaceAll('\\', '\\\\');
-        return `${seq}\t${type}\t${height}\t\\\\x${hash}\t${time}\t${json}\n`;
-      })
-      .join('');
-    await copyRows(
-      tx,
-      `COPY ${SINK_SCHEMA}.events (seq, type, height, hash, time, data) FROM STDIN`,
-      Buffer.from(text),
     );
   }
 }

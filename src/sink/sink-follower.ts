@@ -6,12 +6,22 @@ import { sleep } from '../util/abort.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { BatchReply, BlockBatch, RowsRequest } from './block-batch.ts';
-import { LeaseLost, type SinkDatabase, type SinkPosition, SinkRefused, type SinkWrite } from './sink-database.ts';
+import type { ChainWrite, MempoolWriter } from './mempool-writer.ts';
+import {
+  LeaseLost,
+  type PlacedBlock,
+  type SinkDatabase,
+  type SinkLease,
+  type SinkPosition,
+  SinkRefused,
+} from './sink-database.ts';
 import { disconnectedEvent, type NamedBlock, reorgedEvent, type SinkEvent } from './sink-events.ts';
 
 export interface SinkFollowerOptions {
   readonly reads: ChainReads;
   readonly database: SinkDatabase;
+  /** Writes the events of the mempool; null where they are not wanted. */
+  readonly mempool: MempoolWriter | null;
   /** Reads the next blocks, one batch at a time. */
   readonly readBatch: (request: RowsRequest) => Promise<BatchReply>;
   readonly halvingInterval: number;
@@ -33,8 +43,7 @@ const SETTLED_MS = 60_000;
 const INVALID = HeaderStatus.FAILED | HeaderStatus.FAILED_PARENT | HeaderStatus.INVALIDATED;
 
 /** The last block of the database that a change keeps. */
-interface Fork extends NamedBlock {
-  readonly chainwork: bigint;
+interface Fork extends PlacedBlock {
   /** Blocks of the database above it, which are not in the active chain, the highest first. */
   readonly stale: readonly NamedBlock[];
 }
@@ -77,6 +86,7 @@ export class SinkFollower {
         await sleep(pause, signal).catch(() => {});
         pause = Math.min(pause * 2, RETRY_MS.last);
       }
+    this.#options.mempool?.close();
     if (this.#isLeader) await database.releaseLease().catch(() => {});
   }
 
@@ -87,7 +97,9 @@ export class SinkFollower {
 
   async #follow(signal: AbortSignal): Promise<void> {
     const { database, clock } = this.#options;
-    while (!(await database.acquireLease(LEASE_SECONDS))) {
+    let lease = await database.acquireLease(LEASE_SECONDS);
+    for (; lease === null; lease = await database.acquireLease(LEASE_SECONDS)) {
+      this.#options.mempool?.close();
       const { height } = await database.position();
       this.#report({ state: 'standby', height, tipHeight: this.#options.reads.tip().height, problem: null });
       await sleep(STANDBY_MS, signal);
@@ -97,7 +109,7 @@ export class SinkFollower {
     const ended = new AbortController();
     const renewal = this.#renewLease(AbortSignal.any([signal, ended.signal]));
     try {
-      await this.#write(signal);
+      await this.#write(lease, signal);
     } finally {
       ended.abort(new Error('the sink has stopped'));
       await renewal;
@@ -121,9 +133,10 @@ export class SinkFollower {
     }
   }
 
-  async #write(signal: AbortSignal): Promise<void> {
-    const { database, reads, clock } = this.#options;
+  async #write(lease: SinkLease, signal: AbortSignal): Promise<void> {
+    const { database, reads, clock, mempool } = this.#options;
     let position = await database.position();
+    mempool?.resume(lease, position);
     let prepared: BlockBatch | null = null;
     /** The state of the chain that the database has followed. */
     let followed: ChainState | null = null;
@@ -134,14 +147,19 @@ export class SinkFollower {
       const { phase } = position;
       const state = reads.state();
       this.#report({ state: phase, height: position.height, tipHeight: state.tip.height, problem: null });
+      if (phase === 'live' && !this.#inInitialSync) mempool?.open();
       if (state === followed) {
         const isSettled = !this.#inInitialSync || clock.monotonicMs() - followedAt > SETTLED_MS;
         if (phase === 'fill' && isSettled && position.height === state.tip.height) position = await this.#finishFill();
-        else await sleep(IDLE_MS, signal);
+        else {
+          await mempool?.writeNext(position, state.tipView);
+          this.#report(mempool?.counts ?? {});
+          await sleep(IDLE_MS, signal);
+        }
         continue;
       }
       const fork = await this.#findFork(position);
-      const write: SinkWrite | null = fork && (await this.#readChange(position, fork, prepared));
+      const write: ChainWrite | null = fork && (await this.#readChange(position, fork, prepared));
       prepared = null;
       if (write === null) {
         followed = state;
@@ -154,13 +172,14 @@ export class SinkFollower {
       const next: Promise<BlockBatch | null> | null =
         phase === 'fill' ? this.#readNext(write.to, { reorg: false, phase }) : null;
       try {
-        await database.commitChange(write, phase);
+        if (mempool) await mempool.writeChange(write, phase, signal);
+        else await database.commitChange(write, phase);
       } finally {
         // The thread has one job at a time, also for the next attempt.
         await next?.catch(() => {});
       }
       prepared = await next;
-      position = { ...write.to, phase };
+      position = { ...write.to, phase, nextSeq: position.nextSeq };
       this.#report({
         rows: this.#status.rows + (write.batch?.rows ?? 0),
         removedBlocks: this.#status.removedBlocks + (write.fromHeight - write.keepHeight),
@@ -202,7 +221,7 @@ export class SinkFollower {
   }
 
   /** Returns the next change of the database; null without one. `prepared` is the batch behind the fork, if it was read before. */
-  async #readChange(position: SinkPosition, fork: Fork, prepared: BlockBatch | null): Promise<SinkWrite | null> {
+  async #readChange(position: SinkPosition, fork: Fork, prepared: BlockBatch | null): Promise<ChainWrite | null> {
     const { database, clock } = this.#options;
     const { stale } = fork;
     const { phase } = position;
@@ -218,7 +237,7 @@ export class SinkFollower {
     }
     events.push(...(batch?.events ?? []));
     if (stale.length > 0) events.push(reorgedEvent(namedBlock(fork), stale, batch?.blocks ?? [], time));
-    return { keepHeight: fork.height, fromHeight: position.height, batch, events, to: endOf(fork, batch) };
+    return { keepHeight: fork.height, fromHeight: position.height, batch, events, time, to: endOf(fork, batch) };
   }
 
   /** Returns the blocks behind one of the active chain; null without any, or if a reorg has disconnected that block. */
@@ -246,7 +265,7 @@ export class SinkFollower {
 }
 
 /** Returns the position after a change. */
-function endOf(fork: Fork, batch: BlockBatch | null): SinkWrite['to'] {
+function endOf(fork: Fork, batch: BlockBatch | null): PlacedBlock {
   if (batch !== null) return { ...batch.blocks.at(-1)!, chainwork: batch.chainwork };
   return { ...namedBlock(fork), chainwork: fork.chainwork };
 }

@@ -1,8 +1,9 @@
 import { addTotalsTo, TOTALS_COLUMNS } from './chain-totals.ts';
 import { keyTablesIn } from './key-tables.ts';
 import { staleTableIn } from './stale-blocks.ts';
+import { mempoolTablesIn } from './mempool-schema.ts';
 
-/** Version of the tables. `migrateSink` brings a database of an earlier version to this one. */
+/** Version of the tables. A database of an earlier version gets the tables that it lacks. */
 export const SINK_SCHEMA_VERSION = 2;
 
 /** The PostgreSQL schema that holds the tables. */
@@ -135,6 +136,7 @@ export const CREATE_TABLES: readonly string[] = [
   )`,
   staleTableIn(SINK_SCHEMA),
   ...keyTablesIn(SINK_SCHEMA),
+  ...mempoolTablesIn(SINK_SCHEMA),
 ];
 
 const BLOCKS_BY_MEDIAN_TIME = `CREATE INDEX IF NOT EXISTS blocks_by_median_time ON ${SINK_SCHEMA}.blocks (median_time, height)`;

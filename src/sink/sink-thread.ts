@@ -1,6 +1,8 @@
+import type { NodeUpdate } from '../port/node-port.ts';
 import { INITIAL_SINK_STATUS, type SinkStatus } from '../port/sink-status.ts';
 import type { Log } from '../util/log.ts';
 import { NoRoomForThread, startWorker } from '../util/worker.ts';
+import { MempoolOutbox, type MempoolOutboxOptions } from './mempool-outbox.ts';
 import type { FromSink, SinkOpening, ToSink } from './sink-worker-messages.ts';
 
 /** Time limit for the thread to end its transaction, milliseconds. */
@@ -8,10 +10,18 @@ const CLOSE_MS = 5000;
 /** Pause before a thread that failed is replaced, milliseconds. */
 const RESTART_MS = 5000;
 
+/** The mempool of the node, whose events the thread writes. */
+export interface SinkMempool extends Pick<MempoolOutboxOptions, 'removed'> {
+  /** Called when the events of the mempool begin to be written. */
+  readonly onOpen: () => void;
+}
+
 /** The thread that writes the chain to the database of `sink.postgres`. */
 export class SinkThread {
   readonly #opening: SinkOpening;
   readonly #log: Log;
+  readonly #mempool: SinkMempool;
+  readonly #outbox: MempoolOutbox;
   #worker: Worker | null = null;
   #restart: ReturnType<typeof setTimeout> | null = null;
   #isSynced = false;
@@ -20,9 +30,17 @@ export class SinkThread {
   /** Called when the thread has ended its work, or has failed. */
   #onClosed: () => void = () => {};
 
-  constructor(opening: Omit<SinkOpening, 'type'>, log: Log) {
+  constructor(
+    opening: Omit<SinkOpening, 'type'>,
+    { log, mempool }: { readonly log: Log; readonly mempool: SinkMempool },
+  ) {
     this.#opening = { type: 'open', ...opening };
     this.#log = log;
+    this.#mempool = mempool;
+    this.#outbox = new MempoolOutbox({
+      post: (batch) => this.#worker?.postMessage({ type: 'mempool', batch } satisfies ToSink, [batch.bytes.buffer]),
+      removed: mempool.removed,
+    });
   }
 
   get status(): SinkStatus {
@@ -36,13 +54,17 @@ export class SinkThread {
     if (worker === null) return;
     this.#worker = worker;
     worker.onmessage = ({ data }: MessageEvent<FromSink>) => {
-      if (data.type === 'closed') this.#onClosed();
-      else this.#setStatus(data.status);
+      if (this.#worker === worker) this.#receive(data);
     };
     worker.onerror = ({ message }) => this.#fail(worker, message);
     worker.addEventListener('close', () => this.#fail(worker, 'the thread has ended'));
     this.#send(this.#opening);
     if (this.#isSynced) this.#send({ type: 'synced' });
+  }
+
+  /** Passes on the events of the mempool of an update, in their order. Their transactions must still be readable. */
+  addUpdate(update: NodeUpdate): void {
+    this.#outbox.addUpdate(update);
   }
 
   /** Must be called when the initial sync of the node ends: the first fill then creates its indexes. */
@@ -55,6 +77,7 @@ export class SinkThread {
   /** Ends the running transaction, and the lease, so that another node becomes the leader at once. */
   async close(): Promise<void> {
     this.#isClosing = true;
+    this.#outbox.close();
     if (this.#restart) clearTimeout(this.#restart);
     const worker = this.#worker;
     if (!worker) return;
@@ -76,6 +99,16 @@ export class SinkThread {
     }
   }
 
+  #receive(message: FromSink): void {
+    if (message.type === 'closed') this.#onClosed();
+    else if (message.type === 'status') this.#setStatus(message.status);
+    else if (message.type === 'released') this.#outbox.release(message.bytes);
+    else if (message.isOpen && !this.#isClosing) {
+      this.#outbox.open();
+      this.#mempool.onOpen();
+    } else this.#outbox.close();
+  }
+
   #send(message: ToSink): void {
     this.#worker!.postMessage(message);
   }
@@ -92,6 +125,7 @@ export class SinkThread {
   #fail(worker: Worker, message: string): void {
     if (this.#worker !== worker) return;
     this.#worker = null;
+    this.#outbox.reset();
     this.#onClosed();
     if (this.#isClosing) return;
     this.#log.error('the thread of the sink failed, and is started again', { message });

@@ -1,4 +1,5 @@
 import type { SinkStatus } from '../port/sink-status.ts';
+import type { MempoolBatch } from './mempool-entries.ts';
 
 /** Sent first, and once. */
 export interface SinkOpening {
@@ -12,7 +13,20 @@ export interface SinkOpening {
   readonly halvingInterval: number;
   /** Names this node in the lease. */
   readonly leader: string;
+  /** Number of the newest event numbers whose mempool events are kept; 0 if none is written. */
+  readonly mempoolEvents: number;
 }
 
-export type ToSink = SinkOpening | { readonly type: 'synced' } | { readonly type: 'close' };
-export type FromSink = { readonly type: 'status'; readonly status: SinkStatus } | { readonly type: 'closed' };
+export type ToSink =
+  | SinkOpening
+  | { readonly type: 'synced' }
+  | { readonly type: 'mempool'; readonly batch: MempoolBatch }
+  | { readonly type: 'close' };
+
+export type FromSink =
+  | { readonly type: 'status'; readonly status: SinkStatus }
+  /** Events of the mempool are wanted, or not. */
+  | { readonly type: 'mempool'; readonly isOpen: boolean }
+  /** Events of the mempool of this many bytes are no longer held. */
+  | { readonly type: 'released'; readonly bytes: number }
+  | { readonly type: 'closed' };

@@ -2,6 +2,7 @@ import { ChainReads } from '../storage/chain-reads.ts';
 import { hostClock } from '../util/clock.ts';
 import { yieldToReplies } from '../util/serving.ts';
 import { announceStart } from '../util/worker.ts';
+import { MempoolWriter } from './mempool-writer.ts';
 import { rowsThread } from './rows-thread.ts';
 import { SinkDatabase } from './sink-database.ts';
 import { SinkFollower } from './sink-follower.ts';
@@ -14,17 +15,26 @@ const SINK_NICE = 10;
 
 const ending = new AbortController();
 let follower: SinkFollower | null = null;
+let mempool: MempoolWriter | null = null;
 let running: Promise<void> = Promise.resolve();
 
+const send = (message: FromSink): void => self.postMessage(message);
+
 async function follow(opening: SinkOpening): Promise<void> {
-  const { chainDir, url, network, halvingInterval, leader } = opening;
+  const { chainDir, url, network, halvingInterval, leader, mempoolEvents } = opening;
   const reads = new ChainReads(chainDir, { isFrequent: true });
-  const database = new SinkDatabase(url, { network, leader });
+  const database = new SinkDatabase(url, { network, leader, mempoolEvents });
   const rows = rowsThread();
+  if (mempoolEvents > 0)
+    mempool = new MempoolWriter({
+      ...{ reads, database, clock: hostClock },
+      onOpen: (isOpen) => send({ type: 'mempool', isOpen }),
+      onReleased: (bytes) => send({ type: 'released', bytes }),
+    });
   follower = new SinkFollower({
-    ...{ reads, database, halvingInterval, clock: hostClock },
+    ...{ reads, database, mempool, halvingInterval, clock: hostClock },
     readBatch: (request) => rows.runJob({ ...request, chainDir }),
-    onStatus: (status) => self.postMessage({ type: 'status', status } satisfies FromSink),
+    onStatus: (status) => send({ type: 'status', status }),
   });
   try {
     await follower.run(ending.signal);
@@ -38,10 +48,11 @@ async function follow(opening: SinkOpening): Promise<void> {
 async function receive(message: ToSink): Promise<void> {
   if (message.type === 'open') running = follow(message);
   else if (message.type === 'synced') follower?.endInitialSync();
+  else if (message.type === 'mempool') mempool?.addBatch(message.batch);
   else {
     ending.abort(new Error('the node stops'));
     await running.catch(() => {});
-    self.postMessage({ type: 'closed' } satisfies FromSink);
+    send({ type: 'closed' });
   }
 }
 

@@ -64,6 +64,7 @@ describe('entries', () => {
     const change = added(1, 'ab'.repeat(32));
     const gone = {
       kind: 'removed',
+      slot: 0,
       seq: 2,
       txid: new Uint8Array(32),
       reason: 'replaced',

@@ -119,7 +119,7 @@ export class LiveChain implements AsyncDisposable {
     const seq = this.#node.chain.nextSeq();
     const txid = txidOf(tx);
     const data = JSON.stringify({ seq, time: 1_700_000_002, txid: hashToHex(txid), reason });
-    const change = { kind: 'removed', seq, data, silent: false, txid, reason, replacedBy: null } as const;
+    const change = { kind: 'removed', slot: 0, seq, data, silent: false, txid, reason, replacedBy: null } as const;
     this.#notify({ changes: [change], commit: null });
     return seq;
   }

@@ -239,18 +239,42 @@ export function sinkAt(sql: SQL, tip: string, timeoutMs?: number): Promise<SinkR
   );
 }
 
+/** An event of either table of a sink. */
+export interface SinkEventRow {
+  readonly seq: string;
+  readonly type: string;
+  readonly data: string;
+  /** Null for events of the mempool. */
+  readonly height: number | null;
+  /** Hex, display order; null for events of the mempool. */
+  readonly hash: string | null;
+}
+
+/** Returns the events of chain and mempool in the order of their numbers. */
+export async function sinkEvents(sql: SQL): Promise<SinkEventRow[]> {
+  return sql.unsafe(
+    `SELECT seq, type, data, height, encode(hash, 'hex') AS hash FROM obverse.events
+     UNION ALL SELECT seq, type, data, NULL, NULL FROM obverse.mempool_events ORDER BY seq`,
+  );
+}
+
 /** Follows all events of a sink from its beginning. Returns their number, and what is wrong with them. */
 export async function brokenEvents(sql: SQL): Promise<{ readonly count: number; readonly faults: readonly string[] }> {
-  const events: { seq: string; type: string; height: number; hash: string }[] = await sql.unsafe(
-    "SELECT seq, type, height, encode(hash, 'hex') AS hash FROM obverse.events ORDER BY seq",
-  );
+  const events = await sinkEvents(sql);
   const faults: string[] = [];
   const chain: string[] = [];
-  for (const [i, { seq, type, height, hash }] of events.entries()) {
+  let ofMempool: string | null = null;
+  for (const [i, { seq, type, height, hash, data }] of events.entries()) {
     if (Number(seq) !== i + 1) faults.push(`event ${i + 1} has the number ${seq}`);
-    if (type === 'newBlock' && chain.push(hash) !== height + 1)
+    if (JSON.parse(data).seq !== i + 1) faults.push(`the data of event ${seq} have another number`);
+    if (hash === null) {
+      if (type === 'gap' ? ofMempool === 'gap' : ofMempool === null)
+        faults.push(`event ${seq} of type ${type} follows ${ofMempool ?? 'nothing'}`);
+      ofMempool = type;
+    }
+    if (type === 'newBlock' && chain.push(hash!) !== height! + 1)
       faults.push(`event ${seq} connects a block out of order`);
-    if (type === 'blockDisconnected' && (chain.length !== height + 1 || chain.pop() !== hash))
+    if (type === 'blockDisconnected' && (chain.length !== height! + 1 || chain.pop() !== hash))
       faults.push(`event ${seq} disconnects a block that is not the tip`);
     if (faults.length > 0) break;
   }

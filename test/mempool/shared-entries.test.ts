@@ -80,7 +80,16 @@ class Pair {
     this.entries.remove(slot);
     this.present.delete(slot);
     const seq = ++this.#seq;
-    this.#changes.push({ kind: 'removed', seq, data: '{}', silent: false, txid, reason: 'block', replacedBy: null });
+    this.#changes.push({
+      kind: 'removed',
+      slot,
+      seq,
+      data: '{}',
+      silent: false,
+      txid,
+      reason: 'block',
+      replacedBy: null,
+    });
   }
 
   send(): void {

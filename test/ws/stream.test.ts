@@ -49,6 +49,7 @@ function large(seq: number): MempoolChange {
 function removed(seq: number): MempoolChange {
   return {
     kind: 'removed',
+    slot: 0,
     seq,
     data: `{"seq":${seq}}`,
     txid: new Uint8Array(32),

@@ -36,6 +36,17 @@ export function addSinkGauges(registry: Registry, status: () => SinkStatus | nul
     state === 'standby' || state === 'connecting' ? 0 : 1,
   );
   counter('rows', 'Rows that this node has written to the sink.', ({ rows }) => rows);
+  gauge('mempool_queue', 'Events of the mempool that wait to be written to the sink.', (now) => now.mempoolQueue);
+  counter(
+    'mempool_events',
+    'Events of the mempool that this node has written to the sink.',
+    (now) => now.mempoolEvents,
+  );
+  counter(
+    'mempool_gaps',
+    'Gaps among the events of the mempool that this node has written to the sink.',
+    (now) => now.mempoolGaps,
+  );
   counter('removed_blocks', 'Blocks that this node has removed from the sink at reorgs.', (now) => now.removedBlocks);
 }
 
