@@ -2,8 +2,8 @@ import { SQL, type TransactionSQL } from 'bun';
 import { targetToHex } from '../consensus/work.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import { randomLogTag } from '../storage/event-store.ts';
+import { addBalances } from './balance-rows.ts';
 import type { BlockBatch } from './block-batch.ts';
-import type { BalanceChange } from './block-rows.ts';
 import { completeTotals } from './chain-totals.ts';
 import { copyRows, insertEvents } from './event-rows.ts';
 import type { SinkItem } from './mempool-order.ts';
@@ -71,8 +71,8 @@ export interface SinkDatabaseOptions {
   readonly network: string;
   /** Names this process and no other. */
   readonly leader: string;
-  /** Number of the newest event numbers whose mempool events are kept. */
-  readonly mempoolEvents: number;
+  /** Number of the newest event numbers whose mempool events are kept; all where it is absent. */
+  readonly mempoolEvents?: number;
 }
 
 /** Two connections: one for transactions, and one that renews the lease meanwhile. */
@@ -82,7 +82,6 @@ const CONNECT_SECONDS = 10;
 const IDLE_TRANSACTION_MS = 5000;
 /** A statement waits this long for a lock. A new leader then ends the transaction that holds the lock. */
 const LOCK_MS = 3000;
-const UPSERT_ROWS = 5000;
 const INITIAL_SEQ = 1;
 /** Blocks whose balances one transaction sums, if the script hashes are spread evenly over the parts. */
 const BLOCKS_OF_SUM = 5000;
@@ -98,7 +97,7 @@ export class SinkDatabase {
   #isContinued = false;
 
   /** `url` is that of a server that speaks PostgreSQL's protocol. */
-  constructor(url: string, { network, leader, mempoolEvents }: SinkDatabaseOptions) {
+  constructor(url: string, { network, leader, mempoolEvents = Number.POSITIVE_INFINITY }: SinkDatabaseOptions) {
     this.#network = network;
     this.#leader = leader;
     this.#retention = new MempoolRetention(mempoolEvents);
@@ -370,31 +369,4 @@ async function removeBlock(tx: TransactionSQL, height: number, phase: SinkPositi
     );
   }
   for (const table of ROW_TABLES) await tx.unsafe(`DELETE FROM ${SINK_SCHEMA}.${table} WHERE height = $1`, [height]);
-}
-
-async function addBalances(tx: TransactionSQL, balances: readonly BalanceChange[]): Promise<void> {
-  // In one order, so that the page of an index is found once for its rows.
-  const all = balances.map((change) => ({ ...change, key: change.scriptHash.toHex() }));
-  all.sort((a, b) => (a.key < b.key ? -1 : 1));
-  for (let at = 0; at < all.length; at += UPSERT_ROWS) {
-    const part = all.slice(at, at + UPSERT_ROWS);
-    const list = (value: (change: BalanceChange) => number) => `{${part.map(value).join(',')}}`;
-    await tx.unsafe(
-      `INSERT INTO ${SINK_SCHEMA}.balances AS b (script_hash, balance, received, sent, transactions, outputs, inputs)
-       SELECT * FROM unnest($1::BYTEA[], $2::BIGINT[], $3::BIGINT[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BIGINT[])
-       ON CONFLICT (script_hash) DO UPDATE SET balance = b.balance + excluded.balance,
-         received = b.received + excluded.received, sent = b.sent + excluded.sent,
-         transactions = b.transactions + excluded.transactions, outputs = b.outputs + excluded.outputs,
-         inputs = b.inputs + excluded.inputs`,
-      [
-        `{${part.map(({ key }) => `"\\\\x${key}"`).join(',')}}`,
-        list(({ received, sent }) => received - sent),
-        list(({ received }) => received),
-        list(({ sent }) => sent),
-        list(({ transactions }) => transactions),
-        list(({ outputs }) => outputs),
-        list(({ inputs }) => inputs),
-      ],
-    );
-  }
 }
