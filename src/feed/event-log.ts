@@ -9,8 +9,10 @@ import {
   isMempoolEvent,
   type KeptEntry,
   keptChange,
+  keptRecord,
   keptRow,
   type LogEntry,
+  type MempoolRecord,
   type NumberedChange,
   storedEntry,
 } from './log-entry.ts';
@@ -30,7 +32,11 @@ export interface EventLogOptions {
   onError?(error: unknown): void;
 }
 
-type PendingUpdate = { readonly lastSeq: number } | { readonly change: NumberedChange };
+type PendingUpdate =
+  | { readonly lastSeq: number }
+  | { readonly change: NumberedChange }
+  | { readonly record: MempoolRecord }
+  | { readonly gapAt: number };
 
 /** Rows per query; some are large. */
 const PAGE = 32;
@@ -62,6 +68,7 @@ export class EventLog {
   #announced = 0;
   #evictedTo = 0;
   #lostTo = 0;
+  #gapTo = 0;
   /** Null before the database is attached. */
   #history: EventHistory | null = null;
   /** Number of the newest event of the chain that is read. */
@@ -122,6 +129,22 @@ export class EventLog {
       // At once, since the mempool no longer has the transaction.
       if (change.kind === 'removed' && change.gone) this.#kept.linkRemoval(change.gone.addedSeq, change.seq);
     }
+    this.#advance();
+  }
+
+  /** Appends events of the mempool that a database has. They follow the events of the chain with lower numbers. */
+  appendRecords(records: readonly MempoolRecord[]): void {
+    for (const record of records) {
+      this.#announced = Math.max(this.#announced, record.seq);
+      this.#pending.push({ record });
+    }
+    this.#advance();
+  }
+
+  /** Records that events of the mempool up to a number are missing in the database. Clients learn of it in its place. */
+  appendGap(seq: number): void {
+    this.#announced = Math.max(this.#announced, seq);
+    this.#pending.push({ gapAt: seq });
     this.#advance();
   }
 
@@ -193,6 +216,11 @@ export class EventLog {
     return this.#lostTo;
   }
 
+  /** Number of the last gap of `appendGap`; 0 without one. */
+  get gapTo(): number {
+    return this.#gapTo;
+  }
+
   /** Returns the numbers of the oldest stored events of the chain and of the mempool; 0 without any. */
   oldest(): { chain: number; mempool: number } {
     const kept = this.#kept;
@@ -255,8 +283,8 @@ export class EventLog {
       if (performance.now() >= until) complete = false;
       else if ('lastSeq' in update) complete = this.#readRows(reads, update.lastSeq, until);
       else {
-        complete = this.#readRows(reads, update.change.seq - 1, until);
-        if (complete) this.#appendChange(update.change);
+        complete = this.#readRows(reads, numberOf(update) - 1, until);
+        if (complete) this.#appendUpdate(update);
       }
       if (!complete) break;
       done++;
@@ -282,18 +310,27 @@ export class EventLog {
     return true;
   }
 
-  #appendChange(change: NumberedChange): void {
-    const { seq } = change;
+  #appendUpdate(update: Exclude<PendingUpdate, { lastSeq: number }>): void {
+    const seq = numberOf(update);
+    if ('gapAt' in update) {
+      this.#seq = Math.max(this.#seq, seq);
+      this.#gapTo = seq;
+      this.#recordLoss(seq);
+      return;
+    }
     if (seq <= this.#seq) {
       // A higher number was already delivered.
       this.#recordLoss(this.#seq);
       return;
     }
-    if ('silent' in change && change.silent) {
-      this.#seq = seq;
+    const cursor = this.#history!.cursorOf(seq, this.#chainSeq);
+    if ('record' in update) {
+      this.#keep(keptRecord(update.record, cursor));
       return;
     }
-    this.#keep(keptChange(change, this.#history!.cursorOf(seq, this.#chainSeq)));
+    const { change } = update;
+    if ('silent' in change && change.silent) this.#seq = seq;
+    else this.#keep(keptChange(change, cursor));
   }
 
   #keep(entry: KeptEntry): void {
@@ -353,4 +390,9 @@ export class EventLog {
   #notify(): void {
     for (const listener of [...this.#listeners]) listener();
   }
+}
+
+function numberOf(update: Exclude<PendingUpdate, { lastSeq: number }>): number {
+  if ('gapAt' in update) return update.gapAt;
+  return 'record' in update ? update.record.seq : update.change.seq;
 }

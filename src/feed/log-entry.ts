@@ -27,6 +27,9 @@ export interface KeptEntry extends EventRecord, Pick<LogEntry, 'feeRate' | 'reas
   readonly slot: number;
 }
 
+/** An event of the mempool that a database has, with all that its entry shows. */
+export interface MempoolRecord extends EventRecord, Pick<LogEntry, 'tx' | 'feeRate' | 'reason'> {}
+
 /** A step of the mempool that is an event. */
 export type NumberedChange = Exclude<SeenChange, { kind: 'modified' | 'fees' | 'totals' }>;
 
@@ -62,6 +65,11 @@ export function keptChange(change: NumberedChange, cursor: string): KeptEntry {
   const data = withCursor(change.data, cursor);
   const slot = change.kind === 'added' ? change.slot : -1;
   return { seq, type, data, raw: tx?.raw ?? null, spent: tx?.spent ?? null, feeRate, reason, slot };
+}
+
+/** An event of the mempool that a database has. */
+export function keptRecord({ tx, data, ...record }: MempoolRecord, cursor: string): KeptEntry {
+  return { ...record, data: withCursor(data, cursor), raw: tx?.raw ?? null, spent: tx?.spent ?? null, slot: -1 };
 }
 
 /**

@@ -6,7 +6,9 @@ import { sleep } from '../util/abort.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
+import type { EventLog } from '../feed/event-log.ts';
 import { EventWindow, MAX_WINDOW_EVENTS } from './event-window.ts';
+import { appendMempool, readMempoolStart, readRemoved, readTailPage } from './mempool-tail.ts';
 import { ServedNode } from './served-node.ts';
 import { type SinkHead, type TailDatabase, tailProblem } from './tail-database.ts';
 
@@ -18,13 +20,15 @@ export interface ServedChain extends StoredEvents, TipSource {
 }
 
 export interface SinkTailOptions {
-  readonly database: Pick<TailDatabase, 'readHead' | 'readEvents'>;
+  readonly database: Omit<TailDatabase, 'close'>;
   /** The network that the database must hold, as `chainNameOf` names it. */
   readonly network: string;
   readonly log: Log;
   readonly clock: Clock;
-  /** Called once, when the database can be served. */
-  onLive(chain: ServedChain): void;
+  /** Called once, when the database can be served. Events up to the number `from` are not delivered. */
+  onLive(chain: ServedChain, from: number): void;
+  /** Receives the events of the mempool. */
+  events(): EventLog;
   /** Called when the database has another tip, before its events are passed on. */
   onTip(): void;
   /** Called after each look at the database, when its events were passed on. */
@@ -125,13 +129,17 @@ export class SinkTail {
       return;
     }
     const { window, node } = this.#live;
+    const { database, events } = this.#options;
+    const removed = await readRemoved(database, this.#seq, head.nextSeq);
     if (head.hash !== this.#head!.hash) this.#options.onTip();
     while (this.#seq < head.nextSeq - 1) {
-      const rows = await this.#options.database.readEvents(this.#seq, head.nextSeq, PAGE);
-      window.addEvents(rows);
+      const { chain, mempool, upTo } = await readTailPage(database, this.#seq, head.nextSeq);
+      window.addEvents(chain);
+      if (removed !== null && removed > this.#seq && removed <= upTo) events().appendGap(removed);
+      appendMempool(events(), mempool);
       this.#head = head;
-      this.#seq = rows.length < PAGE ? head.nextSeq - 1 : rows.at(-1)!.seq;
-      const newest = rows.at(-1);
+      this.#seq = upTo;
+      const newest = chain.at(-1);
       if (newest) node.publish(head, newest.seq);
     }
     this.#head = head;
@@ -146,6 +154,11 @@ export class SinkTail {
       window.addEvents(rows);
       seq = rows.length < PAGE ? head.nextSeq - 1 : rows.at(-1)!.seq;
     }
+    const { from, isAfterGap } = await readMempoolStart(
+      this.#options.database,
+      window.events.bounds().oldest,
+      head.nextSeq,
+    );
     const node = new ServedNode(head);
     this.#seq = head.nextSeq - 1;
     this.#head = head;

@@ -1,7 +1,9 @@
 import { SQL } from 'bun';
+import type { MempoolRecord } from '../feed/log-entry.ts';
 import { SINK_SCHEMA } from '../sink/sink-schema.ts';
 import type { EventRecord } from '../storage/event-store.ts';
 import { DatabaseSession } from './keys/database-session.ts';
+import { type MempoolRow, mempoolRecordOf } from './mempool-rows.ts';
 
 /** The state of the database that servers follow. */
 export interface SinkHead {
@@ -34,6 +36,12 @@ interface HeadRow extends Pick<SinkHead, 'version' | 'network' | 'phase' | 'heig
 
 interface EventRow extends Omit<EventRecord, 'seq'> {
   readonly seq: string | number;
+}
+
+/** An event of the mempool; null where events are missing. */
+export interface NumberedRecord {
+  readonly seq: number;
+  readonly record: MempoolRecord | null;
 }
 
 /** Time limit of one statement, milliseconds. */
@@ -80,6 +88,30 @@ export class TailDatabase {
         [seq, end],
       );
       return rows.map(({ seq, type, data }) => ({ seq: Number(seq), type, data }));
+    });
+  }
+
+  /** As `readEvents` for those of the mempool; of a gap null in place of its event. */
+  readMempoolEvents(seq: number, end: number, limit: number): Promise<NumberedRecord[]> {
+    return this.#session.run(async (sql) => {
+      const rows: (MempoolRow & { readonly seq: string | number })[] = await sql.unsafe(
+        `SELECT seq, type, data, raw, spent FROM ${SINK_SCHEMA}.mempool_events WHERE seq > $1 AND seq < $2
+         ORDER BY seq LIMIT ${limit}`,
+        [seq, end],
+      );
+      return rows.map((row) => ({ seq: Number(row.seq), record: mempoolRecordOf({ ...row, seq: Number(row.seq) }) }));
+    });
+  }
+
+  /** Returns the numbers below which events of the mempool may be removed, and of the oldest one; null without any. */
+  readMempoolStart(): Promise<{ readonly removedTo: number; readonly oldest: number | null }> {
+    return this.#session.run(async (sql) => {
+      const [row] = await sql.unsafe(
+        `SELECT removed_to, (SELECT min(seq) FROM ${SINK_SCHEMA}.mempool_events) AS oldest
+         FROM ${SINK_SCHEMA}.mempool_position WHERE id = 1`,
+      );
+      const { removed_to: removedTo, oldest } = row;
+      return { removedTo: Number(removedTo), oldest: oldest === null ? null : Number(oldest) };
     });
   }
 

@@ -216,8 +216,19 @@ export class Delivery {
     const { sentUpTo, gapReportedTo, events } = connection;
     if (Math.max(sentUpTo, gapReportedTo) >= this.#events.lostTo || !MEMPOOL_TYPES.some((type) => events.has(type)))
       return false;
+    if (this.#events.gapTo >= this.#events.lostTo) return !this.#reportGap(connection);
     closeBehind(connection, CloseCode.SLOW_CONSUMER, this.#events);
     return true;
+  }
+
+  /** Reports events of the mempool that the log never had. Returns false if the connection takes no message now. */
+  #reportGap(connection: WsConnection): boolean {
+    const point = { seq: connection.sentUpTo, within: WHOLE, chainSeq: null } as const;
+    const gaps = this.#events.gapsBehind(point, connection.events);
+    const now = this.#options.clock.monotonicMs();
+    const isSent = gaps.every((gap) => connection.sendEvent(JSON.stringify({ type: 'gap', data: gap }), now));
+    if (isSent) connection.gapReportedTo = this.#events.lostTo;
+    return isSent;
   }
 
   /** Closes a connection that an internal fault keeps from being served. */
