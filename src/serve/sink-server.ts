@@ -5,6 +5,7 @@ import { ApiError } from '../http/errors.ts';
 import type { ApiOptions, ListenAddress } from '../http/options.ts';
 import { ReplyLedger } from '../http/reply-ledger.ts';
 import type { NetworkParams } from '../params/network-params.ts';
+import { hashToHex } from '../primitives/hash.ts';
 import type { ReadSources } from '../queries/read-settings.ts';
 import { isSyncedAt } from '../queries/synced.ts';
 import { WalletReaders } from '../queries/wallet-readers.ts';
@@ -72,7 +73,8 @@ export class SinkServer {
     this.#database = new TailDatabase(url, service);
     this.#tail = new SinkTail({
       ...{ database: this.#database, network, log: given.category('events'), clock: hostClock },
-      onLive: (chain) => this.#attach(chain),
+      onLive: (chain, from) => this.#attach(chain, from),
+      events: () => this.#feed.events,
       onTip: () => this.#queries.expireTip(),
       onMoved: () => wait.moved(),
     });
@@ -210,9 +212,11 @@ export class SinkServer {
     }
   }
 
-  #attach(chain: ServedChain): void {
+  /** The events behind the number `from` are delivered. */
+  #attach(chain: ServedChain, from: number): void {
     this.#chain = chain;
-    this.#feed.attach(attachmentOf(chain), (end) => this.#detach.push(end));
+    const start = { tip: hashToHex(chain.tip().hash), seq: from };
+    this.#feed.attach({ ...attachmentOf(chain), from: start }, (end) => this.#detach.push(end));
     this.#phase = 'live';
     this.#live.resolve();
   }

@@ -1,3 +1,4 @@
+import type { EventLog } from '../feed/event-log.ts';
 import { hashFromHex } from '../primitives/hash.ts';
 import type { TipSource } from '../queries/tip-view.ts';
 import { SINK_SCHEMA_VERSION } from '../sink/sink-schema.ts';
@@ -6,11 +7,10 @@ import { sleep } from '../util/abort.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Log } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
-import type { EventLog } from '../feed/event-log.ts';
 import { EventWindow, MAX_WINDOW_EVENTS } from './event-window.ts';
 import { appendMempool, readMempoolStart, readRemoved, readTailPage } from './mempool-tail.ts';
 import { ServedNode } from './served-node.ts';
-import { type SinkHead, type TailDatabase, tailProblem } from './tail-database.ts';
+import { type NumberedRecord, type SinkHead, type TailDatabase, tailProblem } from './tail-database.ts';
 
 /** The chain and the events of a database, as the feed of a server reads them. */
 export interface ServedChain extends StoredEvents, TipSource {
@@ -134,10 +134,10 @@ export class SinkTail {
     if (head.hash !== this.#head!.hash) this.#options.onTip();
     while (this.#seq < head.nextSeq - 1) {
       const { chain, mempool, upTo } = await readTailPage(database, this.#seq, head.nextSeq);
+      this.#head = head;
       window.addEvents(chain);
       if (removed !== null && removed > this.#seq && removed <= upTo) events().appendGap(removed);
       appendMempool(events(), mempool);
-      this.#head = head;
       this.#seq = upTo;
       const newest = chain.at(-1);
       if (newest) node.publish(head, newest.seq);
@@ -154,24 +154,30 @@ export class SinkTail {
       window.addEvents(rows);
       seq = rows.length < PAGE ? head.nextSeq - 1 : rows.at(-1)!.seq;
     }
-    const { from, isAfterGap } = await readMempoolStart(
-      this.#options.database,
-      window.events.bounds().oldest,
-      head.nextSeq,
-    );
+    const { database, events, onLive } = this.#options;
+    const { from, isAfterGap } = await readMempoolStart(database, window.events.bounds().oldest, head.nextSeq);
+    const mempool: NumberedRecord[] = [];
+    for (let seq = from; seq < head.nextSeq - 1; ) {
+      const page = await readTailPage(database, seq, head.nextSeq);
+      mempool.push(...page.mempool);
+      seq = page.upTo;
+    }
     const node = new ServedNode(head);
     this.#seq = head.nextSeq - 1;
     this.#head = head;
     this.#live = { window, node };
-    this.#options.onLive({
-      node,
-      events: window.events,
-      pruneHeight: () => null,
+    const chain: ServedChain = {
+      ...{ node, events: window.events, pruneHeight: () => null },
       tip: () => {
         const { height, hash, header } = this.#head!;
         return { height, hash: hashFromHex(hash), header: header! };
       },
-    });
+    };
+    onLive(chain, from);
+    if (isAfterGap) events().appendGap(from);
+    appendMempool(events(), mempool);
+    const { last } = window.events.bounds();
+    if (last > from) node.publish(head, last);
     this.#options.onMoved();
   }
 
