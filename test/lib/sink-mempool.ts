@@ -1,13 +1,18 @@
 import { expect } from 'bun:test';
-import type { SQL } from 'bun';
+import { SQL } from 'bun';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { transactionBytes, txidOf } from '../../src/primitives/transaction.ts';
 import { readTxUndo } from '../../src/primitives/undo.ts';
 import { ByteReader } from '../../src/util/bytes.ts';
-import type { MempoolActivity } from './mempool-activity.ts';
+import { Random } from '../fuzz/random.ts';
+import { directoryWith } from './chain-directory.ts';
+import { MempoolActivity } from './mempool-activity.ts';
+import { mempoolLoaded } from './mempool-node.ts';
 import type { ApiClient } from './node-client.ts';
-import { poll } from './node-process.ts';
-import { type SinkEventRow, sinkEvents } from './sink-rows.ts';
+import { type NodeProcess, poll, startNode } from './node-process.ts';
+import type { PostgresServer } from './postgres-server.ts';
+import { recentChain, tipHash } from './sample-chains.ts';
+import { type SinkEventRow, sinkAt, sinkEvents } from './sink-rows.ts';
 
 /** An event as a page of the node has it. */
 export interface LogEvent {
@@ -84,4 +89,63 @@ export async function expectTransactions(sql: SQL, { sent }: MempoolActivity): P
     count++;
   }
   return count;
+}
+
+/** Blocks of the chain at first. */
+export const BLOCKS = 150;
+
+/** A database of its own for a test, with nodes that feed it. The first is the leader. */
+export class FedDatabase implements AsyncDisposable {
+  readonly nodes: NodeProcess[] = [];
+  readonly chain = recentChain(BLOCKS, { spacing: 20 });
+  readonly activity: MempoolActivity;
+  readonly url: string;
+  sql: SQL;
+
+  private constructor(postgres: PostgresServer, name: string, random: Random) {
+    postgres.psql(`CREATE DATABASE ${name}`);
+    this.url = postgres.url.replace(/postgres$/, name);
+    this.sql = new SQL(this.url, { max: 1 });
+    this.activity = new MempoolActivity(random, this.chain, () => this.nodes.map(({ api }) => api));
+  }
+
+  static async start(
+    postgres: PostgresServer,
+    name: string,
+    { nodes, args = [] }: { nodes: number; args?: readonly string[] },
+  ): Promise<FedDatabase> {
+    const random = new Random(nodes);
+    const fed = new FedDatabase(postgres, name, random);
+    for (let i = 0; i < nodes; i++) {
+      const datadir = await directoryWith(fed.chain);
+      const node = await startNode({ datadir, args, env: { OBVERSE_SINK_POSTGRES: fed.url } });
+      fed.nodes.push(node);
+      await mempoolLoaded(node);
+      if (i === 0) await sinkAt(fed.sql, tipHash(fed.chain));
+      else await node.output('stderr', /"msg":"another node writes the sink"/);
+    }
+    await fed.isWriting();
+    return fed;
+  }
+
+  get leader(): NodeProcess {
+    return this.nodes[0]!;
+  }
+
+  /** Waits until the leader writes the events of its mempool. */
+  async isWriting(since = 0): Promise<void> {
+    await poll('the first event of the mempool', async () => {
+      const [row] = await this.sql`SELECT max(seq) AS seq FROM obverse.mempool_events`;
+      return Number(row.seq) > since;
+    });
+  }
+
+  async lastSeq(): Promise<number> {
+    return Number((await this.sql`SELECT next_seq FROM obverse.sink_position`)[0].next_seq) - 1;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.sql.close();
+    for (const node of this.nodes) await node.stop('SIGKILL');
+  }
 }

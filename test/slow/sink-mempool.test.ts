@@ -4,10 +4,10 @@ import { Random } from '../fuzz/random.ts';
 import { directoryWith } from '../lib/chain-directory.ts';
 import { MempoolActivity } from '../lib/mempool-activity.ts';
 import { mempoolLoaded } from '../lib/mempool-node.ts';
-import { cleanUpAfterTests, type NodeProcess, poll, startNode } from '../lib/node-process.ts';
+import { cleanUpAfterTests, poll, startNode } from '../lib/node-process.ts';
 import { PostgresServer } from '../lib/postgres-server.ts';
 import { recentChain, tipHash } from '../lib/sample-chains.ts';
-import { expectOwnLog, expectTransactions } from '../lib/sink-mempool.ts';
+import { BLOCKS, expectOwnLog, expectTransactions, FedDatabase } from '../lib/sink-mempool.ts';
 import { brokenEvents, sinkAt } from '../lib/sink-rows.ts';
 
 cleanUpAfterTests();
@@ -18,62 +18,8 @@ beforeAll(async () => {
 });
 afterAll(() => postgres[Symbol.asyncDispose]());
 
-const BLOCKS = 150;
-
-/** A database of its own for a test, with nodes that feed it. The first is the leader. */
-class Fed implements AsyncDisposable {
-  readonly nodes: NodeProcess[] = [];
-  readonly chain = recentChain(BLOCKS, { spacing: 20 });
-  readonly activity: MempoolActivity;
-  readonly url: string;
-  sql: SQL;
-
-  private constructor(name: string, random: Random) {
-    postgres.psql(`CREATE DATABASE ${name}`);
-    this.url = postgres.url.replace(/postgres$/, name);
-    this.sql = new SQL(this.url, { max: 1 });
-    this.activity = new MempoolActivity(random, this.chain, () => this.nodes.map(({ api }) => api));
-  }
-
-  static async start(name: string, { nodes, args = [] }: { nodes: number; args?: readonly string[] }): Promise<Fed> {
-    const random = new Random(nodes);
-    const fed = new Fed(name, random);
-    for (let i = 0; i < nodes; i++) {
-      const datadir = await directoryWith(fed.chain);
-      const node = await startNode({ datadir, args, env: { OBVERSE_SINK_POSTGRES: fed.url } });
-      fed.nodes.push(node);
-      await mempoolLoaded(node);
-      if (i === 0) await sinkAt(fed.sql, tipHash(fed.chain));
-      else await node.output('stderr', /"msg":"another node writes the sink"/);
-    }
-    await fed.isWriting();
-    return fed;
-  }
-
-  get leader(): NodeProcess {
-    return this.nodes[0]!;
-  }
-
-  /** Waits until the leader writes the events of its mempool. */
-  async isWriting(since = 0): Promise<void> {
-    await poll('the first event of the mempool', async () => {
-      const [row] = await this.sql`SELECT max(seq) AS seq FROM obverse.mempool_events`;
-      return Number(row.seq) > since;
-    });
-  }
-
-  async lastSeq(): Promise<number> {
-    return Number((await this.sql`SELECT next_seq FROM obverse.sink_position`)[0].next_seq) - 1;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.sql.close();
-    for (const node of this.nodes) await node.stop('SIGKILL');
-  }
-}
-
 test('the events of chain and mempool have the order of the log of the node, over replacements, blocks and reorgs', async () => {
-  await using fed = await Fed.start('ordered', { nodes: 2 });
+  await using fed = await FedDatabase.start(postgres, 'ordered', { nodes: 2 });
   const { activity, sql } = fed;
   const random = new Random(7);
   for (let step = 0; step < 14; step++) {
@@ -99,7 +45,7 @@ test('the events of chain and mempool have the order of the log of the node, ove
 });
 
 test('after the death of the leader one gap of the mempool is announced, and no event of the chain is lost or doubled', async () => {
-  await using fed = await Fed.start('leader', { nodes: 2 });
+  await using fed = await FedDatabase.start(postgres, 'leader', { nodes: 2 });
   const { activity, sql } = fed;
   for (let step = 0; step < 4; step++) {
     for (let i = 0; i < 4; i++) await activity.pay();
@@ -131,7 +77,7 @@ test('after the death of the leader one gap of the mempool is announced, and no 
 });
 
 test('a kill of the database doubles nothing, and what waited meanwhile is written', async () => {
-  await using fed = await Fed.start('killed', { nodes: 1 });
+  await using fed = await FedDatabase.start(postgres, 'killed', { nodes: 1 });
   const { activity } = fed;
   for (let round = 0; round < 3; round++) {
     for (let i = 0; i < 4; i++) await activity.pay();
@@ -153,7 +99,7 @@ test('a kill of the database doubles nothing, and what waited meanwhile is writt
 });
 
 test('a database of version 1 gets the tables of the mempool', async () => {
-  await using fed = await Fed.start('older', { nodes: 1 });
+  await using fed = await FedDatabase.start(postgres, 'older', { nodes: 1 });
   const { activity, sql } = fed;
   const datadir = fed.leader.datadir;
   await fed.nodes.shift()!.stop();
@@ -171,7 +117,7 @@ test('a database of version 1 gets the tables of the mempool', async () => {
 });
 
 test('old events of the mempool are removed, and those of the chain remain', async () => {
-  await using fed = await Fed.start('retention', { nodes: 1, args: ['--sink.mempoolEvents=20'] });
+  await using fed = await FedDatabase.start(postgres, 'retention', { nodes: 1, args: ['--sink.mempoolEvents=20'] });
   const { activity, sql } = fed;
   for (let step = 0; step < 6; step++) {
     for (let i = 0; i < 5; i++) await activity.pay();
@@ -206,7 +152,7 @@ test('no event of the mempool is written where none is wanted', async () => {
 });
 
 /** Waits until the newest event of the database is that of the node. */
-async function expectOwnLogTail({ sql, activity }: Fed): Promise<void> {
+async function expectOwnLogTail({ sql, activity }: FedDatabase): Promise<void> {
   await sinkAt(sql, tipHash(activity.chain));
   await poll('the event after the block', async () => {
     const [row] =
