@@ -97,7 +97,7 @@ export class MempoolOutbox {
     const bytes = mempoolEntryBytes(entry);
     if (this.#unreleased + this.#collected + bytes > LIMIT_BYTES) this.#isFull = true;
     if (this.#isFull) {
-      // What was collected before the gap is sent before it.
+      // The events before the gap are sent before it.
       if (this.#entries.length > 0) this.#flush();
       this.#isAfterGap = true;
       return;

@@ -6,7 +6,7 @@ import {
   unpackMempoolEntries,
 } from './mempool-entries.ts';
 
-/** What waits to be written. */
+/** An event or a gap that waits to be written. */
 export type MempoolItem = MempoolEntry | MempoolGap;
 
 /** Written items before the first one that are kept in the array. */

@@ -21,7 +21,7 @@ export interface ChainWrite extends SinkWrite {
   readonly events: readonly SinkEvent[];
 }
 
-/** What was written since the start, and what waits. */
+/** Numbers of events written since the start, of gaps between them, and of events that wait. */
 interface MempoolCounts {
   readonly mempoolEvents: number;
   readonly mempoolGaps: number;
@@ -30,7 +30,7 @@ interface MempoolCounts {
 
 /**
  * Writes the events of the node's mempool to the database, between those of the chain. An event is written once: where the
- * outcome of a transaction is not known, the number of the next event in the database tells whether it was committed.
+ * outcome of a transaction is not known, the number of the next event in the database shows whether it was committed.
  */
 export class MempoolWriter {
   readonly #options: MempoolWriterOptions;

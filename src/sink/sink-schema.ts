@@ -1,7 +1,7 @@
 import { addTotalsTo, TOTALS_COLUMNS } from './chain-totals.ts';
 import { keyTablesIn } from './key-tables.ts';
-import { staleTableIn } from './stale-blocks.ts';
 import { mempoolTablesIn } from './mempool-schema.ts';
+import { staleTableIn } from './stale-blocks.ts';
 
 /** Version of the tables. A database of an earlier version gets the tables that it lacks. */
 export const SINK_SCHEMA_VERSION = 2;

@@ -88,7 +88,7 @@ export class MempoolActivity {
     this.#chain.mine(1, {
       txs: chosen.flatMap(({ tx, child }) => (child && this.#random.once(2) ? [tx, child] : [tx])),
     });
-    // What a reorg disconnects is not paid again, and is confirmed by another block or stays in the mempool.
+    // A payment that a reorg disconnects is not sent again: it returns to the mempool, or a later block confirms it.
     this.#payments = this.#payments.filter((payment) => !chosen.includes(payment));
   }
 

@@ -15,7 +15,7 @@ import { recentChain, tipHash } from './sample-chains.ts';
 import { type SinkEventRow, sinkAt, sinkEvents } from './sink-rows.ts';
 
 /** An event as a page of the node has it. */
-export interface LogEvent {
+interface LogEvent {
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
@@ -28,7 +28,7 @@ interface EventPage {
 const TYPES = 'newBlock,blockDisconnected,reorg,newTransaction,transactionRemoved,mempoolUpdate';
 
 /** Returns the event log of a node from its beginning. */
-export async function nodeLog(api: ApiClient): Promise<LogEvent[]> {
+async function nodeLog(api: ApiClient): Promise<LogEvent[]> {
   const log: LogEvent[] = [];
   for (let after = '0'; ; ) {
     const page = await api.json<EventPage>(`/api/events?after=${after}&limit=1000&types=${TYPES}`);
@@ -38,7 +38,7 @@ export async function nodeLog(api: ApiClient): Promise<LogEvent[]> {
   }
 }
 
-/** What an event is about, the same in the database and in the log of the node. */
+/** Returns the subject of an event, the same in the database and in the log of the node. */
 function lineOf({ type, data }: LogEvent): string {
   if (type === 'newBlock' || type === 'blockDisconnected') return `${type} ${data.hash}`;
   if (type === 'reorg') return `${type} ${JSON.stringify([data.disconnected, data.connected])}`;

@@ -26,7 +26,7 @@ test('the events of chain and mempool have the order of the log of the node, ove
     for (let i = random.int(6); i >= 0; i--) await activity.pay();
     if (step % 4 === 3) await activity.reorganize();
     else await activity.mine();
-    // Of two changes of the same block within a moment the database has only the outcome.
+    // The database has only the outcome of two changes of the same block within a moment.
     await sinkAt(sql, tipHash(activity.chain));
   }
   const { compared, gaps } = await expectOwnLog(sql, fed.leader.api);
