@@ -149,12 +149,13 @@ export class SinkTail {
   /** Reads the newest events, and begins to serve. */
   async #open(head: SinkHead): Promise<void> {
     const window = new EventWindow(head.logTag);
-    for (let seq = Math.max(0, head.nextSeq - 1 - MAX_WINDOW_EVENTS); seq < head.nextSeq - 1; ) {
-      const rows = await this.#options.database.readEvents(seq, head.nextSeq, PAGE);
+    const { database, events, onLive } = this.#options;
+    // Most numbers are those of the mempool.
+    for (let seq = await database.readEventsStart(MAX_WINDOW_EVENTS); seq < head.nextSeq - 1; ) {
+      const rows = await database.readEvents(seq, head.nextSeq, PAGE);
       window.addEvents(rows);
       seq = rows.length < PAGE ? head.nextSeq - 1 : rows.at(-1)!.seq;
     }
-    const { database, events, onLive } = this.#options;
     const { from, isAfterGap } = await readMempoolStart(database, window.events.bounds().oldest, head.nextSeq);
     const mempool: NumberedRecord[] = [];
     for (let seq = from; seq < head.nextSeq - 1; ) {

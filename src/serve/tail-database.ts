@@ -91,6 +91,17 @@ export class TailDatabase {
     });
   }
 
+  /** Returns the number before the newest `count` events of the chain; 0 without any. */
+  readEventsStart(count: number): Promise<number> {
+    return this.#session.run(async (sql) => {
+      const [row] = await sql.unsafe(
+        `SELECT coalesce(min(seq), 1) AS seq
+         FROM (SELECT seq FROM ${SINK_SCHEMA}.events ORDER BY seq DESC LIMIT ${count}) AS newest`,
+      );
+      return Number(row.seq) - 1;
+    });
+  }
+
   /** As `readEvents` for those of the mempool; of a gap null in place of its event. */
   readMempoolEvents(seq: number, end: number, limit: number): Promise<NumberedRecord[]> {
     return this.#session.run(async (sql) => {

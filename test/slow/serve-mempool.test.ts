@@ -48,6 +48,7 @@ test('servers deliver the events of chain and mempool with the numbers of the da
   for (let i = 0; i < 4; i++) await activity.pay();
   await activity.mine();
   for (let i = 0; i < 4; i++) await activity.pay();
+  await sinkAt(sql, tipHash(activity.chain));
   await activity.reorganize();
   await sinkAt(sql, tipHash(activity.chain));
   await fed.nodes.shift()!.stop('SIGKILL');

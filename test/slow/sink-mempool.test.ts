@@ -51,6 +51,7 @@ test('after the death of the leader one gap of the mempool is announced, and no 
     for (let i = 0; i < 4; i++) await activity.pay();
     await activity.mine();
   }
+  await sinkAt(sql, tipHash(activity.chain));
   await activity.reorganize();
   await activity.pay();
   const former = fed.nodes.shift()!;
