@@ -16,7 +16,7 @@ export interface ServeReadinessOptions {
   keys(): ServerKeysStatus;
 }
 
-/** Age from which on the last look at the database is too old, milliseconds. */
+/** Age from which on the last read of the database is too old, milliseconds. */
 const MAX_TAIL_AGE_MS = 5000;
 /** Seconds without a node that writes the database, behind which its rows count as old. */
 const MAX_LAPSED_S = 30;

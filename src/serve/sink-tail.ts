@@ -31,7 +31,7 @@ export interface SinkTailOptions {
   events(): EventLog;
   /** Called when the database has another tip, before its events are passed on. */
   onTip(): void;
-  /** Called after each look at the database, when its events were passed on. */
+  /** Called after each read of the position, when its events were passed on. */
   onMoved(): void;
 }
 
@@ -49,7 +49,7 @@ export interface TailStatus {
   readonly failures: number;
 }
 
-/** Pause between two looks at the position, milliseconds. */
+/** Pause between two reads of the position, milliseconds. */
 const POLL_MS = 200;
 const RETRY_MS = 500;
 /** Events of one statement. */
@@ -108,7 +108,7 @@ export class SinkTail {
     this.#live?.window[Symbol.dispose]();
   }
 
-  /** Looks at the position at once. */
+  /** Reads the position at once. */
   nudge(): void {
     this.#wake?.abort();
   }

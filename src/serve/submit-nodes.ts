@@ -15,6 +15,13 @@ interface KnownNode extends SubmitNode {
   restsUntil: number;
 }
 
+interface Submission {
+  readonly request: Request;
+  readonly body: Uint8Array<ArrayBuffer>;
+  /** Aborts at the time limit of a node. */
+  readonly limit: AbortSignal;
+}
+
 export interface SubmitNodesOptions {
   readonly nodes: readonly SubmitNode[];
   readonly log: Log;
@@ -51,28 +58,21 @@ export class SubmitNodes {
     return this.#nodes.length;
   }
 
-  /** Number of nodes that have not failed a moment ago. */
-  get usable(): number {
-    const now = this.#clock.monotonicMs();
-    return this.#nodes.filter(({ restsUntil }) => restsUntil <= now).length;
-  }
-
   /** Returns the reply of a node to a POST of a client. Throws ApiError `overloaded` if no node gives one. */
   async forward(path: string, request: Request): Promise<Response> {
     const body = new Uint8Array(await request.arrayBuffer());
-    const type = request.headers.get('content-type');
     const deadline = this.#clock.monotonicMs() + TOTAL_MS;
     for (const node of this.#inOrder()) {
       const leftMs = deadline - this.#clock.monotonicMs();
       if (leftMs <= 0) break;
       const limit = AbortSignal.timeout(Math.min(NODE_MS, leftMs));
-      const reply = await this.#submit(node, path, { body, type, signal: AbortSignal.any([request.signal, limit]) });
+      const reply = await this.#submit(node, path, { request, body, limit });
       if (reply !== null) return reply;
       if (request.signal.aborted) break;
     }
     throw new ApiError(
       'overloaded',
-      'none of the nodes of this server accepts transactions now; nothing was submitted',
+      'none of the nodes of this server has answered: send the same request again later',
     );
   }
 
@@ -84,15 +84,8 @@ export class SubmitNodes {
   }
 
   /** Returns the verdict of a node; null without one. */
-  async #submit(
-    node: KnownNode,
-    path: string,
-    {
-      body,
-      type,
-      signal,
-    }: { readonly body: Uint8Array<ArrayBuffer>; readonly type: string | null; readonly signal: AbortSignal },
-  ): Promise<Response | null> {
+  async #submit(node: KnownNode, path: string, { request, body, limit }: Submission): Promise<Response | null> {
+    const type = request.headers.get('content-type');
     try {
       const reply = await fetch(`${node.url}${path}`, {
         method: 'POST',
@@ -102,7 +95,7 @@ export class SubmitNodes {
         },
         body,
         redirect: 'manual',
-        signal,
+        signal: AbortSignal.any([request.signal, limit]),
       });
       const isVerdict =
         reply.status === 200 || (reply.status >= 400 && reply.status < 500 && !NO_VERDICT.has(reply.status));
@@ -112,6 +105,8 @@ export class SubmitNodes {
       const contentType = reply.headers.get('content-type') ?? 'application/json';
       return new Response(content, { status: reply.status, headers: { 'content-type': contentType } });
     } catch (error) {
+      // The client has gone, which says nothing about the node.
+      if (request.signal.aborted) return null;
       return this.#skip(node, error instanceof Error ? error.message : String(error));
     }
   }

@@ -47,7 +47,7 @@ export interface ClientGateOptions {
 
 const LONG_BODIES_PER_KEY = 4;
 
-/** What a request passes before its route answers it: the listeners, and the gate with its checks and limits. */
+/** The parts that a request passes before its route answers it: the listeners, and the gate with its checks and limits. */
 export class ClientGate {
   readonly gate: Gate;
   readonly listeners: Listeners;

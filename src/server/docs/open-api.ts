@@ -8,6 +8,7 @@ import { errorResponses, finishedOperations, headerComponents } from './finished
 import { finishedSchemas, type Json, sortedMembers } from './finished-schemas.ts';
 import { routeExamples } from './route-examples.ts';
 import { shareResponses } from './shared-responses.ts';
+import { withStateHeader } from './state-header.ts';
 
 const TAGS = [
   ['blocks', 'Blocks and headers'],
@@ -54,7 +55,8 @@ export function openApiDocument(
 ): string {
   const { paths } = toOpenAPISchema(app);
   const schemas: Json = {};
-  const finished = finishedSchemas({ ...paths, '/ws': WEB_SOCKET }, schemas) as Json;
+  const described = { ...paths, '/ws': WEB_SOCKET };
+  const finished = finishedSchemas(hasNode ? described : withStateHeader(described), schemas) as Json;
   const { paths: shared, responses } = shareResponses(finishedOperations(finished, routeExamples()));
   const used = tagsIn(shared);
   const document = {
