@@ -208,6 +208,7 @@ export class SinkServer {
       await this.#stop();
       following.abort(new Error('the server stops'));
       await keys;
+      this.#tail.close();
       this.#database.close();
     }
   }

@@ -105,6 +105,10 @@ export class SinkTail {
       }
       await this.#pause(pauseMs, signal);
     }
+  }
+
+  /** Must be called when `run` has ended and no event is read any more. */
+  close(): void {
     this.#live?.window[Symbol.dispose]();
   }
 

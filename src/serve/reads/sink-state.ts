@@ -34,6 +34,8 @@ export class SinkState {
   /** Monotonic time at which the database had this tip for the last time. */
   #confirmedAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<ChainState> | null = null;
+  /** Number of changes of the database that are known: a reply of before the last one may be older. */
+  #changes = 0;
 
   /** `network` is the chain that the database must hold, as `chainNameOf` names it. */
   constructor(database: RowDatabase, network: string) {
@@ -52,6 +54,7 @@ export class SinkState {
 
   /** Must be called when the database is known to have changed: the next answer reads its tip first. */
   expire(): void {
+    this.#changes++;
     this.#confirmedAt = Number.NEGATIVE_INFINITY;
   }
 
@@ -80,13 +83,14 @@ export class SinkState {
    */
   async fetch(fetches: readonly Fetch[], rows: AnswerRows, state: ChainState): Promise<boolean> {
     const at = hostClock.monotonicMs();
+    const changes = this.#changes;
     const found = await Promise.all(fetches.map(({ statement }) => this.#database.run(statement)));
     const isSame = found.every(([row]) => row !== undefined && hexOf(row.at_hash) === this.#hash);
     if (!isSame || this.#state !== state) {
       if (this.#state === state) await this.read();
       return false;
     }
-    this.#confirmedAt = Math.max(this.#confirmedAt, at);
+    if (changes === this.#changes) this.#confirmedAt = Math.max(this.#confirmedAt, at);
     for (const [i, each] of fetches.entries())
       each.keep(
         rows,
@@ -99,7 +103,10 @@ export class SinkState {
   async #readPosition(): Promise<ChainState> {
     const at = hostClock.monotonicMs();
     const before = this.#state;
+    const changes = this.#changes;
     const [row] = await this.#database.run(positionStatement(before?.tip.height ?? NO_HEIGHT));
+    // Answers that began after the change share this read, and must not show the state of before it.
+    if (changes !== this.#changes) return this.#readPosition();
     if (row === undefined) throw new ApiError('warming_up', NOT_FILLED);
     this.#check(row);
     const hash = hexOf(row.at_hash);
