@@ -78,7 +78,7 @@ export class Authenticator {
   readonly #onKeysChanged = new Set<() => void>();
   /** Long requests, which end when their key loses its rights. */
   readonly followers = new KeyFollowers((principal, ip) => this.standing(principal, ip));
-  /** Why no key can be known now; null where the keys are. */
+  /** Returns the error for callers while the keys are not known; null otherwise. */
   #storeRefusal: () => ApiError | null = () => null;
   #open: {
     readonly store: AuthStore;

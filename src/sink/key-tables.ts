@@ -29,25 +29,25 @@ export function keyTablesIn(schema: string): readonly string[] {
     version BIGINT NOT NULL
   )`,
     `INSERT INTO ${schema}.api_key_state (id, version) VALUES (1, 1) ON CONFLICT (id) DO NOTHING`,
-    // Who has made which change.
-    `CREATE TABLE IF NOT EXISTS ${schema}.api_key_changes (
-    version BIGINT PRIMARY KEY,
-    time BIGINT NOT NULL,
-    who TEXT NOT NULL,
-    method TEXT NOT NULL,
-    key_id TEXT NOT NULL
-  )`,
     `CREATE TABLE IF NOT EXISTS ${schema}.api_key_uses (
     key_id TEXT PRIMARY KEY,
     last_used_at BIGINT NOT NULL
   )`,
-    // What one server consumed of the rate limits since its batch before; `at` is the clock of the database.
+    // The consumption of rate limits at one server since its batch before. `at` is a time of the database's clock.
     `CREATE TABLE IF NOT EXISTS ${schema}.rate_batches (
     server TEXT NOT NULL,
     batch BIGINT NOT NULL,
     at TIMESTAMPTZ NOT NULL,
     charges TEXT NOT NULL,
     PRIMARY KEY (server, batch)
+  )`,
+    // Who has made which change. A schema that has this table has all of them.
+    `CREATE TABLE IF NOT EXISTS ${schema}.api_key_changes (
+    version BIGINT PRIMARY KEY,
+    time BIGINT NOT NULL,
+    who TEXT NOT NULL,
+    method TEXT NOT NULL,
+    key_id TEXT NOT NULL
   )`,
   ];
 }

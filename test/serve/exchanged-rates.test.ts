@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { ExchangedRates, type RateBatch } from '../../src/serve/keys/exchanged-rates.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 
-/** What happens to an exchange: the table and the server may each miss it. */
+/** Outcomes of an exchange: the table and the server may each miss it. */
 const OUTCOMES = ['complete', 'insert lost', 'acknowledgement lost', 'read lost'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 

@@ -258,6 +258,17 @@ describe('keys', () => {
       expect(server.status).toMatchObject({ keys: { state: 'current' }, rates: { problem: null } });
     }
     expect((await keyCommand(asServer, 'create')).stderr).toContain('permission denied');
+    postgres.psql(`CREATE ROLE keeper LOGIN; \\c roles
+      GRANT USAGE ON SCHEMA obverse TO keeper;
+      GRANT SELECT ON obverse.api_key_uses TO keeper;
+      GRANT SELECT, INSERT, UPDATE ON obverse.api_keys, obverse.api_key_state TO keeper;
+      GRANT SELECT, INSERT, UPDATE, DELETE ON obverse.api_key_secrets TO keeper;
+      GRANT SELECT, INSERT, DELETE ON obverse.api_key_changes TO keeper;`);
+    const asKeeper = url.replace('obverse@', 'keeper@');
+    const { id } = await createKey(asKeeper);
+    await changed(asKeeper, 'rotate', id, '--overlap', '0s');
+    await changed(asKeeper, 'revoke', id);
+    expect(await changed(asKeeper, 'list')).toContain('revoked');
     expect(JSON.parse(await changed(url, 'list', '--json'))[0].lastUsedAt).toBeNumber();
   });
 });

@@ -20,7 +20,7 @@ export const MAX_CHARGE_AGE_MS = 10_000;
 /** Time for which the number of a server's last batch is kept, milliseconds: longer than any batch is read. */
 const MAX_SILENCE_MS = 60_000;
 
-/** What one server consumed, for the other servers. */
+/** The consumption of one server, for the other servers. */
 export interface RateBatch {
   /** Numbers of one server grow. A batch that is sent again has the same number and content. */
   readonly number: number;
@@ -44,8 +44,8 @@ interface Content {
 }
 
 /**
- * Rate limits of one server that others share. A request is charged to the bucket of this server at once. What was
- * consumed goes to the other servers in numbered batches, and each server subtracts those of the others once.
+ * Rate limits of one server that others share. A request is charged to the bucket of this server at once. The consumption
+ * goes to the other servers in numbered batches, and each server subtracts those of the others once.
  */
 export class ExchangedRates {
   readonly buckets: RateBuckets = { bucket: (name, rate) => this.#handleOf(name, rate) };

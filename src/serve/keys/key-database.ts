@@ -13,7 +13,7 @@ export interface KeySnapshot {
 }
 
 /** A record of who changed a key. */
-export interface KeyChangeRecord {
+interface KeyChangeRecord {
   /** Unix seconds. */
   readonly time: number;
   readonly who: string;
@@ -51,8 +51,8 @@ interface SecretRow {
 /** Number of changes whose records are kept. */
 const KEPT_CHANGES = 100_000;
 
-/** The table that is created last. */
-const LAST_TABLE = 'rate_batches';
+/** The table that is created last. The role of those who change keys sees it. */
+const LAST_TABLE = 'api_key_changes';
 /** More than the objects that sessions may create at the same time. */
 const CREATE_ATTEMPTS = 20;
 /** SQLSTATE of a violated unique index, of a schema, a table and another object that exist. */
@@ -123,7 +123,7 @@ export class KeyDatabase {
 }
 
 async function createMissing(sql: SQL): Promise<void> {
-  // A role that may only use the tables may not create the schema, even if it exists.
+  // A role that may not create the schema cannot do so even if it exists.
   const [found] = await sql.unsafe(
     'SELECT 1 AS one FROM information_schema.tables WHERE table_schema = $1 AND table_name = $2',
     [SINK_SCHEMA, LAST_TABLE],

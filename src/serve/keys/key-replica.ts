@@ -6,7 +6,7 @@ import type { Log } from '../../util/log.ts';
 import { databaseProblem } from './database-session.ts';
 import { KeyDatabase, type KeySnapshot } from './key-database.ts';
 
-/** Pause between two looks at the version of the keys, milliseconds. */
+/** Pause between two checks of the version of the keys, milliseconds. */
 const REFRESH_MS = 1000;
 /** Time limit of a statement, milliseconds. */
 const LIMIT_MS = 3000;
@@ -33,7 +33,7 @@ export interface KeyReplicaStatus {
   readonly keys: number;
   /** Seconds since the keys were known to be current; null before the first read. */
   readonly ageSeconds: number | null;
-  /** Why the database cannot be read; null while it can. */
+  /** The reason why the database cannot be read; null while it can. */
   readonly problem: string | null;
 }
 

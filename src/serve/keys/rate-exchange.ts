@@ -29,7 +29,7 @@ export interface RateExchangeOptions {
 }
 
 export interface RateExchangeStatus {
-  /** Why consumption is not exchanged; null while it is. */
+  /** The reason why consumption is not exchanged; null while it is. */
   readonly problem: string | null;
   /** Charges and failures that other servers will not know. */
   readonly unshared: number;
