@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { ExchangedRates, type RateBatch } from '../../src/serve/keys/exchanged-rates.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 
-/** Outcomes of an exchange: the table and the server may each miss it. */
-const OUTCOMES = ['complete', 'insert lost', 'acknowledgement lost', 'read lost'] as const;
+/** Outcomes of an exchange: the table and the server may each miss it, or get it again. */
+const OUTCOMES = ['complete', 'insert lost', 'acknowledgement lost', 'read lost', 'read twice'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
 /** Servers and the table of their batches. */
@@ -26,7 +26,7 @@ class Cluster {
     if (outcome === 'insert lost' || outcome === 'acknowledgement lost') return;
     if (batch) server.acknowledge(batch.number);
     if (outcome === 'read lost') return;
-    const seen = new Map(server.seen().map((each) => [each.server, each.number]));
+    const seen = new Map((outcome === 'read twice' ? [] : server.seen()).map((each) => [each.server, each.number]));
     const rows = this.#tables.flatMap((table, other) =>
       other === at
         ? []

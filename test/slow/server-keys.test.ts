@@ -383,6 +383,21 @@ describe('without the database', () => {
     await within2s('another key', () => server.outcome(other.key) === 'ok');
   });
 
+  test('a server stops within the time limit of one statement', async () => {
+    const url = await database('stopping');
+    const { key } = await createKey(url);
+    await using proxy = new StallingProxy(postgres.port);
+    const port = await proxy.listen();
+    const server = await startServer(url.replace(`:${postgres.port}/`, `:${port}/`));
+    // Its time of last use waits to be written.
+    expect(server.outcome(key)).toBe('ok');
+    proxy.isStalled = true;
+    await poll('the outage', server.isKeyState('stale'));
+    const startedAt = performance.now();
+    await server[Symbol.asyncDispose]();
+    expect(performance.now() - startedAt).toBeLessThan(4500);
+  });
+
   test('known keys end after five minutes, with an error that asks to come again', async () => {
     const url = await database('expired');
     const { key } = await createKey(url);

@@ -1,6 +1,6 @@
 import { AuthStore } from '../../auth/auth-store.ts';
 import { ApiError } from '../../http/errors.ts';
-import { sleep } from '../../util/abort.ts';
+import { abortable, sleep } from '../../util/abort.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
 import { databaseProblem } from './database-session.ts';
@@ -91,15 +91,25 @@ export class KeyReplica {
     return state === 'expired' ? new ApiError('warming_up', 'the keys cannot be read from the database') : null;
   }
 
-  /** Follows the keys until the signal aborts. Close the Authenticator before, so that its last uses are written. */
+  /**
+   * Follows the keys until the signal aborts, and resolves within the time limit of one statement. Close the Authenticator
+   * before, so that its last uses are written.
+   */
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.#refresh(signal);
-      await this.#writeLastUses();
-      await sleep(REFRESH_MS, signal).catch(() => {});
-    }
+    await this.#follow(signal).catch(() => {});
+    // A statement that waits for the database would hold up the last one.
+    this.#database.close();
     await this.#writeLastUses();
     this.#database.close();
+  }
+
+  /** Rejects when the signal aborts. */
+  async #follow(signal: AbortSignal): Promise<never> {
+    for (;;) {
+      await abortable(this.#refresh(signal), signal);
+      await abortable(this.#writeLastUses(), signal);
+      await sleep(REFRESH_MS, signal);
+    }
   }
 
   get #state(): KeyReplicaStatus['state'] {

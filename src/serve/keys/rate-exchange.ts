@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { SQL } from 'bun';
 import { SINK_SCHEMA } from '../../sink/sink-schema.ts';
-import { sleep } from '../../util/abort.ts';
+import { abortable, sleep } from '../../util/abort.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
 import { DatabaseSession, databaseProblem } from './database-session.ts';
@@ -59,21 +59,27 @@ export class RateExchange {
 
   /** Exchanges until the signal aborts. While the database cannot be used, each server limits by itself. */
   async run(signal: AbortSignal): Promise<void> {
+    await this.#follow(signal).catch(() => {});
+    this.#session.close();
+  }
+
+  /** Rejects when the signal aborts. */
+  async #follow(signal: AbortSignal): Promise<never> {
     const { log } = this.#options;
-    while (!signal.aborted) {
+    for (;;) {
       try {
-        await this.#exchange();
+        await abortable(this.#exchange(), signal);
         if (this.#problem !== null) log.info('rate limits are shared with other servers again');
         this.#problem = null;
       } catch (error) {
+        signal.throwIfAborted();
         const problem = databaseProblem(error);
-        if (this.#problem === null && !signal.aborted)
+        if (this.#problem === null)
           log.warn('rate limits are not shared with other servers: the database cannot be used', { problem });
         this.#problem = problem;
       }
-      await sleep(EXCHANGE_MS, signal).catch(() => {});
+      await sleep(EXCHANGE_MS, signal);
     }
-    this.#session.close();
   }
 
   async #exchange(): Promise<void> {
