@@ -81,6 +81,15 @@ describe('ExchangedRates', () => {
     );
   });
 
+  test('a batch that is read again is subtracted once', () => {
+    const cluster = new Cluster(2);
+    const rate = { perSecond: 1e-9, burst: 100 };
+    bucketOf(cluster.servers[0]!, rate).consume(30);
+    cluster.exchange(0);
+    for (let i = 0; i < 3; i++) cluster.exchange(1, 'read twice');
+    expect(bucketOf(cluster.servers[1]!, rate).remaining).toBe(70);
+  });
+
   test('servers together exceed a limit by no more than one interval of each further server', () => {
     const rate = { perSecond: 10, burst: 20 };
     const tickMs = 50;

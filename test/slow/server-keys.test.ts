@@ -113,11 +113,15 @@ async function startServer(url: string, clock?: Clock): Promise<TestServer> {
 
 const within2s = (what: string, is: () => boolean) => poll(what, is, { timeoutMs: 2000, everyMs: 20 });
 
-/** Forwards connections to the database, until it stalls: then it accepts connections and bytes, and answers nothing. */
+/**
+ * Forwards connections to the database, until it stalls: then it accepts connections and bytes, and answers nothing. A mute
+ * one drops the answers alone.
+ */
 class StallingProxy implements AsyncDisposable {
   readonly #server = createServer((client) => this.#forward(client));
   readonly #sockets = new Set<Socket>();
   isStalled = false;
+  isMute = false;
 
   readonly #target: number;
 
@@ -137,7 +141,8 @@ class StallingProxy implements AsyncDisposable {
       [database, client],
     ] as const) {
       this.#sockets.add(from);
-      from.on('data', (bytes) => void (this.isStalled || to.write(bytes)));
+      const isDropped = () => this.isStalled || (this.isMute && from === database);
+      from.on('data', (bytes) => void (isDropped() || to.write(bytes)));
       from.on('error', () => to.destroy());
       from.on('close', () => to.destroy());
     }
@@ -314,6 +319,41 @@ describe('limits of two servers', () => {
     await within2s('the consumption', () => (remaining(second) ?? 100) < 20 && second.publicBucket.remaining < 40);
     await using third = await startServer(url);
     await within2s('the consumption', () => (remaining(third) ?? 100) < 20);
+  });
+
+  test('consumption whose acknowledgement is lost is subtracted once', async () => {
+    const url = await database('unacknowledged');
+    const { key } = await createKey(url, '--rate', '0.000001/s,100000');
+    await using proxy = new StallingProxy(postgres.port);
+    const port = await proxy.listen();
+    await using first = await startServer(url.replace(`:${postgres.port}/`, `:${port}/`));
+    await using second = await startServer(url);
+    const [found, other] = [first, second].map((server) => server.authenticate(key));
+    if (!found?.ok || !other?.ok) throw new Error('the key is refused');
+    let consumed = 0;
+    const consumeFor = async (ms: number) => {
+      for (const until = performance.now() + ms; performance.now() < until; await Bun.sleep(10))
+        if (found.bucket!.consume(3)) consumed += 3;
+    };
+    await using sql = new SQL(url, { max: 1 });
+    for (let round = 0; round < 3; round++) {
+      const rows = async () => (await sql`SELECT count(*)::INT AS count FROM obverse.rate_batches`)[0].count as number;
+      // The statement must be prepared: otherwise its parameters wait for an answer.
+      await consumeFor(1500);
+      const before = await rows();
+      expect(before).toBeGreaterThan(0);
+      proxy.isMute = true;
+      await consumeFor(1500);
+      // It has a batch whose acknowledgement does not come.
+      expect(await rows()).toBeGreaterThan(before);
+      await poll('the failure', () => first.status.rates.problem !== null, { everyMs: 10 });
+      proxy.isMute = false;
+      await poll('the exchange', () => first.status.rates.problem === null);
+    }
+    await poll('all charges', () => other.bucket!.remaining === 100_000 - consumed);
+    await consumeFor(1500);
+    await poll('further charges', () => other.bucket!.remaining === 100_000 - consumed);
+    expect(first.status.rates.unshared).toBe(0);
   });
 
   test('failed authentications at one server count at the other', async () => {
