@@ -122,6 +122,8 @@ class StallingProxy implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   isStalled = false;
   isMute = false;
+  /** Number of connections so far. */
+  connections = 0;
 
   readonly #target: number;
 
@@ -135,6 +137,7 @@ class StallingProxy implements AsyncDisposable {
   }
 
   #forward(client: Socket): void {
+    this.connections++;
     const database = connect(this.#target, '127.0.0.1');
     for (const [from, to] of [
       [client, database],
@@ -449,7 +452,9 @@ describe('without the database', () => {
     proxy.isStalled = true;
     await poll('the outage', server.isKeyState('stale'));
     clock.advance(299_000);
-    await Bun.sleep(4000);
+    // Each attempt opens a connection, of the keys and of the rates.
+    const before = proxy.connections;
+    await poll('further attempts', () => proxy.connections >= before + 6);
     expect(server.outcome(key)).toBe('ok');
     clock.advance(2000);
     await poll('the end of the keys', server.isKeyState('expired'));
