@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { SQL } from 'bun';
 import { regtest } from '../../src/params/regtest.ts';
+import { hashToHex } from '../../src/primitives/hash.ts';
 import { addressOf } from '../../src/script/address.ts';
 import type { RegtestChain } from '../lib/chain-builder.ts';
 import { directoryWith } from '../lib/chain-directory.ts';
@@ -262,7 +263,7 @@ describe('two servers of one database', () => {
     const touch = await atB.until('the payment', ({ type }) => type === 'addressTransaction');
     expect(touch.data).toMatchObject({ txid: idOf(payment), phase: 'confirmed' });
     const blocks = atB.of('newBlock').map(({ data }) => data.hash);
-    expect(blocks).toEqual(chain.blocks.slice(seen.data.height as number + 1).map((block) => hashToHex(block.hash)));
+    expect(blocks).toEqual(chain.blocks.slice((seen.data.height as number) + 1).map((block) => hashToHex(block.hash)));
     atB.close();
   });
 
