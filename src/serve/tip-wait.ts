@@ -3,7 +3,7 @@ import { ApiError } from '../http/errors.ts';
 import { invalid } from '../http/input.ts';
 
 /** Time for which a request waits for a state that its client has seen elsewhere, milliseconds. */
-export const MAX_TIP_WAIT_MS = 2000;
+const MAX_TIP_WAIT_MS = 2000;
 /** Requests that wait at a time; further ones are refused at once. */
 const MAX_WAITING = 10_000;
 const HEIGHT_HEADER = 'x-chain-height';

@@ -4,8 +4,8 @@ import { acceptsGzip } from '../../src/http/compress.ts';
 import { ApiError, fail } from '../../src/http/errors.ts';
 import { access } from '../../src/http/route-access.ts';
 import { bytesAnswer, jsonAnswer, replyOf } from '../../src/queries/answer.ts';
-import type { ChainReads } from '../../src/storage/chain-reads.ts';
 import type { RoutePlugin } from '../../src/server/app.ts';
+import type { ChainReads } from '../../src/storage/chain-reads.ts';
 import { BEARER, rawRequest, startTestApi } from '../lib/api-fixture.ts';
 
 const sample: RoutePlugin = (ctx) =>
