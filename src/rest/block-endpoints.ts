@@ -106,6 +106,7 @@ export const blocksEndpoint = readEndpoint({
     const count = Math.max(0, newest - oldest + 1);
     env.expectWork(count * BLOCK_JSON_US);
     const blocks = count > 0 ? storedOf(env.reads.headers.range(oldest, count).reverse()) : [];
+    env.reads.expectRows({ transactions: blocks.map(({ height }) => txPosition(height, 0)) });
     const items = blocks.map((block) => blockView(env, block, { summary: true }));
     const last = blocks.at(-1);
     const more = last !== undefined && last.height > 0;

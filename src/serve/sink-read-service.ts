@@ -213,6 +213,8 @@ export class SinkReadService implements AnswerService {
   }
 
   async #attempts<T>(read: (env: ReadEnv) => T, { signal, hints = {} }: Making): Promise<T> {
+    // Whether the database had this tip after the request came.
+    let isConfirmed = this.#state.present === null;
     let state = this.#state.present ?? (await this.#state.read());
     let rows = new AnswerRows(this.#state.rows);
     let wanted = hints;
@@ -224,15 +226,16 @@ export class SinkReadService implements AnswerService {
         if (++tips > MAX_TIPS) throw new ApiError('overloaded', 'the chain changes faster than the answer is made');
         state = this.#state.present!;
         rows = new AnswerRows(this.#state.rows);
+        isConfirmed = true;
       }
       const outcome = this.#attempt(state, rows, read);
       if ('needs' in outcome) {
-        await this.#state.fetch(fetchesOf({ ...outcome.needs, ...wanted }), rows, state);
+        isConfirmed = await this.#state.fetch(fetchesOf({ ...outcome.needs, ...wanted }), rows, state);
         wanted = {};
         continue;
       }
       // What the rows do not show is shown only at a tip that the database still has.
-      if (!this.#state.isFresh) await this.#state.read();
+      if (!isConfirmed && !this.#state.isFresh) await this.#state.read();
       if (this.#state.present !== state) continue;
       if ('error' in outcome) throw outcome.error;
       return outcome.value;
