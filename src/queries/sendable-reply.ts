@@ -5,7 +5,7 @@ import type { PlainReply } from '../http/plain-reply.ts';
 import { LONG_REPLY, type ReplyLedger } from '../http/reply-ledger.ts';
 import { type ReadReply, sentReply } from './answer.ts';
 
-/** What a long reply is counted with. */
+/** Counts the bytes of long replies by the owner of the request. */
 interface ReplyContext {
   readonly replies: Pick<ReplyLedger, 'admit' | 'body'>;
   call(request: Request): Call;

@@ -234,7 +234,7 @@ export class SinkReadService implements AnswerService {
         wanted = {};
         continue;
       }
-      // What the rows do not show is shown only at a tip that the database still has.
+      // An answer that needed no rows is shown only at a tip that the database still has.
       if (!isConfirmed && !this.#state.isFresh) await this.#state.read();
       if (this.#state.present !== state) continue;
       if ('error' in outcome) throw outcome.error;

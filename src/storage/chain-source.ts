@@ -1,5 +1,4 @@
 import type { TxPosition } from '../primitives/coin.ts';
-import type { Outpoint } from '../primitives/outpoint.ts';
 import type { ChainReads } from './chain-reads.ts';
 import type { CoinStatsStore } from './coin-stats-store.ts';
 import type { CoinStore } from './coin-store.ts';
@@ -67,18 +66,4 @@ export interface ChainSource
   sizeOfTx(record: TxRecord): number;
   rawTx(record: TxRecord): { block: HeaderRecord; raw: Uint8Array };
   transaction(record: TxRecord): ReturnType<ChainReads['transaction']>;
-}
-
-/** Rows that an answer will read. A source that fetches rows does so for all of them together. */
-export interface ExpectedRows {
-  /** Heights of headers. */
-  readonly heights?: readonly number[];
-  /** Ids of transactions that are looked up, wire order. */
-  readonly txids?: readonly Uint8Array[];
-  /** Positions of transactions that are read with their spent outputs. */
-  readonly transactions?: readonly TxPosition[];
-  /** Scripts whose totals are read. */
-  readonly scripts?: readonly Uint8Array[];
-  /** Outputs whose spending transactions are read. */
-  readonly spent?: readonly Outpoint[];
 }

@@ -100,6 +100,31 @@ test('tables of version 1 get the tag of the log once', async () => {
   await sql.close();
 });
 
+test('blocks of tables of version 1 get the totals of the chain', async () => {
+  const { url, sql } = database('totals');
+  const chain = recentChain(115, { payments: 4 });
+  const datadir = await directoryWith(chain);
+  const columns = ['total_transactions', 'total_size', 'total_weight', 'total_fees', 'supply', 'unspent'];
+  const totals = () => sql.unsafe(`SELECT ${['height', ...columns].join(', ')} FROM obverse.blocks ORDER BY height`);
+  const node = await startNode({ datadir, ...withSink(url) });
+  await sinkAt(sql, tipHash(chain));
+  const written = await totals();
+  const supply = await node.api.request<string>('/api/supply/circulating');
+  expect(Number(written.at(-1).supply)).toBe(Math.round(Number(supply.text) * 1e8));
+  await node.stop();
+  for (const column of columns) await sql.unsafe(`ALTER TABLE obverse.blocks DROP COLUMN ${column}`);
+  await sql`UPDATE obverse.sink_position SET version = 1`;
+
+  const again = await startNode({ datadir, ...withSink(url) });
+  await again.until('the totals', async () => {
+    const [{ version }] = await sql`SELECT version FROM obverse.sink_position`;
+    return version === 2 && (await totals()).every(({ supply }: { supply: string | null }) => supply !== null);
+  });
+  expect([...(await totals())]).toEqual([...written]);
+  await again.stop();
+  await sql.close();
+});
+
 test('no error names the password of the database', async () => {
   const { url } = database('secrets');
   const password = 'correct-horse-battery-staple';

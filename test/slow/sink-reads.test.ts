@@ -68,7 +68,7 @@ function initOf({ body }: Ask): RequestInit {
   return { method: 'POST', body: JSON.stringify(body), headers: { ...headers, 'content-type': 'application/json' } };
 }
 
-/** What a client sees of a reply, but the time at which the node received a block, and its number of mempool events. */
+/** Returns the parts of a reply that a client sees, without the time at which the node received a block, and its number of mempool events. */
 function shown({ status, headers, text, body }: Reply): object {
   const seen = HEADERS.map((name) => [name, headers.get(name)?.replace(/-\d+"$/, '-0"') ?? null]);
   const json =
@@ -244,6 +244,25 @@ test('the common routes take one to three statements', async () => {
   const counts: (readonly [string, number])[] = [];
   for (const path of paths) counts.push([path, await statementsOf(path)]);
   expect(counts.filter(([, count]) => count < 1 || count > 3)).toEqual([]);
+});
+
+test('the jobs of events read the tables, and other jobs are refused', async () => {
+  const run = (name: string, input: unknown) =>
+    server.service.runJob({ job: { kind: 'rest', name, input }, signal: AbortSignal.timeout(60_000), long: false });
+  const { items } = await node.api.json<{ items: { hash: string }[] }>('/api/blocks?limit=12');
+  expect(await run('event-ancestor', { hash: items[0]!.hash, back: 10 })).toMatchObject({
+    ...{ ok: true, reply: { body: items[10]!.hash } },
+  });
+  const txs = await node.api.json<{ items: TxFacts[] }>(`/api/block/${items[0]!.hash}/txs`);
+  const { script } = txs.items[0]!.vout[0]!;
+  const item = { value: script.hex, label: script.address, thresholds: [], watchId: null };
+  const snapshot = await run('event-snapshot', { scripts: [item], txids: [] });
+  expect(snapshot.ok && String(snapshot.reply.body)).toContain(txs.items[0]!.txid);
+  expect(await run('event-snapshot', { scripts: [], txids: [] })).toMatchObject({ ok: true, reply: { body: '' } });
+  const scan = { kind: 'scan', step: { step: 'scripts', objects: '[]' } } as const;
+  expect(await server.service.runJob({ job: scan, signal: AbortSignal.timeout(1000), long: false })).toMatchObject({
+    ...{ ok: false, api: { failure: 'feature_disabled' } },
+  });
 });
 
 test('answers are 503 while the database is away, and right again when it is back', async () => {

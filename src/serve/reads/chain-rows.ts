@@ -12,7 +12,7 @@ export interface CumulativeSums extends ChainTotals {
 }
 
 /** A block by its header. */
-export interface BlockRow {
+export interface FetchedBlock {
   readonly record: HeaderRecord;
   /** Null for a block that has left the active chain. */
   readonly medianTime: number | null;
@@ -31,12 +31,12 @@ export interface TxPlace {
   readonly size: number;
 }
 
-/** What the rows of a kind are, by the name of the kind. The keys of the cache begin with it. */
+/** The types of rows by the name of their kind. The keys of the cache begin with it. */
 interface RowKinds {
   /** By height. */
-  block: BlockRow;
+  block: FetchedBlock;
   /** By hash. */
-  hash: BlockRow;
+  hash: FetchedBlock;
   tx: WholeTx;
   /** By position; null where the block has no such transaction. */
   place: TxPlace | null;

@@ -2,12 +2,12 @@ import { parseTransaction } from '../../primitives/block.ts';
 import { type Coin, type TxPosition, txPosition } from '../../primitives/coin.ts';
 import type { BlockHash, Txid } from '../../primitives/hash.ts';
 import { HeaderStatus } from '../../storage/chain-schema.ts';
-import type { AnswerRows, BlockRow } from './chain-rows.ts';
+import type { AnswerRows, FetchedBlock } from './chain-rows.ts';
 
 /** A row of a statement. Integers of 64 bits are text, and bytes are Buffers. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** What a record of a block costs in memory, bytes. */
+/** Size of a record of a block and of a coin in memory, bytes. */
 const BLOCK_BYTES = 800;
 const COIN_BYTES = 150;
 
@@ -15,7 +15,7 @@ const number = (value: unknown): number => Number(value);
 const bytes = (value: unknown): Uint8Array => value as Uint8Array;
 
 /** Returns the block of the columns that begin with `b_`. */
-export function blockOf(row: Row): BlockRow {
+export function blockOf(row: Row): FetchedBlock {
   const header = bytes(row.b_header);
   const size = number(row.b_size);
   const weight = number(row.b_weight);
@@ -61,7 +61,7 @@ function idOf(hash: Uint8Array): number {
 }
 
 /** Keeps the block of a row, which is in the active chain. */
-export function keepBlock(rows: AnswerRows, row: Row): BlockRow {
+export function keepBlock(rows: AnswerRows, row: Row): FetchedBlock {
   const block = blockOf(row);
   rows.set('block', block.record.height, block, BLOCK_BYTES);
   rows.set('hash', block.record.hash.toHex(), block, 0);

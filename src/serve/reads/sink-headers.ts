@@ -4,7 +4,7 @@ import type { BlockSums } from '../../storage/block-sum-pages.ts';
 import type { HeaderRows } from '../../storage/chain-source.ts';
 import type { ChainTotals, HeaderRecord } from '../../storage/header-store.ts';
 import { equalBytes } from '../../util/bytes.ts';
-import type { AnswerRows, BlockRow, CumulativeSums } from './chain-rows.ts';
+import type { AnswerRows, CumulativeSums, FetchedBlock } from './chain-rows.ts';
 import { notInSink } from './not-in-sink.ts';
 import { RowsMissing } from './row-needs.ts';
 
@@ -79,15 +79,15 @@ export class SinkHeaders implements HeaderRows {
     return height < 0 || height > this.#tip.height ? null : this.#sumsAt(height);
   }
 
-  #blockAt(height: number): BlockRow {
+  #blockAt(height: number): FetchedBlock {
     const block = this.#rows.get('block', height);
     if (block !== undefined) return block;
     throw new RowsMissing({ blocks: [[Math.max(0, height - BEFORE), Math.min(this.#tip.height, height + BEHIND)]] });
   }
 
   /** Returns the blocks from one height to another. */
-  #blocks(from: number, to: number): BlockRow[] {
-    const found: BlockRow[] = [];
+  #blocks(from: number, to: number): FetchedBlock[] {
+    const found: FetchedBlock[] = [];
     for (let height = from; height <= to; height++) {
       const block = this.#rows.get('block', height);
       if (block === undefined)

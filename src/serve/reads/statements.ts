@@ -9,7 +9,7 @@ export interface Statement {
   readonly values: readonly unknown[];
 }
 
-/** Most transactions of one statement whose bytes are fetched, and most keys of one with pages. */
+/** Columns of a block whose meaning is that of `HeaderRecord`. */
 const BLOCK_COLUMNS = [
   ...['height', 'hash', 'header', 'chainwork', 'transactions', 'inputs', 'outputs', 'size', 'weight'],
   ...['output_value', 'fees', 'reward'],
