@@ -7,6 +7,7 @@ import { benchMempool } from './mempool.ts';
 import { benchPrimitives } from './primitives.ts';
 import { describeMachine } from './report.ts';
 import { benchRows } from './rows.ts';
+import { benchServe } from './serve.ts';
 import { benchSignatures } from './signatures.ts';
 import { benchSink } from './sink.ts';
 import { benchSize } from './size.ts';
@@ -54,6 +55,10 @@ const BENCHES: Readonly<
   sink: {
     help: "the first fill of sink.postgres with each chain, beside psql's \\copy of the same rows: CHAIN …",
     run: (_, args) => benchSink(args.filter((arg) => !arg.startsWith('-'))),
+  },
+  serve: {
+    help: 'reads of 1, 2 and 4 servers without a node, beside the node that has filled their database: CHAIN; --servers 1,2,4',
+    run: (_, args) => benchServe(args),
   },
   sync: { help: 'a chain fetched from another node, beside its import', run: benchSync },
   wallet: {

@@ -44,6 +44,12 @@ export class PostgresServer implements AsyncDisposable {
     return server;
   }
 
+  /** Process id of the server, which is the parent of its sessions. */
+  get pid(): number {
+    if (!this.#process) throw new Error('PostgreSQL does not run');
+    return this.#process.pid;
+  }
+
   get url(): string {
     return `postgres://obverse@127.0.0.1:${this.port}/postgres`;
   }
