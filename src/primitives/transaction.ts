@@ -132,14 +132,27 @@ export function transactionBytes(tx: Transaction, { witness = true } = {}): Uint
   return w.finish();
 }
 
+/** A larger buffer is not kept for the next transaction. */
+const KEPT_BYTES = 1 << 20;
+/** Transactions are encoded into the same memory, since fresh memory takes longer than the hashes of most of them. */
+let hashed = new ByteWriter(1024);
+
+function hashOf(tx: Transaction, witness: boolean): Uint8Array {
+  hashed.reset();
+  encodeTransaction(hashed, tx, { witness });
+  const hash = hash256(hashed.finish());
+  if (hashed.length > KEPT_BYTES) hashed = new ByteWriter(1024);
+  return hash;
+}
+
 /** Returns the txid: the hash of the encoding without witness. */
 export function txidOf(tx: Transaction): Txid {
-  return hash256(transactionBytes(tx, { witness: false })) as Txid;
+  return hashOf(tx, false) as Txid;
 }
 
 /** Returns the wtxid (BIP-141): the hash of the encoding with witness; equals the txid without a witness. */
 export function wtxidOf(tx: Transaction): Wtxid {
-  return hash256(transactionBytes(tx)) as Wtxid;
+  return hashOf(tx, true) as Wtxid;
 }
 
 export function isCoinbase(tx: Transaction): boolean {

@@ -80,6 +80,9 @@ function changesOf({ txs, height }: TestBlock): BlockChanges {
   });
 }
 
+/** Blocks are encoded into the same memory. */
+const encoded = new ByteWriter(1 << 20);
+
 /** A block at its position in a chain, with the ancestors' values that rules read. */
 export class TestBlock implements HeaderEntry {
   readonly hash: BlockHash;
@@ -95,9 +98,9 @@ export class TestBlock implements HeaderEntry {
     this.hash = headerHash(block.header);
     this.height = parent === null ? 0 : parent.height + 1;
     this.chainwork = (parent?.chainwork ?? 0n) + workOf(block.header.bits);
-    const w = new ByteWriter(1024);
-    encodeBlock(w, block);
-    this.raw = w.finish().slice();
+    encoded.reset();
+    encodeBlock(encoded, block);
+    this.raw = encoded.finish().slice();
   }
 
   get header(): BlockHeader {

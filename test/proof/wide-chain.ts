@@ -9,17 +9,22 @@ const MATURITY = 100;
 
 /** The largest size of a push is 520 bytes. */
 const PUSHED = 480;
+/** A push with its length, and the drop. */
+const PART = 3 + PUSHED + 1;
 const OP_PUSHDATA2 = 0x4d;
 const OP_DROP = 0x75;
 const OP_1 = 0x51;
 
 /** A script that anyone can spend: bytes with a number are pushed and dropped twice, and 1 is left. */
 function scriptOf(n: number): Uint8Array {
-  const part = new Uint8Array(3 + PUSHED + 1);
+  const script = new Uint8Array(2 * PART + 1);
+  const part = script.subarray(0, PART);
   part.set([OP_PUSHDATA2, PUSHED & 0xff, PUSHED >> 8]);
-  new DataView(part.buffer).setUint32(3, n);
-  part[part.length - 1] = OP_DROP;
-  return Uint8Array.of(...part, ...part, OP_1);
+  new DataView(script.buffer).setUint32(3, n);
+  part[PART - 1] = OP_DROP;
+  script.set(part, PART);
+  script[2 * PART] = OP_1;
+  return script;
 }
 
 /**
