@@ -1,8 +1,6 @@
 #!/usr/bin/env bun
 import { writeSync } from 'node:fs';
-import { dispatch } from './cli/dispatch.ts';
-import { refusedVariables } from './cli/runtime-variables.ts';
-import { isExecutable } from './util/executable.ts';
+import { runCommandLine } from './cli/run-command-line.ts';
 import { restartKeepingMemory } from './util/kept-memory.ts';
 
 const FORCED_EXIT_MS = 5000;
@@ -22,36 +20,12 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-process.exit(await run(process.argv.slice(2)));
-
-/** Exit status: 0 done, 1 failed, 2 the command line or the configuration is wrong. */
-async function run(args: readonly string[]): Promise<number> {
-  const err = (text: string) => write(2, text);
-  const refused = isExecutable() ? refusedVariables(process.env) : [];
-  if (refused.length > 0) {
-    err(`obverse: ${refused.join(', ')} would make this executable run other code; remove it from the environment\n`);
-    return 2;
-  }
-  try {
-    return await dispatch(args, { signal: abort.signal, out: (text) => write(1, text), err });
-  } catch (error) {
-    if (!(error instanceof Error)) {
-      err(`obverse: ${error}\n`);
-      return 1;
-    }
-    // Errors are recognized by name, so that printing one loads no module.
-    if (error.name === 'ConfigError') {
-      for (const line of error.message.split('\n')) err(`obverse: ${line}\n`);
-      return 2;
-    }
-    if (error.name === 'UsageError') {
-      err(`obverse: ${error.message}\nobverse help shows the commands\n`);
-      return 2;
-    }
-    err(`obverse: ${error.name === 'OperatorError' ? error.message : (error.stack ?? error.message)}\n`);
-    return 'isOfSettings' in error && error.isOfSettings === true ? 2 : 1;
-  }
-}
+const context = {
+  signal: abort.signal,
+  out: (text: string) => write(1, text),
+  err: (text: string) => write(2, text),
+};
+process.exit(await runCommandLine(process.argv.slice(2), context));
 
 /** Writes all bytes synchronously, so that none is lost at exit. A reader that has closed its end is not an error. */
 function write(fd: 1 | 2, text: string): void {

@@ -3,7 +3,8 @@ import { beforeAll, expect, test } from 'bun:test';
 import { cpSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backup, directoryOf, fillNode } from '../lib/backup-commands.ts';
-import { cleanUpAfterTests, copyDatadir, runProgram, startNode, tempDir, WITH_WALLET } from '../lib/node-process.ts';
+import { cleanUpAfterTests, copyDatadir, startNode, tempDir, WITH_WALLET } from '../lib/node-process.ts';
+import { runCommand } from '../lib/run-command.ts';
 
 cleanUpAfterTests();
 
@@ -26,12 +27,12 @@ async function verifyAfter(file: string, ...statements: string[]) {
   const db = new Database(join(copy, 'regtest', file));
   for (const statement of statements) db.run(statement);
   db.close();
-  const { status, stdout, stderr } = await runProgram(['verify', '--level', 'quick', ...directoryOf(copy)]);
+  const { status, stdout, stderr } = await runCommand(['verify', '--level', 'quick', ...directoryOf(copy)]);
   return { status, stdout, last: stderr.trimEnd().split('\n').at(-1) };
 }
 
 test('verify counts what it has checked beside the chain', async () => {
-  const { status, stdout } = await runProgram(['verify', '--level', 'quick', ...directoryOf(datadir)]);
+  const { status, stdout } = await runCommand(['verify', '--level', 'quick', ...directoryOf(datadir)]);
   expect(status).toBe(0);
   expect(stdout).toMatch(
     /^quick check: no damage; tip at height 106, [0-9a-f]{64}\nchecked beside the chain: 1 wallet, 1 key, \d+ rows of the audit log, 1 watch, 1 webhook\n$/,
@@ -92,17 +93,17 @@ test('verify finds damaged keys, rows of the audit log, watches and webhooks', a
 
 test('verify --backup checks the files and databases of a backup, and changes none', async () => {
   const files = readdirSync(saved, { recursive: true }).sort();
-  const good = await runProgram(['verify', '--backup', saved]);
+  const good = await runCommand(['verify', '--backup', saved]);
   expect([good.status, good.stderr]).toEqual([0, '']);
   expect(good.stdout).toMatch(/^no damage; \d+ files of regtest, [\d-]+ [\d:]+Z, without the chain\nchecked beside/);
   expect(readdirSync(saved, { recursive: true }).sort()).toEqual(files);
   const damaged = join(tempDir('verify'), 'backup');
   cpSync(saved, damaged, { recursive: true });
   truncateSync(join(damaged, 'auth.db'), 4096);
-  const bad = await runProgram(['verify', '--backup', damaged, '--json']);
+  const bad = await runCommand(['verify', '--backup', damaged, '--json']);
   expect([bad.status, bad.stderr]).toEqual([1, 'obverse: the backup is damaged: use another one\n']);
   const { clean, findings } = JSON.parse(bad.stdout);
   expect([clean, findings[0].file]).toEqual([false, join(damaged, 'auth.db')]);
   writeFileSync(join(damaged, 'backup.json'), '{}');
-  expect(await runProgram(['verify', '--backup', damaged])).toMatchObject({ status: 2 });
+  expect(await runCommand(['verify', '--backup', damaged])).toMatchObject({ status: 2 });
 });

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { dirname, join } from 'node:path';
 import { backup, directoryOf, restore } from '../lib/backup-commands.ts';
 import { cleanUpAfterTests, runProgram, startNode, tempDir, WITH_WALLET } from '../lib/node-process.ts';
+import { runCommand } from '../lib/run-command.ts';
 
 cleanUpAfterTests();
 
@@ -41,7 +42,7 @@ test('wallets by path are used, backed up, verified, restored and forgotten', as
   expect(inBackup.toSorted()).toEqual(
     ['wallets/plain/wallet.dat', 'wallets/sub/w5/wallet.dat', `wallets-elsewhere${elsewhere}/wallet.dat`].toSorted(),
   );
-  const checked = await runProgram(['verify', '--backup', target, '--json']);
+  const checked = await runCommand(['verify', '--backup', target, '--json']);
   expect(JSON.parse(checked.stdout)).toMatchObject({ stores: { wallets: 3 }, total: 0 });
   await node.stop();
 
@@ -64,7 +65,7 @@ test('wallets by path are used, backed up, verified, restored and forgotten', as
   await node.stop();
 
   // A wallet that is gone is known by its path.
-  const forget = () => runProgram(['forget-wallet', ...directoryOf(other), ...flags, elsewhere]);
+  const forget = () => runCommand(['forget-wallet', ...directoryOf(other), ...flags, elsewhere]);
   expect((await forget()).stderr).toContain(`${elsewhere}/wallet.dat exists`);
   rmSync(elsewhere, { recursive: true });
   expect(await forget()).toMatchObject({ status: 0, stdout: `forgotten: ${elsewhere}\n` });

@@ -2,7 +2,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { post } from './mempool-node.ts';
 import { ApiClient, type Page } from './node-client.ts';
-import { type NodeProcess, runProgram } from './node-process.ts';
+import type { NodeProcess } from './node-process.ts';
+import { runCommand } from './run-command.ts';
 
 /** The settings by which a command finds a data directory, and the node that runs on it. */
 export function settingsOf({ datadir, api }: Pick<NodeProcess, 'datadir' | 'api'>): string[] {
@@ -13,14 +14,14 @@ export function directoryOf(datadir: string): string[] {
   return ['--network', 'regtest', '--datadir', datadir];
 }
 
-/** Runs `obverse backup` beside a running node. */
+/** Runs `obverse backup` beside a running node, in this process. */
 export function backup(node: NodeProcess, dir: string, ...flags: string[]) {
-  return runProgram(['backup', dir, ...flags, ...settingsOf(node)]);
+  return runCommand(['backup', dir, ...flags, ...settingsOf(node)]);
 }
 
-/** Runs `obverse restore` into a data directory. */
+/** Runs `obverse restore` into a data directory, in this process. */
 export function restore(dir: string, datadir: string, ...flags: string[]) {
-  return runProgram(['restore', dir, '--into', datadir, '--network', 'regtest', ...flags]);
+  return runCommand(['restore', dir, '--into', datadir, '--network', 'regtest', ...flags]);
 }
 
 /** The data of operators and clients in a node. */

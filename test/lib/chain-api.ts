@@ -1,5 +1,5 @@
 import { describe, test } from 'bun:test';
-import { existsSync, mkdtempSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MempoolChange } from '../../src/mempool/changes.ts';
@@ -16,6 +16,7 @@ import { ChainReads } from '../../src/storage/chain-reads.ts';
 import { createLog } from '../../src/util/log.ts';
 import { blocksOfFile, fillChain } from './chain-filler.ts';
 import { type ApiOverrides, defaultApiOptions, defaultReadSources } from './default-options.ts';
+import { publishFixture, sharedFixture, tempFixture } from './shared-fixtures.ts';
 import { hasVectors, readVectorBytes, readVectorJson } from './vectors.ts';
 
 /** The results of Bitcoin Core for the chain of regtest-mixed-160.dat; amounts are doubles here. */
@@ -46,24 +47,15 @@ export function mixedChainBlocks(): Uint8Array[] {
   return blocksOfFile(readVectorBytes('chains/regtest-mixed-160.dat'));
 }
 
-/** A directory of the whole run, in which test processes leave what others can use; absent for a file run alone. */
-const { TEST_FIXTURES: fixtures } = process.env;
-let mixedDir: string | null = null;
-
 /** The directory of a node that has connected all of it; made once a run or a process, and not to be written to. */
 export function mixedChainDir(): string {
-  mixedDir ??= fixtures ? join(fixtures, 'mixed-chain') : join(tmpdir(), `obverse-mixed-${process.pid}`);
-  if (existsSync(mixedDir)) return mixedDir;
-  const made = mkdtempSync(join(fixtures ?? tmpdir(), 'obverse-mixed-'));
-  fillChain(made, regtest, mixedChainBlocks());
-  try {
-    renameSync(made, mixedDir);
-  } catch {
-    // Another process was first.
-    rmSync(made, { recursive: true });
+  const { path, isThere } = sharedFixture('mixed-chain');
+  if (!isThere) {
+    const made = tempFixture();
+    fillChain(made, regtest, mixedChainBlocks());
+    publishFixture(made, path);
   }
-  if (!fixtures) process.on('exit', () => rmSync(mixedDir!, { recursive: true, force: true }));
-  return mixedDir;
+  return path;
 }
 
 export const API_KEY = 'a-static-key-of-the-tests';

@@ -6,7 +6,8 @@ import { genesisBlock } from '../../src/params/genesis.ts';
 import { regtest } from '../../src/params/regtest.ts';
 import { hostClock } from '../../src/util/clock.ts';
 import { DEFAULT_INDEXES, inlineVerifier, mixedBlocks, silentLog, trustingVerifier } from './chain-fixture.ts';
-import { tempDir } from './node-process.ts';
+import { copyDatadir, tempDir } from './node-process.ts';
+import { publishFixture, sharedFixture, tempFixture } from './shared-fixtures.ts';
 
 /** Chains stay in initial sync, where blocks are committed together: one by one they take ten times as long. */
 const PATIENT = { ...regtest, consensus: { ...regtest.consensus, minimumChainWork: 1n << 255n } };
@@ -15,6 +16,8 @@ interface DirectoryOptions {
   /** Size limit of block and undo files; `storage.fastPrune` has 64 KiB. */
   readonly fileLimit?: number;
   readonly verifier?: ScriptVerifier;
+  /** A new directory where absent. */
+  readonly datadir?: string;
 }
 
 /**
@@ -23,9 +26,8 @@ interface DirectoryOptions {
  */
 export async function directoryWith(
   { blocks }: { readonly blocks: readonly { readonly raw: Uint8Array }[] },
-  { fileLimit, verifier = inlineVerifier }: DirectoryOptions = {},
+  { fileLimit, verifier = inlineVerifier, datadir = tempDir() }: DirectoryOptions = {},
 ): Promise<string> {
-  const datadir = tempDir();
   const networkDir = join(datadir, regtest.name);
   mkdirSync(networkDir, { mode: 0o700 });
   const chain = new Chain(
@@ -53,10 +55,14 @@ export async function directoryWith(
 }
 
 /**
- * Makes a data directory with the chain of regtest-mixed-160.dat. Its signatures are not verified, since
- * test/chain/mixed-chain.test.ts does that.
+ * Makes a data directory with the chain of regtest-mixed-160.dat up to a height. Its signatures are not verified, since
+ * test/chain/mixed-chain.test.ts does that. It is a copy of one that is made once a run.
  */
-export function mixedDirectory(): Promise<string> {
-  const genesis = { raw: genesisBlock(regtest) };
-  return directoryWith({ blocks: [genesis, ...mixedBlocks().map((raw) => ({ raw }))] }, { verifier: trustingVerifier });
+export async function mixedDirectory(tip = mixedBlocks().length): Promise<string> {
+  const { path, isThere } = sharedFixture(`mixed-directory-${tip}`);
+  if (!isThere) {
+    const blocks = [genesisBlock(regtest), ...mixedBlocks().slice(0, tip)].map((raw) => ({ raw }));
+    publishFixture(await directoryWith({ blocks }, { verifier: trustingVerifier, datadir: tempFixture() }), path);
+  }
+  return copyDatadir(path);
 }

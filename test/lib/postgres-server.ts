@@ -4,6 +4,7 @@ import { SQL } from 'bun';
 import { freePort, poll, tempDir } from './node-process.ts';
 import { requireProgram } from './programs.ts';
 import { tlsFiles } from './self-signed.ts';
+import { publishFixture, sharedFixture } from './shared-fixtures.ts';
 
 const VERSIONS = '/usr/lib/postgresql';
 
@@ -22,6 +23,17 @@ function requirePostgres(name: string): string {
 const prefix = (): string[] =>
   process.getuid?.() === 0 ? [requireProgram('setpriv'), `--reuid=${USER}`, `--regid=${USER}`, '--clear-groups'] : [];
 
+/** Makes the files of a server without databases of its own, which takes longer than to copy them. */
+function makeCluster(): string {
+  // Not beside other fixtures, whose folder the user of the server may not read.
+  const directory = tempDir('postgres');
+  if (process.getuid?.() === 0) chownSync(directory, USER, USER);
+  const init = [requirePostgres('initdb'), '-D', join(directory, 'data'), '-U', 'obverse', '-A', 'trust', '-N'];
+  const made = Bun.spawnSync([...prefix(), ...init, '-E', 'UTF8', '--locale=C'], { cwd: directory });
+  if (!made.success) throw new Error(`initdb failed: ${made.stderr}`);
+  return directory;
+}
+
 /** A PostgreSQL of a test, in a directory of its own. */
 export class PostgresServer implements AsyncDisposable {
   readonly port: number;
@@ -35,10 +47,11 @@ export class PostgresServer implements AsyncDisposable {
 
   static async start(): Promise<PostgresServer> {
     const directory = tempDir('postgres');
-    if (process.getuid?.() === 0) chownSync(directory, USER, USER);
-    const init = [requirePostgres('initdb'), '-D', join(directory, 'data'), '-U', 'obverse', '-A', 'trust', '-N'];
-    const made = Bun.spawnSync([...prefix(), ...init, '-E', 'UTF8', '--locale=C'], { cwd: directory });
-    if (!made.success) throw new Error(`initdb failed: ${made.stderr}`);
+    const { path, isThere } = sharedFixture('postgres');
+    if (!isThere) publishFixture(makeCluster(), path);
+    // With its owner, which the server requires.
+    const copied = Bun.spawnSync(['cp', '-a', `${path}/.`, directory]);
+    if (!copied.success) throw new Error(`cp failed: ${copied.stderr}`);
     const server = new PostgresServer(directory, await freePort());
     await server.run();
     return server;

@@ -6,7 +6,7 @@ import { runPull } from '../../src/node/snapshot/run-pull.ts';
 import { runPush } from '../../src/node/snapshot/run-push.ts';
 import type { SnapshotReport } from '../../src/node/snapshot/snapshot-request.ts';
 import { ObjectStore, type RequestLimits } from '../../src/util/object-store.ts';
-import { importFiles, MIXED_FILE, tempDir } from './node-process.ts';
+import { mixedDirectory } from './chain-directory.ts';
 import { ObjectServer } from './object-server.ts';
 
 /** Bytes of a part: the chain of the tests has 49 of them. */
@@ -43,8 +43,7 @@ export function checkedManifest(content: object): string {
 /** Starts a server of objects, makes a chain of 160 blocks, which no test changes, and pushes it to `whole`. */
 export async function startSnapshots() {
   const server = await ObjectServer.start();
-  const source = tempDir();
-  await importFiles('regtest', source, [MIXED_FILE]);
+  const source = await mixedDirectory();
 
   function storeAt(prefix: string, at = server): ObjectStore {
     const [accessKeyId, secretAccessKey] = ['S3RVER', 'S3RVER'];

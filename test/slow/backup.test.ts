@@ -25,6 +25,7 @@ import {
   tempDir,
   WITH_WALLET,
 } from '../lib/node-process.ts';
+import { runCommand } from '../lib/run-command.ts';
 
 cleanUpAfterTests();
 
@@ -138,7 +139,7 @@ describe('obverse backup', () => {
     await stopped.stop();
     const flags = ['--wallet.passphraseFile', passphrase, '--webhooks.authorities', authorities];
     const target = join(folder, 'with-files');
-    const result = await runProgram(['backup', target, '--json', ...flags, ...directoryOf(datadir)]);
+    const result = await runCommand(['backup', target, '--json', ...flags, ...directoryOf(datadir)]);
     expect(result).toMatchObject({ status: 0 });
     expect(JSON.parse(result.stdout).omitted).toEqual([
       { setting: 'wallet.passphraseFile', path: passphrase },
@@ -173,7 +174,7 @@ describe('obverse restore', () => {
     expect(stdout).toContain('the chain is at height 106');
     expect(stdout).toContain(`settings of the backup: ${join(datadir, 'regtest/restored-settings.toml')}`);
     expect(fileOf(join(datadir, 'regtest'), 'restored-settings.toml').bytes.toString()).toBe('service.name = "shop"\n');
-    const verified = await runProgram(['verify', ...directoryOf(datadir)]);
+    const verified = await runCommand(['verify', ...directoryOf(datadir)]);
     expect([verified.status, verified.stdout]).toEqual([0, expect.stringContaining('no damage')]);
     const restored = await startNode({ datadir, args: ARGS });
     expect(await figuresOf(restored, data)).toEqual(before);
@@ -215,7 +216,7 @@ describe('obverse restore', () => {
     expect((await restore(small, datadir)).stderr).toBe(
       `obverse: ${join(datadir, 'regtest')} is not empty (auth.db): name an empty data directory with --into\n`,
     );
-    const other = await runProgram(['restore', small, '--into', datadir, '--network', 'signet']);
+    const other = await runCommand(['restore', small, '--into', datadir, '--network', 'signet']);
     expect([other.status, other.stderr]).toEqual([
       1,
       `obverse: ${small} is a backup of the network regtest, and the settings name signet: add --network regtest\n`,
@@ -274,10 +275,10 @@ test('a stopped node is backed up by the command itself', async () => {
   const datadir = tempDir('stopped');
   expect((await restore(whole, datadir)).status).toBe(0);
   const target = join(tempDir('backup'), 'stopped');
-  const { status, stdout, stderr } = await runProgram(['backup', target, '--chain', ...directoryOf(datadir)]);
+  const { status, stdout, stderr } = await runCommand(['backup', target, '--chain', ...directoryOf(datadir)]);
   expect([status, stderr]).toEqual([0, '']);
   expect(stdout).toContain('with the chain up to height 106');
-  expect((await runProgram(['backup', `${target}2`, ...directoryOf(tempDir())])).stderr).toContain(
+  expect((await runCommand(['backup', `${target}2`, ...directoryOf(tempDir())])).stderr).toContain(
     'holds no data of a node: name its --datadir and --network',
   );
 });

@@ -14,8 +14,9 @@ import { type ForkBase, feedTree, forkBase } from '../proof/forks.ts';
 
 setDefaultTimeout(600_000);
 
-/** The whole set is hashed, as replies do it, at one height of so many. */
-const WHOLE_EVERY = 12;
+/** The coins are read at one height of so many, and at one in ten of these the whole set is hashed as replies do it. */
+const READ_EVERY = 4;
+const WHOLE_EVERY = 40;
 
 /** Returns the elements of the hash of the UTXO set that the chain has stored, hex. */
 function elementsOf(reads: ChainReads): Set<string> {
@@ -30,7 +31,7 @@ function elementsOf(reads: ChainReads): Set<string> {
 }
 
 describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => {
-  test("hashes to Bitcoin Core's set of coins at each height", async () => {
+  test("hashes to Bitcoin Core's set of coins at every fourth height", async () => {
     const { muhashByHeight } = readVectorJson<{ muhashByHeight: Record<string, string> }>(
       'chains/regtest-mixed-160.expected.json',
     );
@@ -39,14 +40,16 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
     let elements = new Set<string>();
     for (const [i, raw] of mixedBlocks().entries()) {
       await node.take([raw]);
+      const height = i + 1;
+      if (height % READ_EVERY !== 0) continue;
       node.read((reads) => {
-        // Each coin of the set is read at each height, but is multiplied only when it appears and when it disappears.
+        // Each coin of the set is read, but is multiplied only when it appears and when it disappears.
         const now = elementsOf(reads);
         for (const element of now) if (!elements.has(element)) set.insert(Uint8Array.fromHex(element));
         for (const element of elements) if (!now.has(element)) set.remove(Uint8Array.fromHex(element));
         elements = now;
-        expect(`${i + 1} ${hashToHex(set.digest())}`).toBe(`${i + 1} ${muhashByHeight[i + 1]}`);
-        if (i % WHOLE_EVERY !== 0) return;
+        expect(`${height} ${hashToHex(set.digest())}`).toBe(`${height} ${muhashByHeight[height]}`);
+        if (height % WHOLE_EVERY !== 0) return;
         const env = {
           reads,
           tip: reads.tip(),
@@ -58,7 +61,7 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
           state: reads.state(),
           texts: null,
         };
-        expect(hashToHex(utxoStats(env, 'muhash').hash!)).toBe(muhashByHeight[i + 1]!);
+        expect(hashToHex(utxoStats(env, 'muhash').hash!)).toBe(muhashByHeight[height]!);
       });
     }
   }, 600_000);
@@ -80,7 +83,7 @@ describe.skipIf(!hasVectors)('the chain of every standard kind of input', () => 
 
   /** Computed once. */
   let whole: ChainState | undefined;
-  for (let seed = 1; seed <= 4; seed++)
+  for (let seed = 1; seed <= 2; seed++)
     test(`commits make no difference, wherever they fall: seed ${seed}`, async () => {
       const dice = diceOf(seed);
       const verifier = lateVerifier(() => dice(6), trustingVerifier);
@@ -113,10 +116,10 @@ describe('random forks', () => {
     for (const poison of [false, true])
       test(
         `seed ${seed}${poison ? ', with invalid scripts' : ''}`,
-        () => feedRandomTree({ seed, trunk: base.trunk, from: base.node.dir, blocks: 22, poison }),
+        () => feedRandomTree({ seed, trunk: base.trunk, from: base.node.dir, blocks: 14, poison }),
         20_000,
       );
 
   // `npm run proof -- forks` feeds a thousand of them.
-  for (let seed = 1000; seed < 1024; seed++) test(`seed ${seed}`, () => feedTree(base, seed), 60_000);
+  for (let seed = 1000; seed < 1008; seed++) test(`seed ${seed}`, () => feedTree(base, seed), 60_000);
 });

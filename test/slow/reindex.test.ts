@@ -14,6 +14,7 @@ import {
   tempDir,
   WITH_WALLET,
 } from '../lib/node-process.ts';
+import { runCommand } from '../lib/run-command.ts';
 import { recentChain, tipHash } from '../lib/sample-chains.ts';
 
 cleanUpAfterTests();
@@ -161,7 +162,7 @@ test('a reindex without block files changes nothing', async () => {
 
 describe('verify', () => {
   const verify = async (at: string, ...more: string[]) => {
-    const result = await runProgram(['verify', ...settings(at), '--json', ...more]);
+    const result = await runCommand(['verify', ...settings(at), '--json', ...more]);
     return { ...result, report: result.stdout === '' ? null : (JSON.parse(result.stdout) as VerifyOutput) };
   };
 

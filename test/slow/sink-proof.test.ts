@@ -8,13 +8,17 @@ import { sink } from '../proof/sink.ts';
 import { sinkChain } from '../proof/sink-chain.ts';
 
 cleanUpAfterTests();
+
+/** The chain creates and spends coins of all kinds up to here. */
+const ALL_KINDS = 112;
 setDefaultTimeout(180_000);
 
 test('the first fill has the rows of a chain with scripts of all kinds', async () => {
   await using postgres = await PostgresServer.start();
   // The chain is old, and would count as one in initial sync.
   const args = ['--chain.initialSyncAge=2000000000'];
-  const node = await startNode({ datadir: await mixedDirectory(), args, env: { OBVERSE_SINK_POSTGRES: postgres.url } });
+  const datadir = await mixedDirectory(ALL_KINDS);
+  const node = await startNode({ datadir, args, env: { OBVERSE_SINK_POSTGRES: postgres.url } });
   const { bestBlockHash } = await node.api.json<{ bestBlockHash: string }>('/api/info');
   await using sql = new SQL(postgres.url, { max: 1 });
   await sinkAt(sql, bestBlockHash);

@@ -16,6 +16,7 @@ import {
   WITH_WALLET,
 } from '../lib/node-process.ts';
 import { ObjectServer } from '../lib/object-server.ts';
+import { runCommand } from '../lib/run-command.ts';
 
 cleanUpAfterTests();
 
@@ -161,7 +162,7 @@ describe('obverse snapshot pull', () => {
     );
     expect(readdirSync(join(datadir, 'regtest')).sort()).toEqual(['chain', 'lock']);
     expect(readdirSync(join(datadir, 'regtest', 'chain'), { recursive: true }).length).toBe(files.length + 2);
-    const verified = await runProgram(['verify', ...directoryOf(datadir)]);
+    const verified = await runCommand(['verify', ...directoryOf(datadir)]);
     expect([verified.status, verified.stderr.includes('damage')]).toEqual([0, false]);
     expect(verified.stdout).toStartWith(`full check: no damage; tip at height 107, ${tip.hash}`);
     const pulled = await startNode({ datadir, args: ['--index.filter'] });
@@ -216,7 +217,7 @@ describe('obverse snapshot pull', () => {
     expect(existsSync(join(killed, 'regtest', 'chain'))).toBe(false);
     expect((await pull(killed)).status).toBe(0);
     for (const dir of [datadir, killed]) {
-      const { status } = await runProgram(['verify', '--level', 'quick', ...directoryOf(dir)]);
+      const { status } = await runCommand(['verify', '--level', 'quick', ...directoryOf(dir)]);
       expect(status).toBe(0);
     }
   });
