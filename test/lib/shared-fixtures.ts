@@ -31,7 +31,8 @@ export function tempFixture(): string {
 export function publishFixture(made: string, path: string): void {
   try {
     renameSync(made, path);
-  } catch {
+  } catch (error) {
+    if (!existsSync(path)) throw error;
     rmSync(made, { recursive: true });
   }
 }
