@@ -13,10 +13,10 @@ beforeAll(async () => {
 afterAll(() => siege[Symbol.asyncDispose]());
 
 for (const [name, flood] of Object.entries(FLOODS))
-  test(`a flood: ${name}`, () => siege.attack(name, () => flood(siege, { peers: 4, messages: 1 })));
+  test(`a flood: ${name}`, () => siege.attack(name, () => flood(siege, { peers: 2, messages: 1 })));
 
 test('peers that request everything and read nothing', () =>
-  siege.attack('deaf peers', () => deaf(siege, { peers: 8, messages: 1 })));
+  siege.attack('deaf peers', () => deaf(siege, { peers: 4, messages: 1 })));
 
 test('messages that never end', () =>
-  siege.attack('half messages', () => halfMessages(siege, { peers: 8, messages: 1 })));
+  siege.attack('half messages', () => halfMessages(siege, { peers: 4, messages: 1 })));
