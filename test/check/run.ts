@@ -13,10 +13,18 @@ interface Outcome {
   readonly output: string;
 }
 
+/**
+ * One checker and fewer collections take half of the processor time of `tsc`, and no more memory: four checkers each resolve
+ * the types that they share.
+ */
+const TSC = ['--checkers', '1'];
+const TSC_ENV = { GOGC: '400' };
+
 /** Tools come from node_modules and run on this runtime, so that Node is not needed. */
 async function tool(name: string, script: string, ...args: string[]): Promise<Outcome> {
   const child = Bun.spawn([process.execPath, join(root, 'node_modules', script), ...args], {
     cwd: root,
+    env: { ...process.env, ...TSC_ENV },
     stdout: 'pipe',
     stderr: 'pipe',
   });
@@ -48,8 +56,8 @@ function outcome(name: string, lines: readonly string[]): Outcome {
 }
 
 const outcomes = await Promise.all([
-  tool('types (tsc)', 'typescript/bin/tsc', '-p', '.'),
-  tool('types of the dashboard (tsc)', 'typescript/bin/tsc', '-p', 'src/dashboard/pages'),
+  tool('types (tsc)', 'typescript/bin/tsc', '-p', '.', ...TSC),
+  tool('types of the dashboard (tsc)', 'typescript/bin/tsc', '-p', 'src/dashboard/pages', ...TSC),
   tool('lint and format (biome)', '@biomejs/biome/bin/biome', 'check', '.'),
   tool('unused code (knip)', 'knip/bin/knip-bun.js', '--no-progress'),
   tool('code that tests alone use (knip)', 'knip/bin/knip-bun.js', '--no-progress', '--production'),

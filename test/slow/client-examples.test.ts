@@ -13,6 +13,8 @@ const clients = resolve(import.meta.dir, '../../clients');
 const SEED_BLOCKS = 110;
 const CONFIRMATIONS = 3;
 const COIN = 100_000_000;
+/** Different programs among the exchanges: the first ones. */
+const PROGRAMS = 3;
 const ARGS = ['--dev', '--dev.interval=86400', '--wallet.keypool=20'];
 const TYPESCRIPT = join(clients, 'typescript/examples/exchange.ts');
 const PYTHON = join(clients, 'python/examples/exchange.py');
@@ -195,10 +197,12 @@ describe('the exchanges of clients/', () => {
   });
 
   test('send a withdrawal once, bump its fee, and sweep the rest', async () => {
-    const to = [...Array(exchanges.length)].map((_, i) => `withdrawal ${i}`);
+    const to = [...Array(PROGRAMS)].map((_, i) => `withdrawal ${i}`);
     const recipients = await Promise.all(to.map((label) => rpc<string>('getnewaddress', [label])));
     const half = COIN / 2;
-    for (const [i, exchange] of exchanges.entries()) {
+    // The transport makes no difference to them.
+    const programs = exchanges.slice(0, PROGRAMS);
+    for (const [i, exchange] of programs.entries()) {
       const id = `w${i}`;
       const withdraw = () => exchange.run('withdraw', id, 'alice', recipients[i]!, String(half));
       const first = await withdraw();
@@ -217,7 +221,7 @@ describe('the exchanges of clients/', () => {
       // One confirmed deposit of 1 and one of 2 coins.
       expect(JSON.parse(await exchange.run('balances'))).toEqual({ alice: 3 * COIN - half, bob: 0 });
     }
-    for (const exchange of exchanges) {
+    for (const exchange of programs) {
       await mine(CONFIRMATIONS);
       const swept = await exchange.run('sweep', addresses.get(exchanges[0]!)![1]!);
       expect(swept).toMatch(/^[0-9a-f]{64}$/);
@@ -235,7 +239,7 @@ describe('the exchanges of clients/', () => {
         () => exchange.credited().toSorted().join() === final.toSorted().join(),
       );
       const sums = exchange.rows<{ matches: number }>(
-        `SELECT (SELECT sum(value) FROM deposits WHERE credited = 1) - (SELECT sum(satoshis) FROM withdrawals) =
+        `SELECT (SELECT sum(value) FROM deposits WHERE credited = 1) - (SELECT coalesce(sum(satoshis), 0) FROM withdrawals) =
            (SELECT sum(satoshis) FROM moves) AS matches`,
       );
       expect(sums).toEqual([{ matches: 1 }]);

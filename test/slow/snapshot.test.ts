@@ -10,7 +10,6 @@ import {
   Program,
   type ProgramOptions,
   poll,
-  runProgram,
   startNode,
   tempDir,
   WITH_WALLET,
@@ -48,7 +47,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 async function snapshot(args: readonly string[], options: ProgramOptions = {}) {
-  const result = await runProgram(['snapshot', ...args], { ...options, env: { ...server.env, ...options.env } });
+  const result = await runCommand(['snapshot', ...args], { ...options, env: { ...server.env, ...options.env } });
   output += result.stdout + result.stderr;
   return result;
 }
