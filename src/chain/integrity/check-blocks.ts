@@ -29,6 +29,7 @@ import { bodyStats, utxoGrowth } from '../connect-block.ts';
 import type { CheckedHeaders } from './check-headers.ts';
 import type { CheckedLoadedSet } from './check-loaded-set.ts';
 import type { Findings } from './findings.ts';
+import { spentValue } from './spent-value.ts';
 
 /** Receives the blocks of the compared chain with their undo data, in order. */
 export type BlockVisitor = (block: ParsedBlock, undo: Uint8Array, height: number) => void;
@@ -394,14 +395,4 @@ class BlockPass {
       return;
     }
   }
-}
-
-/** Returns the sum of the spent outputs. Throws DecodeError if there are not as many as the block has inputs. */
-function spentValue({ txs }: ParsedBlock, undo: Uint8Array): bigint {
-  const r = new ByteReader(undo);
-  let sum = 0n;
-  for (let i = 1; i < txs.length; i++)
-    for (const { output } of readTxUndo(r, txs[i]!.tx.inputs.length)) sum += output.value;
-  if (r.remaining > 0) throw new DecodeError('it has more outputs than its block has inputs');
-  return sum;
 }
