@@ -1,6 +1,6 @@
 import { addressOf } from '../../script/address.ts';
 import type { Steps } from '../../util/slices.ts';
-import type { Descriptor, KeyEncoding } from '../descriptor/descriptor.ts';
+import type { KeyEncoding } from '../descriptor/descriptor.ts';
 import { DescriptorCache } from '../descriptor/descriptor-cache.ts';
 import { inferDescriptor } from '../descriptor/infer.ts';
 import type { SigningData } from '../keys/signing-data.ts';
@@ -9,7 +9,8 @@ import type { ScriptOwner } from '../ledger/ledger.ts';
 import type { ScriptRecord } from '../store/wallet-keys-store.ts';
 import type { WalletStore } from '../store/wallet-store.ts';
 import type { KeyVault } from '../vault/key-vault.ts';
-import { WalletDamage, WalletError, walletFail } from '../wallet-error.ts';
+import { WalletDamage, walletFail } from '../wallet-error.ts';
+import { type NewDescriptor, widenDescriptor } from './new-descriptor.ts';
 import { OwnedDescriptor } from './owned-descriptor.ts';
 
 /** Core's sentence where the wallet has no private keys, so that unlocking it or a refill would not help. */
@@ -24,17 +25,6 @@ const NAMES_AT_ONCE = 100;
 const NAMES_A_STEP = 50;
 /** Keys that are derived in one step. */
 const FILL_STEP_KEYS = 16;
-
-/** A descriptor to be added, with its range. */
-export interface NewDescriptor {
-  readonly descriptor: Descriptor;
-  /** Unix seconds. */
-  readonly createdAt: number;
-  readonly rangeStart: number;
-  readonly rangeEnd: number;
-  readonly nextIndex: number;
-  readonly internal: boolean;
-}
 
 /** The descriptors of a wallet and their scripts. */
 export class WalletScripts implements ScriptOwner {
@@ -259,7 +249,7 @@ export class WalletScripts implements ScriptOwner {
   addDescriptor(added: NewDescriptor): OwnedDescriptor {
     const { descriptor, createdAt } = added;
     const known = this.descriptorByKey(descriptor.id());
-    const { rangeStart, rangeEnd, nextIndex } = known ? this.#widened(known, added) : added;
+    const { rangeStart, rangeEnd, nextIndex } = known ? widenDescriptor(known, added) : added;
     const provider = this.#vault.available();
     const learned = new DescriptorCache();
     if (!descriptor.expand(rangeStart, provider, learned))
@@ -315,18 +305,6 @@ export class WalletScripts implements ScriptOwner {
     const [record] = this.scriptRecords(script);
     if (!record) return null;
     return record.solved ?? this.#solve(this.descriptorById(record.descriptor), script, record.position);
-  }
-
-  #widened(known: OwnedDescriptor, added: NewDescriptor): NewDescriptor {
-    const { rangeStart, rangeEnd, nextIndex } = known.record;
-    if (!added.descriptor.isRange) return added;
-    if (added.rangeStart > rangeStart || added.rangeEnd < rangeEnd)
-      throw new WalletError(
-        'invalidParameter',
-        `new range must include current range = [${rangeStart},${rangeEnd - 1}]`,
-      );
-    // No address is issued twice. While none was issued, the import may begin with a lower one.
-    return { ...added, nextIndex: nextIndex === rangeStart ? added.nextIndex : Math.max(nextIndex, added.nextIndex) };
   }
 
   /** Derives up to an index; returns false where keys are missing. */
