@@ -10,7 +10,7 @@ import type { FinishedView, FinishOptions, FundedPsbtView, FundedView, SentView 
 import type { SendAllRequest } from '../wallet/spend/send-all.ts';
 import type { ProcessedPsbtView, SignedView } from '../wallet/spend/sign-commands.ts';
 import type { SpendRequest } from '../wallet/spend/spend-request.ts';
-import type { NewWallet } from '../wallet/wallet.ts';
+import type { NewWallet } from '../wallet/wallet-options.ts';
 import type { Refusal } from './refusal.ts';
 
 /** A descriptor with its private keys and the wallet's data about it. */

@@ -4,9 +4,10 @@ import { withDescriptors } from '../util/descriptors.ts';
 import { syncDirectory } from '../util/sync-directory.ts';
 import { publishFile } from './publish-file.ts';
 import { addSignerDescriptors, type SignerDescriptor } from './signer/signer-descriptors.ts';
-import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
+import { Wallet } from './wallet.ts';
 import { walletFail } from './wallet-error.ts';
 import { PART_SUFFIX, removeDatabase } from './wallet-files.ts';
+import type { NewWallet, WalletDeps } from './wallet-options.ts';
 
 /**
  * Creates the file of a wallet with unencrypted keys, or without keys and with the descriptors of an external signer, and

@@ -7,13 +7,14 @@ import { runInSlices } from '../util/slices.ts';
 import { createSealedWallet, createWallet } from './create-wallet.ts';
 import { inUse, restoredExists, restoreFile } from './restore-file.ts';
 import { signerDescriptors } from './signer/signer-descriptors.ts';
-import { type NewWallet, Wallet, type WalletDeps } from './wallet.ts';
+import { Wallet } from './wallet.ts';
 import { WalletBackups } from './wallet-backups.ts';
 import { WalletBeyondPruned, WalletError, walletFail } from './wallet-error.ts';
 import { DEFAULT_WALLET, removeDatabase, WalletFiles } from './wallet-files.ts';
 import { logFollowError, WalletFollower } from './wallet-follower.ts';
 import { WalletLocks } from './wallet-lock.ts';
 import { checkWalletDirectory, type WalletMemory } from './wallet-memory.ts';
+import type { NewWallet, WalletDeps } from './wallet-options.ts';
 import { unrecognized, type WalletDirectories, type WalletPlace } from './wallet-places.ts';
 import type { WalletState } from './wallet-state.ts';
 

@@ -3,69 +3,31 @@ import type { NetworkParams } from '../params/network-params.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import { BUSY_TIMEOUT_MS, type ChainDatabaseIdentity } from '../storage/database.ts';
-import { type Clock, unixSeconds } from '../util/clock.ts';
+import { unixSeconds } from '../util/clock.ts';
 import { Exclusive } from '../util/exclusive.ts';
-import type { Log } from '../util/log.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { runInSlices, runSteps, type Steps } from '../util/slices.ts';
 import { KeypoolFiller } from './keypool-filler.ts';
 import { ExtendedPrivateKey, formatExtendedPublicKey } from './keys/extended-key.ts';
 import { Ledger } from './ledger/ledger.ts';
 import { completeUnfinished } from './ledger/whole-transaction.ts';
-import type { NodeVoucher } from './node-voucher.ts';
 import { overwriteLeftPlainKeys, overwritePlainKeys } from './overwrite-plain-keys.ts';
 import { ADDRESS_TYPES, type AddressType, ownDescriptor } from './scripts/own-descriptors.ts';
 import { WalletScripts } from './scripts/wallet-scripts.ts';
-import type { ExternalSigner } from './signer/external-signer.ts';
-import type { SpendPolicy } from './spend/spend-policy.ts';
 import { SpentCode, TxStateCode } from './store/wallet-schema.ts';
 import { WalletStore } from './store/wallet-store.ts';
 import { UnlockTimer } from './unlock-timer.ts';
 import { KeyVault } from './vault/key-vault.ts';
 import { scryptCostOf } from './vault/passphrase-key.ts';
-import type { WalletChain, WalletFees, WalletMempool } from './wallet-chain.ts';
 import { WalletBeyondPruned, WalletDamage, WalletError, walletFail } from './wallet-error.ts';
 import { flagsOf, inOrder, type WalletFlag } from './wallet-flags.ts';
 import { WalletIntegrity } from './wallet-integrity.ts';
+import type { NewWallet, WalletDeps } from './wallet-options.ts';
 import { WalletResubmission } from './wallet-resubmission.ts';
 import { WalletScanner } from './wallet-scanner.ts';
 import { WalletSync } from './wallet-sync.ts';
 import { ensureShortText } from './wallet-text.ts';
 import { writeCopy } from './write-copy.ts';
-
-export interface WalletDeps {
-  readonly params: NetworkParams;
-  readonly chain: WalletChain;
-  readonly mempool: WalletMempool;
-  readonly fees: WalletFees;
-  readonly spending: SpendPolicy;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Number of indexes that are derived ahead of the last used one. */
-  readonly keypool: number;
-  /** Type of new addresses, and of change addresses; null chooses that of change by the recipients. */
-  readonly addressType: AddressType;
-  readonly changeType: AddressType | null;
-  /** Vouches for encrypted wallets while they are locked. */
-  readonly voucher: NodeVoucher;
-  /** The program by which wallets of external signers sign. */
-  readonly signer: ExternalSigner;
-  /** Ends all background work. */
-  readonly signal: AbortSignal;
-}
-
-/** Options of a new wallet. */
-export interface NewWallet {
-  readonly disablePrivateKeys: boolean;
-  readonly blank: boolean;
-  readonly avoidReuse: boolean;
-  /** Whether an external signer has the keys; the wallet gets its descriptors. */
-  readonly externalSigner?: boolean;
-  /** UTF-8, overwritten by the caller; empty for a wallet with unencrypted keys. */
-  readonly passphrase: Uint8Array;
-  /** The caller, by which passphrase attempts are queued. */
-  readonly caller?: string;
-}
 
 export const SEED_SIZE = 32;
 /** Addresses of each type that one call may reserve; ten times the usual number of Core's users. */

@@ -10,8 +10,9 @@ import { parseAddress } from '../../src/script/address.ts';
 import { createLog, type Log } from '../../src/util/log.ts';
 import { ExternalSigner } from '../../src/wallet/signer/external-signer.ts';
 import type { SpendPolicy } from '../../src/wallet/spend/spend-policy.ts';
-import { type NewWallet, Wallet, type WalletDeps } from '../../src/wallet/wallet.ts';
+import { Wallet } from '../../src/wallet/wallet.ts';
 import type { WalletMemory } from '../../src/wallet/wallet-memory.ts';
+import type { NewWallet, WalletDeps } from '../../src/wallet/wallet-options.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 
 const SILENT: Log = createLog({ level: 'error', format: 'json', write: (bytes) => bytes.length });

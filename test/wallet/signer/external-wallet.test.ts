@@ -15,8 +15,9 @@ import { signerDescriptors } from '../../../src/wallet/signer/signer-descriptors
 import { fillAndSign, fillPsbtSteps } from '../../../src/wallet/spend/fill-psbt.ts';
 import { sendMoney } from '../../../src/wallet/spend/send.ts';
 import { ORDINARY_SPEND } from '../../../src/wallet/spend/spend-request.ts';
-import type { Wallet, WalletDeps } from '../../../src/wallet/wallet.ts';
+import type { Wallet } from '../../../src/wallet/wallet.ts';
 import { WalletManager } from '../../../src/wallet/wallet-manager.ts';
+import type { WalletDeps } from '../../../src/wallet/wallet-options.ts';
 import { parsed, WalletFixture, walletMemory } from '../wallet-fixture.ts';
 import { SignerProgram } from './signer-program.ts';
 
