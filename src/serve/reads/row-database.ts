@@ -30,6 +30,10 @@ export class RowDatabase {
         default_transaction_read_only: 'on',
         // Compiling a statement would take longer than it runs.
         jit: 'off',
+        // A page is read in the order of an index. The planner does not know which scripts have millions of rows, and would
+        // read and sort all of them.
+        enable_sort: 'off',
+        enable_bitmapscan: 'off',
       },
     });
   }

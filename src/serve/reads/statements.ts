@@ -222,7 +222,8 @@ export function rawBlockStatement(height: number): Statement {
 export function rawUndoStatement(height: number): Statement {
   return positioned(
     `i.position, i.vin, i.prev_height, i.prev_position, i.value, o.script FROM ${S}.inputs i
-     JOIN ${S}.outputs o ON (o.height, o.position, o.vout) = (i.prev_height, i.prev_position, i.prev_vout)
+     JOIN LATERAL (SELECT o.script FROM ${S}.outputs o
+       WHERE (o.height, o.position, o.vout) = (i.prev_height, i.prev_position, i.prev_vout) LIMIT 1) o ON true
      WHERE i.height = $1::INT AND i.position > 0`,
     [height],
     { order: 'q.position, q.vin' },
