@@ -74,8 +74,13 @@ export function lockDirectory(dir: string, options: LockOptions = {}): () => voi
   }
   const earlier = readFileSync(path, 'utf8').trim();
   if (earlier !== '') onUnclean?.(earlier);
-  ftruncateSync(fd, 0);
-  writeSync(fd, `${process.pid}\n`);
+  try {
+    ftruncateSync(fd, 0);
+    writeSync(fd, `${process.pid}\n`);
+  } catch (error) {
+    closeSync(fd);
+    throw storageProblem(error, dir);
+  }
   return () => {
     try {
       // An empty file says that its process has ended as it should.

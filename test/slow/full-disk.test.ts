@@ -1,4 +1,6 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { appendFileSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { cleanUpAfterTests, MIXED_FILE, runProgram, startNode, tempDir } from '../lib/node-process.ts';
 import { hasVectors } from '../lib/vectors.ts';
 
@@ -30,6 +32,19 @@ const place = ['--network', 'regtest', '--datadir', disk];
 
 test.skipIf(!mounted || !hasVectors)('a full disk ends an import with one line', async () => {
   const { status, stderr } = await runProgram(['import', ...place, MIXED_FILE]);
+  expect(status).toBe(1);
+  expect(onlyComplaint(stderr)).toContain('no space left on the device');
+});
+
+test.skipIf(!mounted)('a start without room for its lock ends with one line', async () => {
+  const filler = join(disk, 'filler');
+  try {
+    for (;;) appendFileSync(filler, new Uint8Array(4096));
+  } catch {
+    // The disk is full.
+  }
+  const { status, stderr } = await runProgram(['start', ...place, '--http.listen', '127.0.0.1:0']);
+  unlinkSync(filler);
   expect(status).toBe(1);
   expect(onlyComplaint(stderr)).toContain('no space left on the device');
 });
