@@ -11,6 +11,7 @@ import type { Proofs } from './proof.ts';
 import { signatures } from './signatures.ts';
 import { sink } from './sink.ts';
 import { sinkChain } from './sink-chain.ts';
+import { sinkReplies } from './sink-replies.ts';
 
 /** All proofs by name, in alphabetical order. */
 export const PROOFS: Proofs = {
@@ -26,4 +27,5 @@ export const PROOFS: Proofs = {
   signatures,
   sink,
   'sink-chain': sinkChain,
+  'sink-replies': sinkReplies,
 };
