@@ -29,6 +29,12 @@ interface MempoolCounts {
 }
 
 /**
+ * Attempts with events of the mempool that the database may refuse in a row. It is reached before each of them, so the events
+ * are the likely reason, and those of the chain must not wait for them.
+ */
+const MOST_REFUSED = 3;
+
+/**
  * Writes the events of the node's mempool to the database, between those of the chain. An event is written once: where the
  * outcome of a transaction is not known, the number of the next event in the database shows whether it was committed.
  */
@@ -43,6 +49,8 @@ export class MempoolWriter {
   #nextSeq: number | null = null;
   /** Events of a transaction whose outcome is not known. */
   #unknown: OrderedItems | null = null;
+  /** Number of attempts with events of the mempool that have failed in a row. */
+  #refused = 0;
 
   constructor(options: MempoolWriterOptions) {
     const { reads, clock, onReleased } = options;
@@ -88,6 +96,8 @@ export class MempoolWriter {
     const isCommitted = unknown !== null && nextSeq === this.#nextSeq! + unknown.items.length;
     if (!isContinued || (nextSeq !== this.#nextSeq && !isCommitted)) this.close();
     else if (isCommitted) this.#recordWritten(unknown);
+    else if (unknown !== null && unknown.queued > 0) this.#refused++;
+    if (this.#refused >= MOST_REFUSED) this.#dropWaiting();
     this.#unknown = null;
     this.#nextSeq = nextSeq;
   }
@@ -108,6 +118,13 @@ export class MempoolWriter {
     await this.#commit(next, () => this.#options.database.commitChange({ ...write, events: next.items }, phase));
   }
 
+  /** Drops the events that wait, which become a gap. */
+  #dropWaiting(): void {
+    this.#refused = 0;
+    this.#order.loseOrder();
+    this.#queue.dropAll();
+  }
+
   async #commit(next: OrderedItems, commit: () => Promise<void>): Promise<void> {
     this.#unknown = next;
     await commit();
@@ -122,5 +139,6 @@ export class MempoolWriter {
     this.#gaps += gaps;
     this.#events += next.queued - gaps;
     this.#order.recordWritten(next);
+    if (next.queued > 0) this.#refused = 0;
   }
 }

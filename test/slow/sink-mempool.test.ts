@@ -117,6 +117,23 @@ test('a database of version 1 gets the tables of the mempool', async () => {
   expect(gaps).toBe(1);
 });
 
+test('events of the mempool that the database refuses become a gap, and hold up no block', async () => {
+  await using fed = await FedDatabase.start(postgres, 'refusing', { nodes: 1 });
+  const { activity, sql } = fed;
+  await activity.mine();
+  await sinkAt(sql, tipHash(activity.chain));
+  await sql.unsafe(`ALTER TABLE obverse.mempool_events ADD CONSTRAINT refused CHECK (type <> 'newTransaction') NOT VALID`);
+  for (let i = 0; i < 3; i++) await activity.pay();
+  await activity.mine();
+  await sinkAt(sql, tipHash(activity.chain));
+  await sql.unsafe('ALTER TABLE obverse.mempool_events DROP CONSTRAINT refused');
+  await activity.mine();
+  await activity.pay();
+  const { gaps } = await expectOwnLog(sql, fed.leader.api);
+  expect(gaps).toBeGreaterThan(1);
+  expect((await brokenEvents(sql)).faults).toEqual([]);
+});
+
 test('old events of the mempool are removed, and those of the chain remain', async () => {
   await using fed = await FedDatabase.start(postgres, 'retention', { nodes: 1, args: ['--sink.mempoolEvents=20'] });
   const { activity, sql } = fed;
