@@ -25,51 +25,72 @@ export function addTotalsTo(schema: string): string[] {
   return TOTALS_COLUMNS.map((column) => `ALTER TABLE ${schema}.blocks ADD COLUMN IF NOT EXISTS ${column} BIGINT`);
 }
 
-/** Blocks of one statement that adds totals to rows of version 1. */
-const COMPLETED_BLOCKS = 5000;
+/** Blocks of version 1 whose totals one statement adds. Events of the chain wait for it. */
+const COMPLETED_BLOCKS = 1000;
 
 export function totalsRow({ transactions, size, weight, fees, supply, unspent }: BlockTotals): readonly number[] {
   return [transactions, size, weight, fees, supply, unspent];
 }
 
-/** Returns the totals of the block of the active chain at a height; null where the block is not validated yet. */
+/**
+ * Returns the totals of the block of the active chain at a height; null where it or a block below it is not validated yet, as
+ * behind a loaded UTXO set.
+ */
 export function totalsAt({ headers }: ChainReads, height: number): BlockTotals | null {
   const chain = headers.totals(height);
   if (chain === null) return null;
   // Whole pages are kept, so that a later call adds up a few blocks.
   headers.sumPages.readPages(1, height, () => {});
-  const { size, strippedSize, fees } = headers.sumPages.sums(0, height);
+  const { connected, size, strippedSize, fees } = headers.sumPages.sums(0, height);
+  if (connected < height + 1) return null;
   return {
     ...{ transactions: chain.txs, size: size!, weight: size! + strippedSize! * 3, fees: fees ?? 0 },
     ...{ supply: chain.circulating, unspent: chain.utxos },
   };
 }
 
-/**
- * Adds the totals to blocks of version 1, in slices. Returns whether all have them; the others are not in the active chain,
- * or `reads` does not know their totals yet.
- */
-export async function completeTotals(sql: SQL | TransactionSQL, schema: string, reads: ChainReads): Promise<boolean> {
-  for (let from = 0; ; ) {
-    const rows: NamedBlock[] = await sql.unsafe(
-      `SELECT height, encode(hash, 'hex') AS hash FROM ${schema}.blocks WHERE height >= $1 AND supply IS NULL
-       ORDER BY height LIMIT ${COMPLETED_BLOCKS}`,
-      [from],
-    );
-    if (rows.length === 0) return from === 0;
-    const found = reads.snapshot(() => rows.map(({ height, hash }) => totalsOf(reads, height, hash)));
-    const known = rows.flatMap(({ height }, i) => (found[i] === null ? [] : [[height, ...totalsRow(found[i]!)]]));
-    const columns = [0, ...TOTALS_COLUMNS.keys()].map((_, i) => `{${known.map((row) => row[i]).join(',')}}`);
-    await sql.unsafe(
-      `UPDATE ${schema}.blocks AS b SET ${TOTALS_COLUMNS.map((column) => `${column} = t.${column}`).join(', ')}
-       FROM unnest($1::INT[], $2::BIGINT[], $3::BIGINT[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BIGINT[])
-         AS t (height, ${TOTALS_COLUMNS.join(', ')})
-       WHERE b.height = t.height`,
-      columns,
-    );
-    if (known.length < rows.length) return false;
-    from = rows.at(-1)!.height + 1;
-  }
+/** Totals that blocks of the database lack. */
+export interface MissingTotals {
+  /** Of each block its height and its totals, in the order of `totalsRow`. */
+  readonly rows: readonly (readonly number[])[];
+  /** Blocks below this height have totals, once `rows` are written; null if all have. */
+  readonly nextHeight: number | null;
+  /** Whether more of them are known. The others are not in the active chain, or `reads` does not know their totals yet. */
+  readonly hasNext: boolean;
+}
+
+/** Returns the totals of the lowest blocks from a height on that lack them. */
+export async function missingTotals(
+  sql: SQL | TransactionSQL,
+  { schema, reads, from }: { readonly schema: string; readonly reads: ChainReads; readonly from: number },
+): Promise<MissingTotals> {
+  const blocks: NamedBlock[] = await sql.unsafe(
+    `SELECT height, encode(hash, 'hex') AS hash FROM ${schema}.blocks WHERE height >= $1 AND supply IS NULL
+     ORDER BY height LIMIT ${COMPLETED_BLOCKS}`,
+    [from],
+  );
+  if (blocks.length === 0) return { rows: [], nextHeight: null, hasNext: false };
+  const rows: (readonly number[])[] = [];
+  reads.snapshot(() => {
+    for (const { height, hash } of blocks) {
+      const totals = totalsOf(reads, height, hash);
+      if (totals === null) return;
+      rows.push([height, ...totalsRow(totals)]);
+    }
+  });
+  const unknown = blocks[rows.length];
+  return { rows, nextHeight: unknown?.height ?? blocks.at(-1)!.height + 1, hasNext: unknown === undefined };
+}
+
+export async function writeTotals(tx: TransactionSQL, schema: string, rows: MissingTotals['rows']): Promise<void> {
+  const columns = [0, ...TOTALS_COLUMNS.keys()].map((_, i) => `{${rows.map((row) => row[i]).join(',')}}`);
+  await tx.unsafe(
+    `UPDATE ${schema}.blocks AS b SET ${TOTALS_COLUMNS.map((column) => `${column} = t.${column}`).join(', ')}
+     FROM unnest($1::INT[], $2::BIGINT[], $3::BIGINT[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BIGINT[])
+       AS t (height, ${TOTALS_COLUMNS.join(', ')})
+     WHERE b.height = t.height`,
+    columns,
+  );
 }
 
 function totalsOf(reads: ChainReads, height: number, hash: string): BlockTotals | null {

@@ -4,7 +4,7 @@ import type { ChainReads } from '../storage/chain-reads.ts';
 import { randomLogTag } from '../storage/event-store.ts';
 import { addBalances } from './balance-rows.ts';
 import type { BlockBatch } from './block-batch.ts';
-import { completeTotals } from './chain-totals.ts';
+import { type MissingTotals, missingTotals, writeTotals } from './chain-totals.ts';
 import { copyRows, insertEvents } from './event-rows.ts';
 import type { SinkItem } from './mempool-order.ts';
 import { MempoolRetention } from './mempool-retention.ts';
@@ -146,9 +146,19 @@ export class SinkDatabase {
     ]);
   }
 
-  /** Adds the totals of the chain to the blocks of tables of version 1. Returns whether all blocks have them. */
-  completeTotals(reads: ChainReads): Promise<boolean> {
-    return completeTotals(this.#sql, SINK_SCHEMA, reads);
+  /**
+   * Adds the totals of the chain to some of the blocks of tables of version 1 from a height on. Throws LeaseLost if another
+   * node is the leader.
+   */
+  async completeTotals(reads: ChainReads, from: number): Promise<Omit<MissingTotals, 'rows'>> {
+    // The rows stay as they are while this node is the leader.
+    const { rows, ...progress } = await missingTotals(this.#sql, { schema: SINK_SCHEMA, reads, from });
+    if (rows.length > 0)
+      await this.#sql.begin(async (tx) => {
+        await this.#lockPosition(tx, null);
+        await writeTotals(tx, SINK_SCHEMA, rows);
+      });
+    return progress;
   }
 
   /**

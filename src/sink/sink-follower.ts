@@ -141,7 +141,8 @@ export class SinkFollower {
     /** The state of the chain that the database has followed. */
     let followed: ChainState | null = null;
     let followedAt = 0;
-    let hasTotals = false;
+    /** Blocks below this height have the totals of the chain; null if all have. */
+    let totalsFrom: number | null = 0;
     while (!signal.aborted) {
       if (!this.#isLeader) throw new LeaseLost('the lease has ended');
       const { phase } = position;
@@ -162,10 +163,14 @@ export class SinkFollower {
       const write: ChainWrite | null = fork && (await this.#readChange(position, fork, prepared));
       prepared = null;
       if (write === null) {
+        // A block of tables of version 1 may first leave the chain, and new blocks come between the parts.
+        if (totalsFrom !== null) {
+          const { nextHeight, hasNext } = await database.completeTotals(reads, totalsFrom);
+          totalsFrom = nextHeight;
+          if (hasNext) continue;
+        }
         followed = state;
         followedAt = clock.monotonicMs();
-        // A block of tables of version 1 may first leave the chain.
-        if (!hasTotals) hasTotals = await database.completeTotals(reads);
         continue;
       }
       // The database stores the rows of this batch while those of the next one are made.

@@ -122,7 +122,9 @@ test('events of the mempool that the database refuses become a gap, and hold up 
   const { activity, sql } = fed;
   await activity.mine();
   await sinkAt(sql, tipHash(activity.chain));
-  await sql.unsafe(`ALTER TABLE obverse.mempool_events ADD CONSTRAINT refused CHECK (type <> 'newTransaction') NOT VALID`);
+  await sql.unsafe(
+    `ALTER TABLE obverse.mempool_events ADD CONSTRAINT refused CHECK (type <> 'newTransaction') NOT VALID`,
+  );
   for (let i = 0; i < 3; i++) await activity.pay();
   await activity.mine();
   await sinkAt(sql, tipHash(activity.chain));
