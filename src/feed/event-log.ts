@@ -108,7 +108,9 @@ export class EventLog {
    */
   attach(reads: StoredEvents, from = reads.events.bounds().last): number {
     this.#reads = reads;
-    this.#seq = this.#announced = this.#evictedTo = this.#chainSeq = from;
+    this.#seq = this.#announced = this.#evictedTo = from;
+    // The number may be that of an event of the mempool. Cursors name the newest event of the chain.
+    this.#chainSeq = reads.events.newestUpTo(from);
     this.#history = new EventHistory(reads.events);
     return from;
   }
@@ -283,7 +285,8 @@ export class EventLog {
       if (performance.now() >= until) complete = false;
       else if ('lastSeq' in update) complete = this.#readRows(reads, update.lastSeq, until);
       else {
-        complete = this.#readRows(reads, numberOf(update) - 1, until);
+        // The last number of a gap may be that of an event of the chain.
+        complete = this.#readRows(reads, 'gapAt' in update ? update.gapAt : numberOf(update) - 1, until);
         if (complete) this.#appendUpdate(update);
       }
       if (!complete) break;

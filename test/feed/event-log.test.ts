@@ -41,6 +41,25 @@ describe('the order of chain and mempool', () => {
     expect(it.gaps(3)).toEqual([]);
   });
 
+  test('the last number of a gap of the mempool may be that of an event of the chain, which is delivered', () => {
+    using it = new LogFixture({ rows: [1] });
+    it.write(4, 6);
+    it.log.appendGap(4);
+    it.log.committed(6);
+    expect(it.all()).toEqual([1, 4, 6]);
+    expect(it.gaps(1)).toEqual([{ scope: 'mempool', fromSeq: 2, toSeq: 4, lastChainSeq: 6 }]);
+    expect(it.gaps(4)).toEqual([]);
+  });
+
+  test('cursors of a log that begins behind an event of the mempool name the event of the chain before it', () => {
+    using it = new LogFixture({ rows: [1, 2] });
+    it.log.attach(it.reads, 5);
+    it.log.append([update(6)]);
+    const cursor = cursorIn(it.log.after(5, 1).entries[0]!);
+    expect(it.point(cursor)).toMatchObject({ seq: 6, chainSeq: 2 });
+    expect(it.gaps(`${cursor}z`)).toEqual([]);
+  });
+
   test('changes of an entry that no client sees are no event', () => {
     using it = new LogFixture({ rows: [1] });
     it.log.append([{ kind: 'modified', txid: new Uint8Array(32), feeDelta: 1, unbroadcast: false }, update(2)]);
