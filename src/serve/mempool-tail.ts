@@ -58,9 +58,11 @@ export async function readMempoolStart(database: Reads, oldest: number, end: num
   return { from, isAfterGap: removedTo > 1 || (first !== null && first <= from) };
 }
 
-/** Returns the number up to which the database has removed events of the mempool that were not read; null if none. */
-export async function readRemoved(database: Reads, seq: number, end: number): Promise<number | null> {
-  if (end - 1 - seq < FIRST_NUMBERS) return null;
+/**
+ * Returns the number up to which the database may have removed events of the mempool behind the number `seq`; null if none.
+ * Read it after the events: those that were removed before they were read are below it.
+ */
+export async function readRemoved(database: Reads, seq: number): Promise<number | null> {
   const { removedTo } = await database.readMempoolStart();
   return removedTo - 1 > seq ? removedTo - 1 : null;
 }

@@ -134,13 +134,13 @@ export class SinkTail {
     }
     const { window, node } = this.#live;
     const { database, events } = this.#options;
-    const removed = await readRemoved(database, this.#seq, head.nextSeq);
     if (head.hash !== this.#head!.hash) this.#options.onTip();
     while (this.#seq < head.nextSeq - 1) {
       const { chain, mempool, upTo } = await readTailPage(database, this.#seq, head.nextSeq);
+      const removed = await readRemoved(database, this.#seq);
       this.#head = head;
       window.addEvents(chain);
-      if (removed !== null && removed > this.#seq && removed <= upTo) events().appendGap(removed);
+      if (removed !== null) events().appendGap(Math.min(removed, upTo));
       appendMempool(events(), mempool);
       this.#seq = upTo;
       const newest = chain.at(-1);
