@@ -157,9 +157,14 @@ export class AnswerRows {
   }
 
   set<K extends RowKind>(kind: K, key: string | number, row: RowOf<K>, bytes: number): void {
+    this.setOwn(kind, key, row, bytes);
+    this.#shared.set(kind, key, row, bytes);
+  }
+
+  /** Keeps a row for this answer alone. */
+  setOwn<K extends RowKind>(kind: K, key: string | number, row: RowOf<K>, bytes: number): void {
     this.#own.set(`${kind} ${key}`, row);
     this.bytes += bytes;
-    this.#shared.set(kind, key, row, bytes);
   }
 }
 

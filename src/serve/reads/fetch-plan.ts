@@ -20,6 +20,7 @@ import {
   rawUndoStatement,
   type Statement,
   sinceStatement,
+  spendersStatement,
   spentStatement,
   staleBlockStatement,
   totalsStatement,
@@ -42,7 +43,7 @@ export function fetchesOf(needs: RowNeeds): Fetch[] {
   return [
     ...(blocks ? [{ statement: blocksStatement(blocks), keep: keepBlocks }] : []),
     ...(hashes ? [hashesFetch(hashes)] : []),
-    ...(txids ? [unlessUnknown(txidsStatement(txids), txids, keepTx)] : []),
+    ...(txids ? [unlessUnknown(txidsStatement(txids), txids, keepTxByTxid)] : []),
     ...(places ? [unlessUnknown(placesStatement(places), places, keepFoundPlace)] : []),
     ...(transactions ? [transactionsFetch(transactions)] : []),
     ...(blockPage ? [{ statement: blockPageStatement(blockPage), keep: keepTxs }] : []),
@@ -50,7 +51,7 @@ export function fetchesOf(needs: RowNeeds): Fetch[] {
     ...(history ? historyFetches(history) : []),
     ...(coins ? [coinsFetch(coins)] : []),
     ...(coinbases ? [coinbasesFetch(coinbases)] : []),
-    ...(spent ? [spentFetch(spent)] : []),
+    ...(spent ? [spentFetch(spent), { statement: spendersStatement(spent), keep: keepTxs }] : []),
     ...blockFetches(needs),
   ];
 }
@@ -70,15 +71,19 @@ const keepBlocks: Fetch['keep'] = (rows, found) => {
 };
 
 const keepTxs: Fetch['keep'] = (rows, found) => {
-  for (const row of found) keepTx(rows, row);
+  for (const row of found) keepTx(rows, row, { isByTxid: false });
 };
+
+function keepTxByTxid(rows: AnswerRows, row: Row): void {
+  keepTx(rows, row, { isByTxid: true });
+}
 
 function transactionsFetch(positions: readonly TxPosition[]): Fetch {
   return {
     statement: transactionsStatement(positions),
-    keep(rows, found) {
+    keep(rows, found, tipHeight) {
       for (const position of positions) rows.set('place', position, null, SMALL_ROW);
-      for (const row of found) keepTx(rows, row);
+      keepTxs(rows, found, tipHeight);
     },
   };
 }
@@ -199,7 +204,7 @@ function spentFetch(outpoints: readonly { readonly txid: string; readonly vout: 
       const spenders = new Map<string, number[]>(outpoints.map(({ txid, vout }) => [pageKey(wireHex(txid), vout), []]));
       for (const row of found) {
         const key = pageKey((row.prev_txid as Uint8Array).toReversed().toHex(), Number(row.prev_vout));
-        spenders.get(key)!.push(keepTx(rows, row));
+        spenders.get(key)!.push(positionOfRow(row));
       }
       for (const [key, positions] of spenders) rows.set('spenders', key, positions, SMALL_ROW);
     },

@@ -1,5 +1,5 @@
 import { parseTransaction } from '../../primitives/block.ts';
-import { type Coin, type TxPosition, txPosition } from '../../primitives/coin.ts';
+import { type Coin, positionIndex, type TxPosition, txPosition } from '../../primitives/coin.ts';
 import type { BlockHash, Txid } from '../../primitives/hash.ts';
 import { HeaderStatus } from '../../storage/chain-schema.ts';
 import type { AnswerRows, FetchedBlock } from './chain-rows.ts';
@@ -63,8 +63,10 @@ function idOf(hash: Uint8Array): number {
 /** Keeps the block of a row, which is in the active chain. */
 export function keepBlock(rows: AnswerRows, row: Row): FetchedBlock {
   const block = blockOf(row);
-  rows.set('block', block.record.height, block, BLOCK_BYTES);
-  rows.set('hash', block.record.hash.toHex(), block, 0);
+  // A node is still writing the sums of this block, so other answers fetch it again.
+  const keep = block.sums === null ? rows.setOwn.bind(rows) : rows.set.bind(rows);
+  keep('block', block.record.height, block, BLOCK_BYTES);
+  keep('hash', block.record.hash.toHex(), block, 0);
   return block;
 }
 
@@ -78,8 +80,11 @@ export function positionOfRow(row: Row): TxPosition {
   return txPosition(number(row.height), number(row.position));
 }
 
-/** Keeps the transaction of a row of `WHOLE_TX`, and its block. Returns its position. */
-export function keepTx(rows: AnswerRows, row: Row): TxPosition {
+/**
+ * Keeps the transaction of a row of `WHOLE_TX`, and its block. Returns its position. `isByTxid`: whether the rows are all
+ * transactions with a txid.
+ */
+export function keepTx(rows: AnswerRows, row: Row, { isByTxid }: { readonly isByTxid: boolean }): TxPosition {
   const position = positionOfRow(row);
   keepBlock(rows, row);
   const parsed = parseTransaction(bytes(row.raw));
@@ -88,7 +93,8 @@ export function keepTx(rows: AnswerRows, row: Row): TxPosition {
   rows.set('tx', position, { parsed, spent }, size);
   rows.set('place', position, { txid: parsed.txid, size: parsed.raw.length }, 0);
   rows.set('spent', position, new Set(Array.from((row.spent_outputs ?? []) as unknown[], number)), 0);
-  keepPosition(rows, parsed.txid, position);
+  // Another coinbase, of a later block, may have the same txid (BIP-30).
+  if (isByTxid || positionIndex(position) > 0) keepPosition(rows, parsed.txid, position);
   return position;
 }
 

@@ -188,18 +188,24 @@ export function coinbasesStatement(key: string, height: number): Statement {
   );
 }
 
-/** Whole transactions that spend outputs, each with one of these outputs. */
-export function spentStatement(outpoints: readonly { readonly txid: string; readonly vout: number }[]): Statement {
-  return positioned(
-    `w.prev_txid, w.prev_vout, ${WHOLE_TX}`,
-    [hashList(outpoints.map(({ txid }) => txid)), numbers(outpoints.map(({ vout }) => vout))],
-    {
-      w: `SELECT t.txid AS prev_txid, i.prev_vout, i.height, i.position
-          FROM unnest($1::BYTEA[], $2::BIGINT[]) AS o (txid, vout) JOIN ${S}.transactions t ON t.txid = o.txid
-          JOIN ${S}.inputs i ON (i.prev_height, i.prev_position) = (t.height, t.position) AND i.prev_vout = o.vout
-          WHERE i.position > 0`,
-    },
-  );
+type SpentOutpoint = { readonly txid: string; readonly vout: number };
+
+const SPENDS = `FROM unnest($1::BYTEA[], $2::BIGINT[]) AS o (txid, vout) JOIN ${S}.transactions t ON t.txid = o.txid
+  JOIN ${S}.inputs i ON (i.prev_height, i.prev_position) = (t.height, t.position) AND i.prev_vout = o.vout
+  WHERE i.position > 0`;
+
+function spendsOf(outpoints: readonly SpentOutpoint[]): readonly unknown[] {
+  return [hashList(outpoints.map(({ txid }) => txid)), numbers(outpoints.map(({ vout }) => vout))];
+}
+
+/** Positions of the transactions that spend outputs. */
+export function spentStatement(outpoints: readonly SpentOutpoint[]): Statement {
+  return positioned(`t.txid AS prev_txid, i.prev_vout, i.height, i.position ${SPENDS}`, spendsOf(outpoints));
+}
+
+/** Whole transactions that spend outputs; each one once, since it may spend many of them. */
+export function spendersStatement(outpoints: readonly SpentOutpoint[]): Statement {
+  return positioned(WHOLE_TX, spendsOf(outpoints), { w: `SELECT DISTINCT i.height, i.position ${SPENDS}` });
 }
 
 export function blockTxidsStatement(of: { readonly height: number } | { readonly hash: string }): Statement {
