@@ -99,8 +99,11 @@ export class SubmitNodes {
       });
       const isVerdict =
         reply.status === 200 || (reply.status >= 400 && reply.status < 500 && !NO_VERDICT.has(reply.status));
-      const content = new Uint8Array(await reply.arrayBuffer());
-      if (!isVerdict || content.length > MAX_REPLY) return this.#skip(node, `status ${reply.status}`);
+      const content = isVerdict ? await readBounded(reply) : null;
+      if (content === null) {
+        await reply.body?.cancel();
+        return this.#skip(node, isVerdict ? `a reply of more than ${MAX_REPLY} bytes` : `status ${reply.status}`);
+      }
       node.restsUntil = Number.NEGATIVE_INFINITY;
       const contentType = reply.headers.get('content-type') ?? 'application/json';
       return new Response(content, { status: reply.status, headers: { 'content-type': contentType } });
@@ -117,4 +120,16 @@ export class SubmitNodes {
     node.restsUntil = now + REST_MS;
     return null;
   }
+}
+
+/** Returns the body of a reply; null where it is longer than the limit, and the rest of it is not read. */
+async function readBounded({ body }: Response): Promise<Uint8Array<ArrayBuffer> | null> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for await (const part of body ?? []) {
+    length += part.length;
+    if (length > MAX_REPLY) return null;
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
 }

@@ -134,6 +134,8 @@ export class Admission {
       visit.admitted = true;
       visit.onAdmitted?.();
     }
+    // Probes have no limit of rates, so they must not wait, nor cause reads of the state.
+    if (route.access === 'open') return null;
     return this.#deps.awaitState?.(visit.request)?.then(() => null) ?? null;
   }
 

@@ -83,3 +83,30 @@ test('without any verdict the answer is overloaded, and a node that rests is tri
   }
   expect(failing.seen.length).toBe(2);
 });
+
+test('a reply without an end is refused at the limit, and the next node is asked', async () => {
+  const chunk = new Uint8Array(1 << 20);
+  let sent = 0;
+  const endless = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: () =>
+      new Response(
+        new ReadableStream({
+          pull(controller) {
+            sent++;
+            controller.enqueue(chunk);
+          },
+        }),
+      ),
+  });
+  running.push(endless);
+  const right = nodeThat(200, '{}');
+  const nodes = submitsTo([endless.url.href.replace(/\/$/, ''), right.url]);
+  const startedAt = performance.now();
+  const reply = await nodes.forward('/api/tx', submission());
+  expect([reply.status, await reply.text(), right.seen.length]).toEqual([200, '{}', 1]);
+  // The time limit of a node has not passed: the limit of bytes has ended the reply.
+  expect(performance.now() - startedAt).toBeLessThan(7000);
+  expect(sent).toBeGreaterThan(4);
+});
