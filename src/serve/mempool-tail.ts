@@ -62,7 +62,7 @@ export async function readMempoolStart(database: Reads, oldest: number, end: num
  * Returns the number up to which the database may have removed events of the mempool behind the number `seq`; null if none.
  * Read it after the events: those that were removed before they were read are below it.
  */
-export async function readRemoved(database: Reads, seq: number): Promise<number | null> {
-  const { removedTo } = await database.readMempoolStart();
+export async function readRemoved(database: Pick<TailDatabase, 'readRemovedTo'>, seq: number): Promise<number | null> {
+  const removedTo = await database.readRemovedTo();
   return removedTo - 1 > seq ? removedTo - 1 : null;
 }

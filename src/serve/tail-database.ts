@@ -114,6 +114,14 @@ export class TailDatabase {
     });
   }
 
+  /** Returns the number below which events of the mempool may be removed. */
+  readRemovedTo(): Promise<number> {
+    return this.#session.run(async (sql) => {
+      const [row] = await sql.unsafe(`SELECT removed_to FROM ${SINK_SCHEMA}.mempool_position WHERE id = 1`);
+      return Number(row.removed_to);
+    });
+  }
+
   /** Returns the numbers below which events of the mempool may be removed, and of the oldest one; null without any. */
   readMempoolStart(): Promise<{ readonly removedTo: number; readonly oldest: number | null }> {
     return this.#session.run(async (sql) => {
