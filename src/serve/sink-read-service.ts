@@ -18,6 +18,7 @@ import { READ_ENDPOINTS } from '../rest/read-endpoints.ts';
 import type { ChainState } from '../storage/chain-reads.ts';
 import { systemClock } from '../util/clock.ts';
 import type { MaybePromise } from '../util/maybe-promise.ts';
+import { OwnerTurns } from './owner-turns.ts';
 import { hintsOf } from './reads/answer-hints.ts';
 import { AnswerRows } from './reads/chain-rows.ts';
 import { fetchesOf } from './reads/fetch-plan.ts';
@@ -57,12 +58,17 @@ const MAX_BYTES = 128 << 20;
 const MAX_TIPS = 30;
 const MAX_WORK_US = 10_000_000;
 
+/** Connections that the statements of one owner leave to those of others. */
+const SHARED_CONNECTIONS = 4;
+
 /** How an answer is made. */
 interface Making {
   readonly signal: AbortSignal;
   readonly owner: Owner;
   /** Rows that it will read. */
   readonly hints?: RowNeeds;
+  /** The lowest height of the tip that it may show. */
+  readonly minHeight?: number;
 }
 
 /**
@@ -86,6 +92,7 @@ export class SinkReadService implements AnswerService {
   readonly #derived = new DerivedScripts();
   readonly #mirror = new MempoolMirror(systemClock);
   readonly #waiting = new Map<Owner, number>();
+  readonly #turns: OwnerTurns;
   #waitingAll = 0;
 
   constructor(options: SinkReadOptions) {
@@ -94,6 +101,7 @@ export class SinkReadService implements AnswerService {
     this.sources = { ...sources, settings: settingsOfTables(sources.settings) };
     this.#database = new RowDatabase(url, { name, connections });
     this.#state = new SinkState(this.#database, network);
+    this.#turns = new OwnerTurns(Math.max(1, connections - SHARED_CONNECTIONS));
     this.#texts = cacheTexts ? new TxTexts(TEXT_BYTES) : null;
   }
 
@@ -194,12 +202,16 @@ export class SinkReadService implements AnswerService {
 
   #reply(make: (env: ReadEnv) => Answer, request: Request, hints: RowNeeds = {}): MaybePromise<Response | PlainReply> {
     const read = (env: ReadEnv) => replyOf(env, make(env));
-    try {
-      return sendableReply(this.readNow(read), request, this.#options);
-    } catch (error) {
-      if (!(error instanceof NeedsWorker)) throw error;
-    }
-    const making = { signal: this.#limited(request.signal), owner: ownerOf(this.#options.call(request)), hints };
+    // The server has reached this height, but the database may have gone back since.
+    const minHeight = Number(request.headers.get('x-chain-height') ?? 0);
+    if ((this.#state.present?.tip.height ?? -1) >= minHeight)
+      try {
+        return sendableReply(this.readNow(read), request, this.#options);
+      } catch (error) {
+        if (!(error instanceof NeedsWorker)) throw error;
+      }
+    const owner = ownerOf(this.#options.call(request));
+    const making = { signal: this.#limited(request.signal), owner, hints, minHeight };
     return this.#answer(read, making).then((reply) => sendableReply(reply, request, this.#options));
   }
 
@@ -212,10 +224,14 @@ export class SinkReadService implements AnswerService {
     }
   }
 
-  async #attempts<T>(read: (env: ReadEnv) => T, { signal, hints = {} }: Making): Promise<T> {
+  async #attempts<T>(read: (env: ReadEnv) => T, { signal, owner, hints = {}, minHeight = 0 }: Making): Promise<T> {
     // Whether the database had this tip after the request came.
     let isConfirmed = this.#state.present === null;
     let state = this.#state.present ?? (await this.#state.read());
+    if (state.tip.height < minHeight) {
+      isConfirmed = true;
+      state = await this.#state.read();
+    }
     let rows = new AnswerRows(this.#state.rows);
     let wanted = hints;
     let tips = 0;
@@ -230,13 +246,15 @@ export class SinkReadService implements AnswerService {
       }
       const outcome = this.#attempt(state, rows, read);
       if ('needs' in outcome) {
-        isConfirmed = await this.#state.fetch(fetchesOf({ ...outcome.needs, ...wanted }), rows, state);
+        const fetch = fetchesOf({ ...outcome.needs, ...wanted });
+        isConfirmed = await this.#turns.run(owner, () => this.#state.fetch(fetch, rows, state));
         wanted = {};
         continue;
       }
       // An answer that needed no rows is shown only at a tip that the database still has.
       if (!isConfirmed && !this.#state.isFresh) await this.#state.read();
       if (this.#state.present !== state) continue;
+      if (state.tip.height < minHeight) throw behind(state.tip.height, minHeight);
       if ('error' in outcome) throw outcome.error;
       return outcome.value;
     }
@@ -294,6 +312,13 @@ export class SinkReadService implements AnswerService {
   #limited(signal: AbortSignal): AbortSignal {
     return limitedSignal(signal, this.#options.options.http.requestTimeoutMs);
   }
+}
+
+function behind(height: number, wanted: number): ApiError {
+  return new ApiError('syncing', `the database is at height ${height}, below the height ${wanted} of the request`, {
+    height,
+    wanted,
+  });
 }
 
 function tooMuch(what: string): ApiError {

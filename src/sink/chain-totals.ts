@@ -51,7 +51,7 @@ export function totalsAt({ headers }: ChainReads, height: number): BlockTotals |
 
 /** Totals that blocks of the database lack. */
 export interface MissingTotals {
-  /** Of each block its height and its totals, in the order of `totalsRow`. */
+  /** The height of each block, and its totals in the order of `totalsRow`. */
   readonly rows: readonly (readonly number[])[];
   /** Blocks below this height have totals, once `rows` are written; null if all have. */
   readonly nextHeight: number | null;

@@ -55,7 +55,8 @@ export const sinkReplies: Proof = {
       const compareNext = async () => {
         for (let ask = left.shift(); ask !== undefined && violations.length < MAX_VIOLATIONS; ask = left.shift()) {
           signal.throwIfAborted();
-          replies += await comparePages(ask, { api, server, violations });
+          const pages = await comparePages(ask, { api, server, violations });
+          replies += pages;
         }
       };
       await Promise.all(Array.from({ length: WORKERS }, compareNext));

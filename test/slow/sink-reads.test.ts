@@ -94,6 +94,17 @@ test('answers are 503 while the database is away, and right again when it is bac
   expect(violations).toEqual([]);
 });
 
+test('no answer is of a lower tip than the height that a request names', async () => {
+  const { height } = await node.api.json<{ height: number }>('/api/info');
+  const at = (wanted: number) =>
+    server.request<{ error: object }>('/api/blocks/tip', { headers: { 'x-chain-height': String(wanted) } });
+  expect((await at(height)).status).toBe(200);
+  const { status, body } = await at(height + 1);
+  expect({ status, ...body.error }).toMatchObject({
+    ...{ status: 503, code: 'syncing', details: { height, wanted: height + 1 } },
+  });
+});
+
 test('a database of another network, or one that is being filled, gives no answer', async () => {
   await using other = new SinkRest(postgres.url, 'main');
   const refused = await other.request<{ error: object }>('/api/blocks/tip');
@@ -102,7 +113,7 @@ test('a database of another network, or one that is being filled, gives no answe
 });
 
 test('every route over the tables gives the replies of the node, before and after a reorg', async () => {
-  const { violations, figures } = await sinkReplies.run(3, 1, new AbortController().signal);
+  const { violations, figures } = await sinkReplies.run(1, 1, new AbortController().signal);
   expect(violations).toEqual([]);
-  expect(new Map(figures).get('replies compared')).toBeGreaterThan(500);
+  expect(new Map(figures).get('replies compared')).toBeGreaterThan(100);
 });
