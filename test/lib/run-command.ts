@@ -1,4 +1,6 @@
+import { getPriority } from 'node:os';
 import { runCommandLine } from '../../src/cli/run-command-line.ts';
+import { lowerThreadPriority } from '../../src/util/nice.ts';
 import type { ProgramOptions, RunResult } from './node-process.ts';
 
 /**
@@ -17,6 +19,7 @@ export async function runCommand(
   const restore = changeEnvironment({ ...Object.fromEntries(own.map((name) => [name, undefined])), ...env });
   // A command limits the rights of its files by the mask of the process.
   const mask = process.umask();
+  const priority = getPriority();
   try {
     const status = await runCommandLine(args, {
       signal,
@@ -26,6 +29,8 @@ export async function runCommand(
     return { status, signal: null, stdout, stderr };
   } finally {
     process.umask(mask);
+    // A command that works beside a node lowers its own.
+    if (getPriority() !== priority) lowerThreadPriority(priority);
     restore();
   }
 }

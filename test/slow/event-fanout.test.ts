@@ -104,45 +104,52 @@ async function bareTimes(messages: readonly string[]): Promise<number[]> {
   }
 }
 
-test(`${CONNECTIONS} connections to a running node have a block's events within 100 ms of its commit, or thrice the time of a bare server`, async () => {
-  const chain = recentChain(110);
-  const node = await nodeWith(chain, [
-    `--ws.connections=${CONNECTIONS + 10}`,
-    `--ws.connectionsPerKey=${CONNECTIONS + 10}`,
-  ]);
-  const clients = await openClients(`${node.api.url}/ws`);
-  const messages: string[] = [];
-  const one = new WebSocket(`${node.api.url.replace('http', 'ws')}/ws`, {
-    headers: { authorization: `Bearer ${TEST_KEY}` },
-  } as never);
-  const took: number[] = [];
-  try {
-    await new Promise((resolve) => (one.onopen = resolve));
-    one.onmessage = ({ data }) => void messages.push(data as string);
-    for (let i = 0; i < BLOCKS; i++) {
-      // The time is taken before the node validates and commits the block, so it is slightly longer than the limited
-      // one.
-      const before = Date.now();
-      const block = await mine(node.api, chain);
-      took.push((await clients.arrival(block.height)) - before);
+/** Other work of the machine delays a measurement now and then, but not three in a row. */
+const RETRIED = { timeout: 120_000, retry: 2 };
+
+test(
+  `${CONNECTIONS} connections to a running node have a block's events within 100 ms of its commit, or thrice the time of a bare server`,
+  async () => {
+    const chain = recentChain(110);
+    const node = await nodeWith(chain, [
+      `--ws.connections=${CONNECTIONS + 10}`,
+      `--ws.connectionsPerKey=${CONNECTIONS + 10}`,
+    ]);
+    const clients = await openClients(`${node.api.url}/ws`);
+    const messages: string[] = [];
+    const one = new WebSocket(`${node.api.url.replace('http', 'ws')}/ws`, {
+      headers: { authorization: `Bearer ${TEST_KEY}` },
+    } as never);
+    const took: number[] = [];
+    try {
+      await new Promise((resolve) => (one.onopen = resolve));
+      one.onmessage = ({ data }) => void messages.push(data as string);
+      for (let i = 0; i < BLOCKS; i++) {
+        // The time is taken before the node validates and commits the block, so it is slightly longer than the limited
+        // one.
+        const before = Date.now();
+        const block = await mine(node.api, chain);
+        took.push((await clients.arrival(block.height)) - before);
+      }
+    } finally {
+      one.close();
+      clients.end();
+      await node.stop();
     }
-  } finally {
-    one.close();
-    clients.end();
-    await node.stop();
-  }
-  took.sort((a, b) => a - b);
-  const first = messages.findIndex((message) => message.startsWith('{"type":"newBlock"'));
-  const last = messages.findIndex((message) => message.startsWith('{"type":"mempoolUpdate"'), first);
-  const bare = await bareTimes(messages.slice(first, last + 1));
-  const middle = BLOCKS >> 1;
-  console.log(
-    `${CONNECTIONS} connections: median ${took[middle]} ms, slowest ${took.at(-1)} ms; ` +
-      `a bare server ${bare[middle]} ms and ${bare.at(-1)} ms`,
-  );
-  // A machine on which a bare server with the same messages needs most of that time is allowed more.
-  expect(took[middle]).toBeLessThan(Math.max(100, bare[middle]! * BARE_FACTOR));
-}, 120_000);
+    took.sort((a, b) => a - b);
+    const first = messages.findIndex((message) => message.startsWith('{"type":"newBlock"'));
+    const last = messages.findIndex((message) => message.startsWith('{"type":"mempoolUpdate"'), first);
+    const bare = await bareTimes(messages.slice(first, last + 1));
+    const middle = BLOCKS >> 1;
+    console.log(
+      `${CONNECTIONS} connections: median ${took[middle]} ms, slowest ${took.at(-1)} ms; ` +
+        `a bare server ${bare[middle]} ms and ${bare.at(-1)} ms`,
+    );
+    // A machine on which a bare server with the same messages needs most of that time is allowed more.
+    expect(took[middle]).toBeLessThan(Math.max(100, bare[middle]! * BARE_FACTOR));
+  },
+  RETRIED,
+);
 
 /** Returns the script `0014`, the number, zeros. */
 function script(n: number): Uint8Array {

@@ -121,6 +121,11 @@ describe('a restart announces missing events only', () => {
       await receivers.all.until('everything', () => hasAll(receivers.all, end));
       await receivers.deposits.until('the deposit', () => hasAll(receivers.deposits, last));
       const delivered = [receivers.all, receivers.deposits].map(({ messages }) => messages.length);
+      // A kill between a delivery and its record has the delivery made again, or its events reported as missing.
+      await node.until('the records of the deliveries', async () => {
+        const { items } = await node.api.json<{ items: { lag: { events: number } }[] }>('/api/webhooks');
+        return items.every(({ lag }) => lag.events === 0);
+      });
       await restart(signal);
       await mine(node.api, chain, [deposit()]);
       const { last: later, end: now } = await cursorsNow(DEPOSITS);
