@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { AuthStore } from '../auth/auth-store.ts';
 import type { Loaded } from '../config/load.ts';
-import { databaseProblem } from '../serve/keys/database-session.ts';
+import { databaseProblem } from '../serve/database-session.ts';
 import { KeyDatabase, type KeySnapshot } from '../serve/keys/key-database.ts';
 import { OperatorError } from '../util/operator-error.ts';
 import { openAuthStore } from './auth-access.ts';

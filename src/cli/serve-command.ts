@@ -1,7 +1,7 @@
 import { ConfigError, type Loaded, loadConfig } from '../config/load.ts';
 import { type Command, UsageError } from './command.ts';
 import { COMMON_OPTIONS } from './help-text.ts';
-import { refusePasswordInFlags } from './secret-flags.ts';
+import { refusePasswordInFlags, refuseSecretFlag } from './secret-flags.ts';
 
 export const command: Command = {
   usage: 'serve [--from URL] [options]',
@@ -29,10 +29,7 @@ is that of the database; with --network the server also starts while the databas
     const load = (network: string | null): Loaded => {
       const loaded = loadConfig(network === null ? settings : [...settings, `--network=${network}`]);
       refusePasswordInFlags(loaded, ['serve.from', 'sink.postgres']);
-      if (loaded.given.get('serve.nodeKeys')?.source === 'flag')
-        throw new UsageError(
-          'other users of this host can read --serve.nodeKeys in the list of processes: set OBVERSE_SERVE_NODE_KEYS, or serve.nodeKeys in the settings file',
-        );
+      refuseSecretFlag(loaded, 'serve.nodeKeys', 'keys');
       const [surplus] = loaded.positionals;
       if (surplus !== undefined) throw new UsageError(`serve takes no argument: ${surplus}`);
       return loaded;

@@ -33,11 +33,16 @@ export class EventWindow implements Disposable {
     this.events = new EventStore(db);
   }
 
-  /** Adds events with higher numbers than all before. The oldest ones beyond the limit are removed. */
+  /**
+   * Adds events with higher numbers than all before; those that are there already are left out. The oldest ones beyond the
+   * limit are removed.
+   */
   addEvents(rows: readonly EventRecord[]): void {
     this.#db.transaction(() => {
-      for (const { seq, type, data } of rows) this.#add.run(seq, type, data);
-      this.#rows += rows.length;
+      const { last } = this.events.bounds();
+      const added = rows.filter(({ seq }) => seq > last);
+      for (const { seq, type, data } of added) this.#add.run(seq, type, data);
+      this.#rows += added.length;
       const excess = this.#rows - MAX_WINDOW_EVENTS;
       if (excess >= SURPLUS) this.#rows -= this.#removeOldest.run(excess).changes;
     })();

@@ -18,7 +18,6 @@ import { READ_ENDPOINTS } from '../rest/read-endpoints.ts';
 import type { ChainState } from '../storage/chain-reads.ts';
 import { systemClock } from '../util/clock.ts';
 import type { MaybePromise } from '../util/maybe-promise.ts';
-import { OwnerTurns } from './owner-turns.ts';
 import { hintsOf } from './reads/answer-hints.ts';
 import { AnswerRows } from './reads/chain-rows.ts';
 import { fetchesOf } from './reads/fetch-plan.ts';
@@ -27,6 +26,7 @@ import { RowDatabase } from './reads/row-database.ts';
 import { type RowNeeds, RowsMissing } from './reads/row-needs.ts';
 import { SinkChain } from './reads/sink-chain.ts';
 import { SinkState } from './reads/sink-state.ts';
+import { StatementLimiter } from './statement-limiter.ts';
 
 export interface SinkReadOptions {
   /** URL of the database, which may hold a password. */
@@ -47,6 +47,8 @@ export interface SinkReadOptions {
 }
 
 const CONNECTIONS = 8;
+/** Connections that the fetches of one owner leave to those of others. */
+const SHARED_CONNECTIONS = 4;
 /** Limit of the cache of transactions, bytes. */
 const TEXT_BYTES = 32 << 20;
 /** Limits of answers that wait for the database: of one owner, and of all. */
@@ -57,9 +59,6 @@ const MAX_FETCHES = 500;
 const MAX_BYTES = 128 << 20;
 const MAX_TIPS = 30;
 const MAX_WORK_US = 10_000_000;
-
-/** Connections that the statements of one owner leave to those of others. */
-const SHARED_CONNECTIONS = 4;
 
 /** How an answer is made. */
 interface Making {
@@ -92,7 +91,7 @@ export class SinkReadService implements AnswerService {
   readonly #derived = new DerivedScripts();
   readonly #mirror = new MempoolMirror(systemClock);
   readonly #waiting = new Map<Owner, number>();
-  readonly #turns: OwnerTurns;
+  readonly #limiter: StatementLimiter;
   #waitingAll = 0;
 
   constructor(options: SinkReadOptions) {
@@ -101,7 +100,7 @@ export class SinkReadService implements AnswerService {
     this.sources = { ...sources, settings: settingsOfTables(sources.settings) };
     this.#database = new RowDatabase(url, { name, connections });
     this.#state = new SinkState(this.#database, network);
-    this.#turns = new OwnerTurns(Math.max(1, connections - SHARED_CONNECTIONS));
+    this.#limiter = new StatementLimiter(Math.max(1, connections - SHARED_CONNECTIONS));
     this.#texts = cacheTexts ? new TxTexts(TEXT_BYTES) : null;
   }
 
@@ -247,7 +246,7 @@ export class SinkReadService implements AnswerService {
       const outcome = this.#attempt(state, rows, read);
       if ('needs' in outcome) {
         const fetch = fetchesOf({ ...outcome.needs, ...wanted });
-        isConfirmed = await this.#turns.run(owner, () => this.#state.fetch(fetch, rows, state));
+        isConfirmed = await this.#limiter.run(owner, () => this.#state.fetch(fetch, rows, state));
         wanted = {};
         continue;
       }

@@ -1,8 +1,7 @@
-import { SQL } from 'bun';
 import type { MempoolRecord } from '../feed/log-entry.ts';
-import { SINK_SCHEMA } from '../sink/sink-schema.ts';
+import { SINK_SCHEMA } from '../sink/schema-name.ts';
 import type { EventRecord } from '../storage/event-store.ts';
-import { DatabaseSession } from './keys/database-session.ts';
+import { DatabaseSession, isNotCreated } from './database-session.ts';
 import { type MempoolRow, mempoolRecordOf } from './mempool-rows.ts';
 
 /** The state of the database that servers follow. */
@@ -46,8 +45,6 @@ export interface NumberedRecord {
 
 /** Time limit of one statement, milliseconds. */
 const LIMIT_MS = 5000;
-/** SQLSTATEs of statements on a schema, a table or a column that does not exist. */
-const NOT_CREATED: readonly unknown[] = ['3F000', '42P01', '42703'];
 
 /** Reads the position and the events of a sink on one connection. Each method rejects with the error of the driver. */
 export class TailDatabase {
@@ -144,6 +141,6 @@ const NOT_FILLED =
 
 /** Returns the reason of a failure for the log and for operators. Messages of the driver name no password. */
 export function tailProblem(error: unknown): string {
-  if (error instanceof SQL.PostgresError && NOT_CREATED.includes(error.errno)) return NOT_FILLED;
+  if (isNotCreated(error)) return NOT_FILLED;
   return error instanceof Error ? error.message : String(error);
 }

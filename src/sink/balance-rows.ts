@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
 import type { BalanceChange } from './block-rows.ts';
-import { SINK_SCHEMA } from './sink-schema.ts';
+import { SINK_SCHEMA } from './schema-name.ts';
 
 const UPSERT_ROWS = 5000;
 

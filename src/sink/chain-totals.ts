@@ -1,6 +1,7 @@
 import type { SQL, TransactionSQL } from 'bun';
 import { hashToHex } from '../primitives/hash.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
+import { SINK_SCHEMA } from './schema-name.ts';
 import type { NamedBlock } from './sink-events.ts';
 
 /** Sums over the active chain from the genesis block up to a block. Sizes in bytes, amounts in satoshis. */
@@ -21,9 +22,9 @@ export const TOTALS_COLUMNS = [
 ] as const;
 
 /** The tables of version 1 lack the totals, which the leader writes later. */
-export function addTotalsTo(schema: string): string[] {
-  return TOTALS_COLUMNS.map((column) => `ALTER TABLE ${schema}.blocks ADD COLUMN IF NOT EXISTS ${column} BIGINT`);
-}
+export const ADD_TOTALS: readonly string[] = TOTALS_COLUMNS.map(
+  (column) => `ALTER TABLE ${SINK_SCHEMA}.blocks ADD COLUMN IF NOT EXISTS ${column} BIGINT`,
+);
 
 /** Blocks of version 1 whose totals one statement adds. Events of the chain wait for it. */
 const COMPLETED_BLOCKS = 1000;
@@ -62,10 +63,10 @@ export interface MissingTotals {
 /** Returns the totals of the lowest blocks from a height on that lack them. */
 export async function missingTotals(
   sql: SQL | TransactionSQL,
-  { schema, reads, from }: { readonly schema: string; readonly reads: ChainReads; readonly from: number },
+  { reads, from }: { readonly reads: ChainReads; readonly from: number },
 ): Promise<MissingTotals> {
   const blocks: NamedBlock[] = await sql.unsafe(
-    `SELECT height, encode(hash, 'hex') AS hash FROM ${schema}.blocks WHERE height >= $1 AND supply IS NULL
+    `SELECT height, encode(hash, 'hex') AS hash FROM ${SINK_SCHEMA}.blocks WHERE height >= $1 AND supply IS NULL
      ORDER BY height LIMIT ${COMPLETED_BLOCKS}`,
     [from],
   );
@@ -82,10 +83,10 @@ export async function missingTotals(
   return { rows, nextHeight: unknown?.height ?? blocks.at(-1)!.height + 1, hasNext: unknown === undefined };
 }
 
-export async function writeTotals(tx: TransactionSQL, schema: string, rows: MissingTotals['rows']): Promise<void> {
+export async function writeTotals(tx: TransactionSQL, rows: MissingTotals['rows']): Promise<void> {
   const columns = [0, ...TOTALS_COLUMNS.keys()].map((_, i) => `{${rows.map((row) => row[i]).join(',')}}`);
   await tx.unsafe(
-    `UPDATE ${schema}.blocks AS b SET ${TOTALS_COLUMNS.map((column) => `${column} = t.${column}`).join(', ')}
+    `UPDATE ${SINK_SCHEMA}.blocks AS b SET ${TOTALS_COLUMNS.map((column) => `${column} = t.${column}`).join(', ')}
      FROM unnest($1::INT[], $2::BIGINT[], $3::BIGINT[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BIGINT[])
        AS t (height, ${TOTALS_COLUMNS.join(', ')})
      WHERE b.height = t.height`,

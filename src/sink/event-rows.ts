@@ -2,8 +2,8 @@ import type { TransactionSQL } from 'bun';
 import { CopyRows } from './copy-rows.ts';
 import type { MempoolEntry } from './mempool-entries.ts';
 import type { SinkItem } from './mempool-order.ts';
+import { SINK_SCHEMA } from './schema-name.ts';
 import type { SinkEvent } from './sink-events.ts';
-import { SINK_SCHEMA } from './sink-schema.ts';
 
 /** Bytes of one message of COPY. */
 const COPY_CHUNK = 1 << 18;

@@ -1,5 +1,5 @@
 import type { TransactionSQL } from 'bun';
-import { SINK_SCHEMA } from './sink-schema.ts';
+import { SINK_SCHEMA } from './schema-name.ts';
 
 /** Numbers whose events one transaction removes at most, and at least, so that few transactions do it. */
 const STEP = { most: 10_000, least: 1000 };

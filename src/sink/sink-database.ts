@@ -8,13 +8,13 @@ import { type MissingTotals, missingTotals, writeTotals } from './chain-totals.t
 import { copyRows, insertEvents } from './event-rows.ts';
 import type { SinkItem } from './mempool-order.ts';
 import { MempoolRetention } from './mempool-retention.ts';
+import { SINK_SCHEMA } from './schema-name.ts';
 import {
   BALANCE_PARTS,
   CREATE_LOOKUPS,
   CREATE_TABLES,
   ROW_COLUMNS,
   ROW_TABLES,
-  SINK_SCHEMA,
   SINK_SCHEMA_VERSION,
   UPGRADE_TABLES,
 } from './sink-schema.ts';
@@ -152,11 +152,11 @@ export class SinkDatabase {
    */
   async completeTotals(reads: ChainReads, from: number): Promise<Omit<MissingTotals, 'rows'>> {
     // The rows stay as they are while this node is the leader.
-    const { rows, ...progress } = await missingTotals(this.#sql, { schema: SINK_SCHEMA, reads, from });
+    const { rows, ...progress } = await missingTotals(this.#sql, { reads, from });
     if (rows.length > 0)
       await this.#sql.begin(async (tx) => {
         await this.#lockPosition(tx, null);
-        await writeTotals(tx, SINK_SCHEMA, rows);
+        await writeTotals(tx, rows);
       });
     return progress;
   }
@@ -258,7 +258,7 @@ export class SinkDatabase {
     await this.#sql.begin(async (tx) => {
       const seq = await this.#lockPosition(tx, fromHeight);
       for (let height = fromHeight; height > keepHeight; height--) {
-        await keepStaleBlock(tx, SINK_SCHEMA, height);
+        await keepStaleBlock(tx, height);
         await removeBlock(tx, height, phase);
       }
       if (batch !== null) {

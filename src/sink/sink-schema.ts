@@ -1,13 +1,11 @@
-import { addTotalsTo, TOTALS_COLUMNS } from './chain-totals.ts';
-import { keyTablesIn } from './key-tables.ts';
-import { mempoolTablesIn } from './mempool-schema.ts';
-import { staleTableIn } from './stale-blocks.ts';
+import { ADD_TOTALS, TOTALS_COLUMNS } from './chain-totals.ts';
+import { CREATE_KEY_TABLES } from './key-tables.ts';
+import { CREATE_MEMPOOL_TABLES } from './mempool-schema.ts';
+import { SINK_SCHEMA } from './schema-name.ts';
+import { CREATE_STALE_BLOCKS } from './stale-blocks.ts';
 
 /** Version of the tables. A database of an earlier version gets the tables that it lacks. */
 export const SINK_SCHEMA_VERSION = 2;
-
-/** The PostgreSQL schema that holds the tables. */
-export const SINK_SCHEMA = 'obverse';
 
 /** A table of rows of blocks, in the order in which COPY fills the tables. */
 export const ROW_TABLES = ['blocks', 'transactions', 'outputs', 'inputs', 'address_history'] as const;
@@ -134,9 +132,9 @@ export const CREATE_TABLES: readonly string[] = [
     time BIGINT NOT NULL,
     data TEXT NOT NULL
   )`,
-  staleTableIn(SINK_SCHEMA),
-  ...keyTablesIn(SINK_SCHEMA),
-  ...mempoolTablesIn(SINK_SCHEMA),
+  CREATE_STALE_BLOCKS,
+  ...CREATE_KEY_TABLES,
+  ...CREATE_MEMPOOL_TABLES,
 ];
 
 const BLOCKS_BY_MEDIAN_TIME = `CREATE INDEX IF NOT EXISTS blocks_by_median_time ON ${SINK_SCHEMA}.blocks (median_time, height)`;
@@ -144,7 +142,7 @@ const BLOCKS_BY_MEDIAN_TIME = `CREATE INDEX IF NOT EXISTS blocks_by_median_time 
 /** Changes tables of version 1. */
 export const UPGRADE_TABLES: readonly string[] = [
   `ALTER TABLE ${SINK_SCHEMA}.sink_position ADD COLUMN IF NOT EXISTS log_tag TEXT`,
-  ...addTotalsTo(SINK_SCHEMA),
+  ...ADD_TOTALS,
   BLOCKS_BY_MEDIAN_TIME,
 ];
 

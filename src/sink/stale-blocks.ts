@@ -3,6 +3,7 @@ import { txPosition } from '../primitives/coin.ts';
 import { writeCompactSize } from '../primitives/compact-size.ts';
 import { writeUndoRecord } from '../primitives/undo.ts';
 import { ByteWriter } from '../util/bytes.ts';
+import { SINK_SCHEMA } from './schema-name.ts';
 
 const COLUMNS = [
   ...['hash', 'height', 'header', 'chainwork', 'transactions', 'inputs', 'outputs', 'size', 'weight'],
@@ -13,8 +14,7 @@ const COLUMNS = [
  * Blocks that have left the active chain, which clients may still name: a cursor that ends at one leads to the fork. `raw`
  * is the whole block, and `undo` has the outputs that it spent, as a node stores them.
  */
-export function staleTableIn(schema: string): string {
-  return `CREATE TABLE IF NOT EXISTS ${schema}.stale_blocks (
+export const CREATE_STALE_BLOCKS = `CREATE TABLE IF NOT EXISTS ${SINK_SCHEMA}.stale_blocks (
     hash BYTEA PRIMARY KEY,
     height INT NOT NULL,
     header BYTEA NOT NULL,
@@ -30,7 +30,6 @@ export function staleTableIn(schema: string): string {
     raw BYTEA NOT NULL,
     undo BYTEA NOT NULL
   )`;
-}
 
 /** Bytes of a compact size. */
 const MAX_COUNT_BYTES = 9;
@@ -43,22 +42,22 @@ interface SpentRow {
 }
 
 /** Keeps a block whose rows are about to be removed. */
-export async function keepStaleBlock(tx: TransactionSQL, schema: string, height: number): Promise<void> {
-  const [{ header }] = await tx.unsafe(`SELECT header FROM ${schema}.blocks WHERE height = $1`, [height]);
+export async function keepStaleBlock(tx: TransactionSQL, height: number): Promise<void> {
+  const [{ header }] = await tx.unsafe(`SELECT header FROM ${SINK_SCHEMA}.blocks WHERE height = $1`, [height]);
   const raws: { raw: Uint8Array }[] = await tx.unsafe(
-    `SELECT raw FROM ${schema}.transactions WHERE height = $1 ORDER BY position`,
+    `SELECT raw FROM ${SINK_SCHEMA}.transactions WHERE height = $1 ORDER BY position`,
     [height],
   );
   // A repeated coinbase counts as the spender of the lost one (BIP-30), and has no undo data.
   const spent: SpentRow[] = await tx.unsafe(
-    `SELECT i.prev_height, i.prev_position, i.value, o.script FROM ${schema}.inputs i
-     JOIN ${schema}.outputs o ON (o.height, o.position, o.vout) = (i.prev_height, i.prev_position, i.prev_vout)
+    `SELECT i.prev_height, i.prev_position, i.value, o.script FROM ${SINK_SCHEMA}.inputs i
+     JOIN ${SINK_SCHEMA}.outputs o ON (o.height, o.position, o.vout) = (i.prev_height, i.prev_position, i.prev_vout)
      WHERE i.height = $1 AND i.position > 0 ORDER BY i.position, i.vin`,
     [height],
   );
   const raw = rawBlockOf(header, raws.length, Buffer.concat(raws.map((each) => each.raw)));
   await tx.unsafe(
-    `INSERT INTO ${schema}.stale_blocks (${COLUMNS}, raw, undo) SELECT ${COLUMNS}, $2, $3 FROM ${schema}.blocks
+    `INSERT INTO ${SINK_SCHEMA}.stale_blocks (${COLUMNS}, raw, undo) SELECT ${COLUMNS}, $2, $3 FROM ${SINK_SCHEMA}.blocks
      WHERE height = $1 ON CONFLICT (hash) DO NOTHING`,
     [height, raw, undoOf(spent)],
   );

@@ -67,6 +67,12 @@ export class PostgresServer implements AsyncDisposable {
     return `postgres://obverse@127.0.0.1:${this.port}/postgres`;
   }
 
+  /** Creates a database for a test, and returns its URL. */
+  createDatabase(name: string): string {
+    this.psql(`CREATE DATABASE ${name}`);
+    return this.url.replace(/postgres$/, name);
+  }
+
   /** Runs psql with a script, and returns what it printed. */
   psql(script: string): string {
     const done = Bun.spawnSync([requirePostgres('psql'), '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', this.url], {

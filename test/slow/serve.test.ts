@@ -35,8 +35,7 @@ afterAll(() => postgres[Symbol.asyncDispose]());
 
 /** A database of its own. */
 function database(name: string): { url: string; sql: SQL } {
-  postgres.psql(`CREATE DATABASE ${name}`);
-  const url = postgres.url.replace(/postgres$/, name);
+  const url = postgres.createDatabase(name);
   return { url, sql: new SQL(url, { max: 1 }) };
 }
 

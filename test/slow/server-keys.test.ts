@@ -24,8 +24,7 @@ afterAll(() => postgres[Symbol.asyncDispose]());
 
 /** Returns the URL of a database that a node has prepared. */
 async function database(name: string): Promise<string> {
-  postgres.psql(`CREATE DATABASE ${name}`);
-  const url = postgres.url.replace(/postgres$/, name);
+  const url = postgres.createDatabase(name);
   const sink = new SinkDatabase(url, { network: 'regtest', leader: 'test' });
   await sink.migrate();
   await sink.close();
@@ -203,8 +202,7 @@ describe('keys', () => {
   });
 
   test('commands that run at the same time lose nothing', async () => {
-    postgres.psql('CREATE DATABASE concurrent');
-    const url = postgres.url.replace(/postgres$/, 'concurrent');
+    const url = postgres.createDatabase('concurrent');
     // The first ones find no tables.
     const made = await Promise.all(Array.from({ length: 12 }, (_, i) => createKey(url, '--label', `key ${i}`)));
     const listed: { id: string; label: string }[] = JSON.parse(await changed(url, 'list', '--json'));

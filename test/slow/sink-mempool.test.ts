@@ -156,8 +156,7 @@ test('old events of the mempool are removed, and those of the chain remain', asy
 test('no event of the mempool is written where none is wanted', async () => {
   const args = ['--sink.mempoolEvents=0'];
   const chain = recentChain(BLOCKS);
-  postgres.psql('CREATE DATABASE unwanted');
-  const url = postgres.url.replace(/postgres$/, 'unwanted');
+  const url = postgres.createDatabase('unwanted');
   await using sql = new SQL(url, { max: 1 });
   const node = await startNode({ datadir: await directoryWith(chain), args, env: { OBVERSE_SINK_POSTGRES: url } });
   await mempoolLoaded(node);

@@ -1,8 +1,8 @@
 import { SQL, type TransactionSQL } from 'bun';
 import type { KeyRecord, KeySecret } from '../../auth/auth-store.ts';
-import { keyTablesIn } from '../../sink/key-tables.ts';
-import { SINK_SCHEMA } from '../../sink/sink-schema.ts';
-import { DatabaseSession, type DatabaseSessionOptions } from './database-session.ts';
+import { CREATE_KEY_TABLES } from '../../sink/key-tables.ts';
+import { SINK_SCHEMA } from '../../sink/schema-name.ts';
+import { DatabaseSession, type DatabaseSessionOptions } from '../database-session.ts';
 
 /** All keys of one version. */
 export interface KeySnapshot {
@@ -130,7 +130,7 @@ async function createMissing(sql: SQL): Promise<void> {
   );
   if (found !== undefined) return;
   await sql.unsafe(`CREATE SCHEMA IF NOT EXISTS ${SINK_SCHEMA}`);
-  for (const statement of keyTablesIn(SINK_SCHEMA)) await sql.unsafe(statement);
+  for (const statement of CREATE_KEY_TABLES) await sql.unsafe(statement);
 }
 
 /** Whether another session has created the same object since the check of `IF NOT EXISTS`. */

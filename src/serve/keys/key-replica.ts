@@ -3,7 +3,7 @@ import { ApiError } from '../../http/errors.ts';
 import { abortable, sleep } from '../../util/abort.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
-import { databaseProblem } from './database-session.ts';
+import { databaseProblem } from '../database-session.ts';
 import { KeyDatabase, type KeySnapshot } from './key-database.ts';
 
 /** Pause between two checks of the version of the keys, milliseconds. */

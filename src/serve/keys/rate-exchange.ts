@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { SQL } from 'bun';
-import { SINK_SCHEMA } from '../../sink/sink-schema.ts';
+import { SINK_SCHEMA } from '../../sink/schema-name.ts';
 import { abortable, sleep } from '../../util/abort.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Log } from '../../util/log.ts';
-import { DatabaseSession, databaseProblem } from './database-session.ts';
+import { DatabaseSession, databaseProblem } from '../database-session.ts';
 import { ExchangedRates, MAX_CHARGE_AGE_MS } from './exchanged-rates.ts';
 
 /** Pause between two exchanges, milliseconds. Consumption is known to all servers after two of them. */

@@ -1,5 +1,6 @@
 import { SQL } from 'bun';
 import { ApiError } from '../../http/errors.ts';
+import { isNotCreated } from '../database-session.ts';
 import type { Row } from './row-decoder.ts';
 import type { Statement } from './statements.ts';
 
@@ -8,9 +9,8 @@ const CONNECT_SECONDS = 5;
 const STATEMENT_MS = 10_000;
 const SILENCE_MS = STATEMENT_MS + 2_000;
 
-/** SQLSTATEs of a statement that ran too long, and of a missing schema, table or column. */
+/** SQLSTATE of a statement that ran too long. */
 const CANCELED = '57014';
-const NOT_CREATED: readonly unknown[] = ['3F000', '42P01', '42703'];
 
 /** Connections to the database of a sink that read rows, and how many statements they have run. */
 export class RowDatabase {
@@ -65,7 +65,7 @@ function databaseError(error: unknown): unknown {
   if (!(error instanceof SQL.PostgresError)) return error;
   const { errno, code } = error;
   if (errno === CANCELED) return new ApiError('overloaded', SLOW);
-  if (NOT_CREATED.includes(errno))
+  if (isNotCreated(error))
     return new ApiError('warming_up', 'a node has not yet created the tables of this version in the database');
   // A statement that the server refuses is a fault of the program.
   if (code === 'ERR_POSTGRES_SERVER_ERROR' && /^(?:2|42)/.test(String(errno))) return error;

@@ -1,5 +1,6 @@
 import { fail } from '../../http/errors.ts';
 import { type BlockHash, hashToHex } from '../../primitives/hash.ts';
+import { headerTime } from '../../queries/block-facts.ts';
 import type { BlockSums } from '../../storage/block-sum-pages.ts';
 import type { HeaderRows } from '../../storage/chain-source.ts';
 import type { ChainTotals, HeaderRecord } from '../../storage/header-store.ts';
@@ -11,8 +12,6 @@ import { RowsMissing } from './row-needs.ts';
 /** Blocks around one that are fetched with it: its median time and the next hash need them. */
 const BEFORE = 10;
 const BEHIND = 1;
-/** Position of the time in a header. */
-const TIME_AT = 68;
 
 /** The headers of the active chain of a sink, and of the blocks that have left it. */
 export class SinkHeaders implements HeaderRows {
@@ -49,9 +48,7 @@ export class SinkHeaders implements HeaderRows {
   }
 
   times(from: number, count: number): number[] {
-    return this.range(from, count).map(({ header }) =>
-      new DataView(header.buffer, header.byteOffset).getUint32(TIME_AT, true),
-    );
+    return this.range(from, count).map(headerTime);
   }
 
   medianTime(height: number): number {

@@ -1,4 +1,5 @@
 import { ApiError } from '../../http/errors.ts';
+import { headerTime } from '../../queries/block-facts.ts';
 import type { TipView } from '../../queries/tip-view.ts';
 import { SINK_SCHEMA_VERSION } from '../../sink/sink-schema.ts';
 import type { ChainState } from '../../storage/chain-reads.ts';
@@ -16,8 +17,6 @@ const FRESH_MS = 100;
 const ROW_BYTES = 64 << 20;
 /** The indexes that the tables contain. */
 const LIVE: ReadonlySet<IndexName> = new Set<IndexName>(['positions', 'tx', 'address', 'spender']);
-/** Position of the time in a header. */
-const TIME_AT = 68;
 const NO_HEIGHT = -1;
 
 /**
@@ -62,8 +61,7 @@ export class SinkState {
   tip(): TipView | null {
     if (this.#state === null) return null;
     const { tip, tipView } = this.#state;
-    const view = new DataView(tip.header.buffer, tip.header.byteOffset);
-    return { ...tipView, time: view.getUint32(TIME_AT, true) };
+    return { ...tipView, time: headerTime(tip) };
   }
 
   /**

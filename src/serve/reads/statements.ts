@@ -1,6 +1,6 @@
 import { COINBASE_MATURITY } from '../../consensus/limits.ts';
 import { positionHeight, positionIndex, type TxPosition } from '../../primitives/coin.ts';
-import { SINK_SCHEMA as S } from '../../sink/sink-schema.ts';
+import { SINK_SCHEMA as S } from '../../sink/schema-name.ts';
 import type { BlockPageNeed, CoinsNeed, HistoryNeed } from './row-needs.ts';
 
 /** A statement and its parameters. Each of its rows has the position of the database, and a first row is always there. */

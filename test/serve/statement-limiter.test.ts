@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test';
 import { NODE } from '../../src/http/owner.ts';
-import { OwnerTurns } from '../../src/serve/owner-turns.ts';
+import { StatementLimiter } from '../../src/serve/statement-limiter.ts';
 
 /** Work that lasts until it is ended. */
-function openWork(turns: OwnerTurns, owner: string) {
+function openWork(limiter: StatementLimiter, owner: string) {
   const { promise, resolve } = Promise.withResolvers<void>();
   const state = { running: false, end: resolve };
-  const done = turns.run(owner, () => {
+  const done = limiter.run(owner, () => {
     state.running = true;
     return promise;
   });
@@ -14,9 +14,9 @@ function openWork(turns: OwnerTurns, owner: string) {
 }
 
 test('work waits while the limit of its owner runs, but not for that of others or of the server', async () => {
-  const turns = new OwnerTurns(2);
-  const first = Array.from({ length: 4 }, () => openWork(turns, 'key a'));
-  const [other, own] = [openWork(turns, 'key b'), openWork(turns, NODE)];
+  const limiter = new StatementLimiter(2);
+  const first = Array.from({ length: 4 }, () => openWork(limiter, 'key a'));
+  const [other, own] = [openWork(limiter, 'key b'), openWork(limiter, NODE)];
   await Promise.resolve();
   expect(first.map(({ state }) => state.running)).toEqual([true, true, false, false]);
   expect([other.state.running, own.state.running]).toEqual([true, true]);
@@ -29,9 +29,9 @@ test('work waits while the limit of its owner runs, but not for that of others o
 });
 
 test('work that fails lets the next one run', async () => {
-  const turns = new OwnerTurns(1);
-  const failing = turns.run('key a', () => Promise.reject(new Error('the database cannot be reached')));
-  const next = turns.run('key a', async () => 'rows');
+  const limiter = new StatementLimiter(1);
+  const failing = limiter.run('key a', () => Promise.reject(new Error('the database cannot be reached')));
+  const next = limiter.run('key a', async () => 'rows');
   await expect(failing).rejects.toThrow('cannot be reached');
   expect(await next).toBe('rows');
 });

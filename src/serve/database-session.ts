@@ -60,12 +60,17 @@ export class DatabaseSession {
   }
 }
 
-/** SQLSTATE of a statement on a table that does not exist. */
-const UNDEFINED_TABLE = '42P01';
+/** SQLSTATEs of statements on a schema, a table or a column that does not exist. */
+const NOT_CREATED: readonly unknown[] = ['3F000', '42P01', '42703'];
+
+/** Whether a statement has failed since the database lacks what it reads or writes. */
+export function isNotCreated(error: unknown): boolean {
+  return error instanceof SQL.PostgresError && NOT_CREATED.includes(error.errno);
+}
 
 /** Returns the reason of a failure for the log and for operators. Messages of the driver name no password. */
 export function databaseProblem(error: unknown): string {
-  if (error instanceof SQL.PostgresError && error.errno === UNDEFINED_TABLE)
+  if (isNotCreated(error))
     return 'the database has no tables for keys and limits: a node with sink.postgres and obverse key create --database create them';
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,7 @@
 import { NODE, type Owner } from '../http/owner.ts';
 
-/** Bounds how many statements of one owner run at a time. Further ones wait in their order; the caller bounds their number. */
-export class OwnerTurns {
+/** Bounds how many fetches of one owner run at a time. Further ones wait in their order; the caller bounds their number. */
+export class StatementLimiter {
   readonly #limit: number;
   readonly #running = new Map<Owner, number>();
   readonly #waiting = new Map<Owner, (() => void)[]>();

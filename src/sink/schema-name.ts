@@ -1,0 +1,2 @@
+/** The PostgreSQL schema that holds the tables. */
+export const SINK_SCHEMA = 'obverse';
