@@ -81,7 +81,7 @@ const CONNECT_SECONDS = 10;
 /** A transaction that waits this long for its client is rolled back, so that a dead node holds no lock. */
 const IDLE_TRANSACTION_MS = 5000;
 /** A statement waits this long for a lock. A new leader then ends the transaction that holds the lock. */
-const LOCK_MS = 3000;
+const LOCK_MS = 1500;
 const INITIAL_SEQ = 1;
 /** Blocks whose balances one transaction sums, if the script hashes are spread evenly over the parts. */
 const BLOCKS_OF_SUM = 5000;
