@@ -9,7 +9,7 @@ import { hostClock } from '../util/clock.ts';
 import { endReserve, reserveDescriptors } from '../util/descriptors.ts';
 import { processLog } from '../util/process-log.ts';
 import { shortenTimeSlice } from '../util/time-slice.ts';
-import { announceStart, releaseStartedThreads } from '../util/worker.ts';
+import { acceptHold, announceStart, releaseStartedThreads } from '../util/worker.ts';
 import { apiOptionsOf, readSourcesOf } from './api-options.ts';
 import { NodeLink } from './client.ts';
 import { paramsOfConfig } from './config-params.ts';
@@ -22,6 +22,7 @@ declare const self: Worker;
 announceStart();
 // Descriptors for a wallet's files; the thread must not wait for them, since it answers requests.
 reserveDescriptors(8, 0);
+acceptHold.start();
 shortenTimeSlice();
 
 /** Starts a further front: it receives all updates of the node before it listens. */
@@ -55,6 +56,7 @@ self.onmessage = async ({ data }: MessageEvent<ToFront>) => {
     onStopping: () => node.stopCalls(),
     onStopped: () => {
       reads.close();
+      acceptHold.end();
       endReserve();
       releaseStartedThreads();
     },

@@ -10,7 +10,7 @@ import { OperatorError } from '../util/operator-error.ts';
 import { Outbox } from '../util/outbox.ts';
 import { processLog } from '../util/process-log.ts';
 import { beginServing, isServing, yieldToReplies } from '../util/serving.ts';
-import { announceStart, releaseStartedThreads } from '../util/worker.ts';
+import { acceptHold, announceStart, releaseStartedThreads } from '../util/worker.ts';
 import { Backlog } from './backlog.ts';
 import { GarbageCollector } from './garbage.ts';
 import { openProgressLog } from './import-log.ts';
@@ -31,6 +31,7 @@ const COMPILER_NICE = 15;
 // Enough for a new pair of block files, a wallet with its WAL and its index, and a thread. When even these are used, the
 // main thread has this time to close connections.
 reserveDescriptors(16, 2000);
+acceptHold.start();
 
 /** Bytes of updates that the main thread may not have acknowledged yet: some thousands of transactions. */
 const BACKLOG_BYTES = 4 << 20;
@@ -205,6 +206,7 @@ async function receive(data: ToNode, index: number): Promise<void> {
       } catch (error) {
         fail(error);
       }
+      acceptHold.end();
       endReserve();
       releaseStartedThreads();
       // The thread is terminated without an exit, at which buffered lines would be written.

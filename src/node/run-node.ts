@@ -25,7 +25,7 @@ import { keepMemoryPrivate } from '../util/private-memory.ts';
 import { openLogFile, processLog } from '../util/process-log.ts';
 import { serviceNotifier } from '../util/systemd.ts';
 import { shortenTimeSlice } from '../util/time-slice.ts';
-import { threads } from '../util/worker.ts';
+import { acceptHold, threads } from '../util/worker.ts';
 import { apiOptionsOf, readSourcesOf } from './api-options.ts';
 import { NodeClient } from './client.ts';
 import { paramsOfConfig } from './config-params.ts';
@@ -105,6 +105,7 @@ async function runOnce(wanted: Config, run: OneRun): Promise<void> {
   const { config, budget } = withinDescriptors(wanted, log);
   // The main thread must not wait long for a free descriptor, since it answers requests.
   reserveDescriptors(FRONT_RESERVE, 0);
+  acceptHold.start();
   shortenTimeSlice();
   const service = serviceNotifier();
   const params = paramsOfConfig(config);

@@ -1,10 +1,11 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { openLibc } from './libc.ts';
 
 const RLIMIT_NOFILE = 7;
 /** Limits are capped to this, the kernel's default maximum for one process (fs.nr_open). */
 const MOST = 1 << 20;
 const SPARE_FILE = '/dev/null';
+const OPEN_FILES = '/proc/self/fd';
 const RETRY_MS = 5;
 
 /** The limit of open descriptors, now and before `raiseDescriptorLimit`. */
@@ -68,7 +69,7 @@ export function endReserve(): void {
 }
 
 /** Whether the reserve of this thread is full. */
-export function isReserveWhole(): boolean {
+function isReserveWhole(): boolean {
   return spare.length >= wanted;
 }
 
@@ -104,6 +105,21 @@ export function hasDescriptors(count: number): boolean {
     return false;
   } finally {
     for (const fd of opened) closeSync(fd);
+  }
+}
+
+/**
+ * Returns how many descriptors the process can open beside those that it has; infinite where the system does not report
+ * it, and 0 if there is none to ask with.
+ */
+export function freeDescriptors(): number {
+  try {
+    const [, limit] = /^Max open files +(\d+) /m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
+    if (limit === undefined) return Number.POSITIVE_INFINITY;
+    // Linux reports the number since 6.2, and 0 before that.
+    return Number(limit) - (statSync(OPEN_FILES).size || readdirSync(OPEN_FILES).length);
+  } catch (error) {
+    return isShortage(error) ? 0 : Number.POSITIVE_INFINITY;
   }
 }
 

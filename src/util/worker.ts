@@ -1,10 +1,13 @@
 import { workerData } from 'node:worker_threads';
-import { hasDescriptors, isReserveWhole } from './descriptors.ts';
+import { AcceptHold } from './accept-hold.ts';
+import { freeDescriptors, hasDescriptors } from './descriptors.ts';
 import { countProgress } from './progress.ts';
 import { type ThreadKind, ThreadTable } from './thread-table.ts';
 
 /** Descriptors that the runtime opens for a new thread, plus some for its first files. */
 const DESCRIPTORS = 8;
+/** With fewer free descriptors, connections that arrive while a thread starts could use the last ones. */
+const SCARCE = 1024;
 const START_MS = 1000;
 
 /** Data that a thread receives from the one that starts it. */
@@ -12,6 +15,7 @@ interface StartData {
   readonly started: Int32Array;
   readonly threads: SharedArrayBuffer;
   readonly serving: Int32Array;
+  readonly accepting: SharedArrayBuffer;
   readonly slot: number;
 }
 
@@ -38,21 +42,29 @@ export function releaseStartedThreads(): void {
 /** One item: 1 once clients are served. All threads of the process share it; see `serving.ts`. */
 export const serving = startData()?.serving ?? new Int32Array(new SharedArrayBuffer(4));
 
+/** Stops all threads of the process from accepting connections while a thread starts and descriptors are scarce. */
+export const acceptHold = new AcceptHold(startData()?.accepting);
+
 /**
  * Starts a thread and adds it to the watchdog's table, unless its kind is null: for one that runs a single task. Throws
  * NoRoomForThread if there are not enough descriptors, since the runtime ends the process when a new thread finds none.
  */
 export function startWorker(url: URL, kind: ThreadKind | null): Worker {
+  return freeDescriptors() < SCARCE
+    ? acceptHold.whileHeld(() => startThread(url, kind, START_MS))
+    : startThread(url, kind, 0);
+}
+
+/** Starts a thread, and waits up to `waitMs` for the start of its code. */
+function startThread(url: URL, kind: ThreadKind | null, waitMs: number): Worker {
   if (!hasDescriptors(DESCRIPTORS)) throw new NoRoomForThread('not enough descriptors for another thread');
   const started = new Int32Array(new SharedArrayBuffer(4));
   const slot = kind === null ? -1 : threads.claim(kind);
   if (slot >= 0) claimed.add(slot);
-  const workerData: StartData = { started, threads: threads.shared, serving, slot };
+  const workerData: StartData = { started, threads: threads.shared, serving, accepting: acceptHold.shared, slot };
   const worker = new Worker(url.href, { workerData } as WorkerOptions);
   worker.addEventListener('close', () => claimed.delete(slot) && threads.release(slot), { once: true });
-  // When descriptors are scarce, this thread waits for the new one: its event loop would use them for the next
-  // connections.
-  if (!isReserveWhole()) Atomics.wait(started, 0, 0, START_MS);
+  if (waitMs > 0) Atomics.wait(started, 0, 0, waitMs);
   return worker;
 }
 
