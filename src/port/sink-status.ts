@@ -13,6 +13,8 @@ export interface SinkStatus {
   readonly rows: number;
   /** Blocks removed by reorgs since the start. */
   readonly removedBlocks: number;
+  /** How often the database has lacked events that it had, since the start: as a replica that took over, or a restored copy. */
+  readonly rollbacks: number;
   /** Events of the mempool written since the start, and gaps between them. */
   readonly mempoolEvents: number;
   readonly mempoolGaps: number;
@@ -29,6 +31,7 @@ export const INITIAL_SINK_STATUS: SinkStatus = {
   tipHeight: -1,
   rows: 0,
   removedBlocks: 0,
+  rollbacks: 0,
   mempoolEvents: 0,
   mempoolGaps: 0,
   mempoolQueue: 0,

@@ -1,7 +1,7 @@
 import { SQL, type TransactionSQL } from 'bun';
 import { targetToHex } from '../consensus/work.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
-import { randomLogTag } from '../storage/event-store.ts';
+import { nextLogTag, randomLogTag } from '../storage/event-store.ts';
 import { addBalances } from './balance-rows.ts';
 import type { BlockBatch } from './block-batch.ts';
 import { type MissingTotals, missingTotals, writeTotals } from './chain-totals.ts';
@@ -95,6 +95,9 @@ export class SinkDatabase {
   #fence = 0n;
   /** Whether no other process has had the lease since `acquireLease` has returned one. */
   #isContinued = false;
+  /** The highest number of the next event that the database has had, and the tag of its events; null before the first. */
+  #known: { readonly tag: string; readonly nextSeq: number } | null = null;
+  #lacksEvents = false;
 
   /** `url` is that of a server that speaks PostgreSQL's protocol. */
   constructor(url: string, { network, leader, mempoolEvents = Number.POSITIVE_INFINITY }: SinkDatabaseOptions) {
@@ -223,11 +226,43 @@ export class SinkDatabase {
 
   async position(): Promise<SinkPosition> {
     const [row] = await this.#sql.unsafe(
-      `SELECT height, encode(hash, 'hex') AS hash, encode(chainwork, 'hex') AS chainwork, phase, next_seq
+      `SELECT height, encode(hash, 'hex') AS hash, encode(chainwork, 'hex') AS chainwork, phase, next_seq, log_tag
        FROM ${SINK_SCHEMA}.sink_position WHERE id = 1`,
     );
-    const { height, hash, phase, next_seq: nextSeq } = row;
+    const { height, hash, phase, next_seq: nextSeq, log_tag: tag } = row;
+    this.#noteEvents(tag, Number(nextSeq));
     return { height, hash, chainwork: BigInt(`0x${row.chainwork}`), phase, nextSeq: Number(nextSeq) };
+  }
+
+  /**
+   * Whether the last position lacked events that this process has seen committed: the server is a replica that lacks the last
+   * transactions of the former one, or a restored copy. Their numbers will be given again.
+   */
+  get lacksEvents(): boolean {
+    return this.#lacksEvents;
+  }
+
+  /** Gives the events another tag, so that the cursors of before are refused. Throws LeaseLost if another node is the leader. */
+  async changeTag(): Promise<void> {
+    const tag = nextLogTag(this.#known!.tag);
+    const nextSeq = await this.#sql.begin(async (tx) => {
+      const seq = await this.#lockPosition(tx, null);
+      await tx.unsafe(`UPDATE ${SINK_SCHEMA}.sink_position SET log_tag = $1 WHERE id = 1`, [tag]);
+      return Number(seq);
+    });
+    this.#noteEvents(tag, nextSeq);
+  }
+
+  /** Another tag means that the tables are others, or that the leader has noticed the loss. */
+  #noteEvents(tag: string, nextSeq: number): void {
+    const isSame = this.#known?.tag === tag;
+    this.#lacksEvents = isSame && (this.#lacksEvents || nextSeq < this.#known!.nextSeq);
+    this.#known = { tag, nextSeq: isSame ? Math.max(nextSeq, this.#known!.nextSeq) : nextSeq };
+  }
+
+  /** Notes that the events of the known tag up to a number are committed. */
+  #noteCommitted(nextSeq: bigint): void {
+    if (this.#known) this.#noteEvents(this.#known.tag, Number(nextSeq));
   }
 
   /** Returns the blocks from a height downwards, at most `limit`. */
@@ -255,8 +290,9 @@ export class SinkDatabase {
   /** Commits a change of the position together with its rows. Throws LeaseLost if another node is the leader. */
   async commitChange(write: SinkWrite, phase: SinkPosition['phase']): Promise<void> {
     const { keepHeight, fromHeight, batch, events, to, time } = write;
-    await this.#sql.begin(async (tx) => {
+    const nextSeq = await this.#sql.begin(async (tx) => {
       const seq = await this.#lockPosition(tx, fromHeight);
+      const end = seq + BigInt(events.length);
       for (let height = fromHeight; height > keepHeight; height--) {
         await keepStaleBlock(tx, height);
         await removeBlock(tx, height, phase);
@@ -272,9 +308,11 @@ export class SinkDatabase {
       await tx.unsafe(
         `UPDATE ${SINK_SCHEMA}.sink_position SET height = $1, hash = decode($2, 'hex'), chainwork = decode($3, 'hex'),
          next_seq = $4 WHERE id = 1`,
-        [to.height, to.hash, targetToHex(to.chainwork), seq + BigInt(events.length)],
+        [to.height, to.hash, targetToHex(to.chainwork), end],
       );
+      return end;
     });
+    this.#noteCommitted(nextSeq);
   }
 
   /** Commits events of the mempool that follow the block at a height. Throws LeaseLost if another node is the leader. */
@@ -282,13 +320,15 @@ export class SinkDatabase {
     events: readonly SinkItem[],
     { height, time }: { readonly height: number; readonly time: number },
   ): Promise<void> {
-    await this.#sql.begin(async (tx) => {
+    const nextSeq = await this.#sql.begin(async (tx) => {
       const seq = await this.#lockPosition(tx, height);
-      const nextSeq = seq + BigInt(events.length);
+      const end = seq + BigInt(events.length);
       await insertEvents(tx, events, { first: seq, time });
-      await this.#retention.removeOld(tx, nextSeq);
-      await tx.unsafe(`UPDATE ${SINK_SCHEMA}.sink_position SET next_seq = $1 WHERE id = 1`, [nextSeq]);
+      await this.#retention.removeOld(tx, end);
+      await tx.unsafe(`UPDATE ${SINK_SCHEMA}.sink_position SET next_seq = $1 WHERE id = 1`, [end]);
+      return end;
     });
+    this.#noteCommitted(nextSeq);
     this.#retention.commit();
   }
 

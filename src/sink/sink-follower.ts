@@ -136,6 +136,10 @@ export class SinkFollower {
   async #write(lease: SinkLease, signal: AbortSignal): Promise<void> {
     const { database, reads, clock, mempool } = this.#options;
     let position = await database.position();
+    if (database.lacksEvents) {
+      await database.changeTag();
+      this.#report({ rollbacks: this.#status.rollbacks + 1 });
+    }
     mempool?.resume(lease, position);
     let prepared: BlockBatch | null = null;
     /** The state of the chain that the database has followed. */

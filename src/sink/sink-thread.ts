@@ -119,6 +119,8 @@ export class SinkThread {
     const { state, height, problem } = status;
     if (problem !== null && problem !== before.problem) this.#log.warn('the sink cannot be written', { problem });
     else if (problem === null && before.problem !== null) this.#log.info('the sink is written again', { height });
+    if (status.rollbacks > before.rollbacks)
+      this.#log.warn('the database of the sink lacks events that it had: cursors of before are refused', { height });
     if (state !== before.state) this.#log.info(STATE_TEXT[state], { height });
   }
 

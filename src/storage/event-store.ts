@@ -265,6 +265,11 @@ export function randomLogTag(): string {
   return randomTag(LOG_TAG_LENGTH + RUN_TAG_LENGTH);
 }
 
+/** Returns another tag of the same log: cursors with the former one name another history. */
+export function nextLogTag(tag: string): string {
+  return tag.slice(0, LOG_TAG_LENGTH) + randomTag(RUN_TAG_LENGTH);
+}
+
 /** Returns random digits and lower-case letters. */
 function randomTag(length: number): string {
   return randomInt(36 ** length)

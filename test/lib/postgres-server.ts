@@ -1,4 +1,4 @@
-import { chownSync, existsSync, readdirSync } from 'node:fs';
+import { chownSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { SQL } from 'bun';
 import { freePort, poll, tempDir } from './node-process.ts';
@@ -6,6 +6,7 @@ import { requireProgram } from './programs.ts';
 import { tlsFiles } from './self-signed.ts';
 import { publishFixture, sharedFixture } from './shared-fixtures.ts';
 
+const COPY = 'data-of-replica';
 const VERSIONS = '/usr/lib/postgresql';
 
 /** A user of Debian without rights: PostgreSQL refuses to run as root. */
@@ -90,6 +91,26 @@ export class PostgresServer implements AsyncDisposable {
     for (const [name, value] of Object.entries(settings)) this.psql(`ALTER SYSTEM SET ${name} = '${value}'`);
     this.psql('SELECT pg_reload_conf()');
     return files.cert;
+  }
+
+  /** Stores a copy of all data, as a replica has them, and continues. */
+  async storeCopy(): Promise<void> {
+    await this.kill();
+    this.#copyData('data', COPY);
+    await this.run();
+  }
+
+  /** Kills the server and continues with the stored copy, as after a failover to a replica that lacks what came later. */
+  async failOverToCopy(): Promise<void> {
+    await this.kill();
+    rmSync(join(this.#directory, 'data'), { recursive: true });
+    this.#copyData(COPY, 'data');
+    await this.run();
+  }
+
+  #copyData(from: string, to: string): void {
+    const copied = Bun.spawnSync(['cp', '-a', from, to], { cwd: this.#directory });
+    if (!copied.success) throw new Error(`cp failed: ${copied.stderr}`);
   }
 
   /** Starts the server, with the data of before. Resolves when it answers. */

@@ -48,6 +48,7 @@ export function addSinkGauges(registry: Registry, status: () => SinkStatus | nul
     (now) => now.mempoolGaps,
   );
   counter('removed_blocks', 'Blocks that this node has removed from the sink at reorgs.', (now) => now.removedBlocks);
+  counter('rollbacks', 'Times that the database of the sink lacked events that it had before.', (now) => now.rollbacks);
 }
 
 /** Returns the number of blocks that the database lacks; null while its height is not known. */
