@@ -165,20 +165,20 @@ export class SinkDatabase {
   }
 
   /**
-   * Becomes the leader for `seconds` if there is no other. The clock is that of the database. Returns null if this node may not
-   * write.
+   * Becomes the leader for `seconds` if there is no other, or in place of another one where it is forced. The clock is that of
+   * the database. Returns null if this node may not write.
    */
-  async acquireLease(seconds: number): Promise<SinkLease | null> {
+  async acquireLease(seconds: number, { isForced = false } = {}): Promise<SinkLease | null> {
     const [before] = await this.#sql.unsafe(
-      `SELECT leader, fence FROM ${SINK_SCHEMA}.sink_lease WHERE id = 1 AND (expires < now() OR leader = $1)`,
-      [this.#leader],
+      `SELECT leader, fence FROM ${SINK_SCHEMA}.sink_lease WHERE id = 1 AND (expires < now() OR leader = $1 OR $2)`,
+      [this.#leader, isForced],
     );
     if (before === undefined) return null;
     if (before.leader !== this.#leader) this.#isContinued = false;
     const [row] = await this.#sql.unsafe(
       `UPDATE ${SINK_SCHEMA}.sink_lease SET fence = fence + 1, leader = $1, expires = now() + $2 * INTERVAL '1 second'
-       WHERE id = 1 AND (expires < now() OR leader = $1) AND fence = $3 RETURNING fence`,
-      [this.#leader, seconds, before.fence],
+       WHERE id = 1 AND (expires < now() OR leader = $1 OR $4) AND fence = $3 RETURNING fence`,
+      [this.#leader, seconds, before.fence, isForced],
     );
     if (row === undefined) return null;
     const fence = BigInt(row.fence);

@@ -34,6 +34,8 @@ const LEASE_SECONDS = 6;
 const RENEWAL_MS = 1500;
 const STANDBY_MS = 1000;
 const IDLE_MS = 100;
+/** A leader that has the next block and does not write it for this time leaves its place to another node. */
+const STALLED_MS = 60_000;
 const RETRY_MS = { first: 500, last: 15_000 };
 /** Blocks that one change removes at most; a deeper reorg is several changes. */
 const MAX_REMOVED = 100;
@@ -59,6 +61,8 @@ export class SinkFollower {
   #inInitialSync = true;
   /** Monotonic time of the last renewal, milliseconds. */
   #renewedAt = 0;
+  /** The reason why this node cannot write the next block; null where it can, as far as it knows. */
+  #obstacle: string | null = null;
 
   constructor(options: SinkFollowerOptions) {
     this.#options = options;
@@ -97,22 +101,62 @@ export class SinkFollower {
 
   async #follow(signal: AbortSignal): Promise<void> {
     const { database, clock } = this.#options;
-    let lease = await database.acquireLease(LEASE_SECONDS);
-    for (; lease === null; lease = await database.acquireLease(LEASE_SECONDS)) {
-      this.#options.mempool?.close();
-      const { height } = await database.position();
-      this.#report({ state: 'standby', height, tipHeight: this.#options.reads.tip().height, problem: null });
-      await sleep(STANDBY_MS, signal);
-    }
+    const lease = await this.#awaitLease(signal);
     this.#isLeader = true;
     this.#renewedAt = clock.monotonicMs();
     const ended = new AbortController();
     const renewal = this.#renewLease(AbortSignal.any([signal, ended.signal]));
     try {
       await this.#write(lease, signal);
+    } catch (error) {
+      if (error instanceof SinkRefused) {
+        this.#obstacle = error.message;
+        // Another node may be able to continue.
+        await database.releaseLease().catch(() => {});
+      }
+      throw error;
     } finally {
       ended.abort(new Error('the sink has stopped'));
       await renewal;
+    }
+  }
+
+  /** Waits until no other node is the leader, or until the leader has stopped to write blocks that this node has. */
+  async #awaitLease(signal: AbortSignal): Promise<SinkLease> {
+    const { database, reads, mempool, clock } = this.#options;
+    let isForced = false;
+    let last: SinkPosition | null = null;
+    let movedAt = 0;
+    for (;;) {
+      const lease = this.#obstacle === null ? await database.acquireLease(LEASE_SECONDS, { isForced }) : null;
+      if (lease !== null) return lease;
+      mempool?.close();
+      const position = await database.position();
+      this.#report({
+        state: 'standby',
+        height: position.height,
+        tipHeight: reads.tip().height,
+        problem: this.#obstacle,
+      });
+      if (position.hash !== last?.hash || position.phase === 'fill') movedAt = clock.monotonicMs();
+      last = position;
+      const isStalled = clock.monotonicMs() - movedAt > STALLED_MS;
+      isForced = (isStalled || this.#obstacle !== null) && (await this.#hasNext(position));
+      if (isForced && this.#obstacle !== null) {
+        this.#obstacle = null;
+        isForced = isStalled;
+      } else if (!isForced) await sleep(STANDBY_MS, signal);
+    }
+  }
+
+  /** Whether this node could write the next block now. */
+  async #hasNext(position: SinkPosition): Promise<boolean> {
+    try {
+      const fork = await this.#findFork(position);
+      return fork !== null && (await this.#readNext(fork, { reorg: false, phase: position.phase })) !== null;
+    } catch (error) {
+      if (error instanceof SinkRefused) return false;
+      throw error;
     }
   }
 
@@ -145,6 +189,8 @@ export class SinkFollower {
     /** The state of the chain that the database has followed. */
     let followed: ChainState | null = null;
     let followedAt = 0;
+    /** Whether the node has a next block, whose rows it cannot make yet. */
+    let isHeldUp = false;
     /** Blocks below this height have the totals of the chain; null if all have. */
     let totalsFrom: number | null = 0;
     while (!signal.aborted) {
@@ -154,7 +200,9 @@ export class SinkFollower {
       this.#report({ state: phase, height: position.height, tipHeight: state.tip.height, problem: null });
       if (phase === 'live' && !this.#inInitialSync) mempool?.open();
       if (state === followed) {
-        const isSettled = !this.#inInitialSync || clock.monotonicMs() - followedAt > SETTLED_MS;
+        const stayedMs = clock.monotonicMs() - followedAt;
+        if (isHeldUp && stayedMs > STALLED_MS) throw new SinkRefused(unreadable(position.height + 1));
+        const isSettled = !this.#inInitialSync || stayedMs > SETTLED_MS;
         if (phase === 'fill' && isSettled && position.height === state.tip.height) position = await this.#finishFill();
         else {
           await mempool?.writeNext(position, state.tipView);
@@ -173,8 +221,11 @@ export class SinkFollower {
           totalsFrom = nextHeight;
           if (hasNext) continue;
         }
+        const wasHeldUp = isHeldUp;
+        isHeldUp = fork !== null && fork.height < state.tip.height;
+        // The block that arrives behind such a one changes nothing.
+        if (!wasHeldUp || !isHeldUp) followedAt = clock.monotonicMs();
         followed = state;
-        followedAt = clock.monotonicMs();
         continue;
       }
       // The database stores the rows of this batch while those of the next one are made.
@@ -188,6 +239,7 @@ export class SinkFollower {
         await next?.catch(() => {});
       }
       prepared = await next;
+      isHeldUp = false;
       position = { ...write.to, phase, nextSeq: position.nextSeq };
       this.#report({
         rows: this.#status.rows + (write.batch?.rows ?? 0),
@@ -278,6 +330,9 @@ function endOf(fork: Fork, batch: BlockBatch | null): PlacedBlock {
   if (batch !== null) return { ...batch.blocks.at(-1)!, chainwork: batch.chainwork };
   return { ...namedBlock(fork), chainwork: fork.chainwork };
 }
+
+const unreadable = (height: number): string =>
+  `the block of height ${height} cannot be written yet: blocks behind a loaded UTXO set follow when the ones below it are validated`;
 
 function namedBlock({ height, hash }: NamedBlock): NamedBlock {
   return { height, hash };
