@@ -74,7 +74,7 @@ test('a leader that does not write the next block for a minute is replaced by a 
   await using ahead = await TestSink.start(12, url, 'ahead');
   await poll('the standbys', () => isState(equal, 'standby')() && isState(ahead, 'standby')());
   for (const { clock } of [equal, ahead]) clock.advance(59_000);
-  // Each looks at the database once a second.
+  // Each reads the position once a second.
   await Bun.sleep(1500);
   expect([behind, equal, ahead].map(({ status }) => status.state)).toEqual(['live', 'standby', 'standby']);
   for (const { clock } of [equal, ahead]) clock.advance(2000);
