@@ -107,9 +107,9 @@ async function runTests(): Promise<number> {
   const workers = join(folder, 'workers');
   const [built] = await Promise.all([given ? 0 : run(['build.ts', '--outfile', executable]), bundleWorkers(workers)]);
   if (built !== 0) return built;
-  // Whole nodes wait for one another much of the time: one test file more than there are cores keeps all cores busy.
+  // Whole nodes wait for one another much of the time: two test files more than there are cores keep all cores busy.
   // The files of a process share its modules, because loading them again for each file takes a fifth of all the time.
-  const parallel = [`--parallel=${availableParallelism() + 1}`, '--no-isolate'];
+  const parallel = [`--parallel=${availableParallelism() + 2}`, '--no-isolate'];
   const preload = ['--preload', './test/lib/bundled-workers.ts'];
   const options = [...parallel, ...preload, '--timings', 'test/timings.json', '--timeout', '180000'];
   // Chains that several test files read are made by the first of them.
