@@ -70,7 +70,7 @@ export const sinkReplies: Proof = {
     try {
       await mineToDescriptor(api, 12);
       await atTip();
-      const before = await chainOf(api);
+      const before = await chainOf(api, count);
       const asks = requestsOf(before, count);
       violations.push(...unasked(asks).map((path) => `no request is for ${path}`));
       await compareAll(asks);
@@ -98,7 +98,7 @@ export const sinkReplies: Proof = {
           { ...before, blocks: before.blocks.slice(0, 12), addresses: before.addresses.slice(0, 20) },
           count,
         ),
-        ...requestsOf(await chainOf(api), count),
+        ...requestsOf(await chainOf(api, count), count),
       ]);
       const figures = [
         ['requests of each kind', count],
@@ -169,11 +169,12 @@ interface Chain {
   readonly addresses: readonly string[];
 }
 
-async function chainOf(api: ApiClient): Promise<Chain> {
+/** Returns all blocks, with the transactions and addresses of 30 times `count` of them. */
+async function chainOf(api: ApiClient, count: number): Promise<Chain> {
   const { items } = await api.all<{ hash: string; height: number }>('/api/blocks?limit=50');
   const txids: string[] = [];
   const addresses = new Set<string>();
-  for (const { hash } of items) {
+  for (const { hash } of sampleOf(items, 30 * count)) {
     const txs = await api.all<PaidTx>(`/api/block/${hash}/txs`);
     for (const { txid, vout } of txs.items) {
       txids.push(txid);
@@ -196,7 +197,9 @@ function requestsOf({ blocks, txids, addresses }: Chain, count: number): Ask[] {
       ),
     ]),
     ...[...some.map(({ height }) => height), last + 1].map((height) => ({ path: `/api/block-by-height/${height}` })),
-    ...['', '?limit=7', `?before=${last - 3}&limit=2`].map((query) => ({ path: `/api/blocks${query}` })),
+    ...['', '?limit=7', `?before=${last - 3}&limit=20`, '?before=9&limit=2'].map((query) => ({
+      path: `/api/blocks${query}`,
+    })),
     ...['', '?from=5&count=20', '?from=100000'].map((query) => ({ path: `/api/headers${query}` })),
     { path: '/api/blocks/tip' },
     ...[...sampleOf(txids, count), unknown].flatMap((txid) =>
@@ -213,7 +216,10 @@ function requestsOf({ blocks, txids, addresses }: Chain, count: number): Ask[] {
         '/cpfp',
       ].map((rest) => ({ path: `/api/tx/${txid}${rest}` })),
     ),
-    ...slicesOf(txids, 900).map((part) => ({ path: '/api/txs/status', body: { txids: [...part, unknown] } })),
+    ...slicesOf(sampleOf(txids, 900 * count), 900).map((part) => ({
+      path: '/api/txs/status',
+      body: { txids: [...part, unknown] },
+    })),
     ...slicesOf(sampleOf(txids, 100 * count), 300).map((part) => ({
       ...{ path: '/api/txs/details', body: { txids: [...part, unknown] } },
     })),
@@ -230,7 +236,10 @@ function requestsOf({ blocks, txids, addresses }: Chain, count: number): Ask[] {
         path: `/api/address/${address}/utxos${query}`,
       })),
     ]),
-    ...slicesOf(addresses, 1000).map((part) => ({ path: '/api/balances', body: { addresses: part } })),
+    ...slicesOf(sampleOf(addresses, 1000 * count), 1000).map((part) => ({
+      path: '/api/balances',
+      body: { addresses: part },
+    })),
     ...slicesOf(sampleOf(addresses, 20 * count), 300).map((part) => ({
       path: '/api/utxos?limit=500',
       body: { addresses: part },
@@ -241,7 +250,7 @@ function requestsOf({ blocks, txids, addresses }: Chain, count: number): Ask[] {
     })),
     { path: '/api/difficulty' },
     ...SERIES.flatMap((series) =>
-      RANGES.flatMap((range) =>
+      RANGES.slice(0, 1 + count).flatMap((range) =>
         [`?range=${range}`, `?range=${range}&points=9`].map((query) => ({ path: `/api/chart/${series}${query}` })),
       ),
     ),
