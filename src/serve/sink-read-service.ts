@@ -44,6 +44,8 @@ export interface SinkReadOptions {
   readonly connections?: number;
   /** Whether transactions and blocks are kept as JSON. */
   readonly cacheTexts?: boolean;
+  /** Limit of the rows of all answers together, bytes. */
+  readonly maxRowBytes?: number;
 }
 
 const CONNECTIONS = 8;
@@ -58,6 +60,9 @@ const WAITING = 512;
 const MAX_FETCHES = 500;
 const MAX_BYTES = 128 << 20;
 const MAX_TIPS = 30;
+const MAX_ALL_BYTES = 512 << 20;
+/** Above the limit of all rows, only answers with less than this share of them are made. */
+const FEW = 1 / 512;
 const MAX_WORK_US = 10_000_000;
 
 /** How an answer is made. */
@@ -68,6 +73,11 @@ interface Making {
   readonly hints?: RowNeeds;
   /** The lowest height of the tip that it may show. */
   readonly minHeight?: number;
+}
+
+/** The rows that an answer holds while it is made. */
+interface HeldRows {
+  bytes: number;
 }
 
 /**
@@ -92,10 +102,14 @@ export class SinkReadService implements AnswerService {
   readonly #mirror = new MempoolMirror(systemClock);
   readonly #waiting = new Map<Owner, number>();
   readonly #limiter: StatementLimiter;
+  readonly #maxRowBytes: number;
   #waitingAll = 0;
+  /** Size of the rows of all answers that are being made. */
+  #heldBytes = 0;
 
   constructor(options: SinkReadOptions) {
     const { url, network, name, sources, connections = CONNECTIONS, cacheTexts = true } = options;
+    this.#maxRowBytes = options.maxRowBytes ?? MAX_ALL_BYTES;
     this.#options = options;
     this.sources = { ...sources, settings: settingsOfTables(sources.settings) };
     this.#database = new RowDatabase(url, { name, connections });
@@ -216,14 +230,29 @@ export class SinkReadService implements AnswerService {
 
   async #answer<T>(read: (env: ReadEnv) => T, making: Making): Promise<T> {
     this.#admit(making.owner);
+    const held: HeldRows = { bytes: 0 };
     try {
-      return await this.#attempts(read, making);
+      return await this.#attempts(read, making, held);
     } finally {
+      this.#heldBytes -= held.bytes;
       this.#release(making.owner);
     }
   }
 
-  async #attempts<T>(read: (env: ReadEnv) => T, { signal, owner, hints = {}, minHeight = 0 }: Making): Promise<T> {
+  /** Records the size of the rows of an answer. Throws ApiError `overloaded` where that is too much. */
+  #holdRows(held: HeldRows, bytes: number): void {
+    this.#heldBytes += bytes - held.bytes;
+    held.bytes = bytes;
+    if (bytes > MAX_BYTES) throw tooMuch(`${MAX_BYTES >> 20} MiB of rows`);
+    if (this.#heldBytes > this.#maxRowBytes && bytes > this.#maxRowBytes * FEW)
+      throw new ApiError('overloaded', 'the answers that are being made need too much memory');
+  }
+
+  async #attempts<T>(
+    read: (env: ReadEnv) => T,
+    { signal, owner, hints = {}, minHeight = 0 }: Making,
+    held: HeldRows,
+  ): Promise<T> {
     // Whether the database had this tip after the request came.
     let isConfirmed = this.#state.present === null;
     let state = this.#state.present ?? (await this.#state.read());
@@ -236,7 +265,7 @@ export class SinkReadService implements AnswerService {
     let tips = 0;
     for (let fetches = 0; fetches < MAX_FETCHES; fetches++) {
       if (signal.aborted) throw new ApiError('overloaded', 'the request timed out');
-      if (rows.bytes > MAX_BYTES) throw tooMuch(`${MAX_BYTES >> 20} MiB of rows`);
+      this.#holdRows(held, rows.bytes);
       if (this.#state.present !== state) {
         if (++tips > MAX_TIPS) throw new ApiError('overloaded', 'the chain changes faster than the answer is made');
         state = this.#state.present!;

@@ -6,6 +6,7 @@ import { addBalances } from './balance-rows.ts';
 import type { BlockBatch } from './block-batch.ts';
 import { type MissingTotals, missingTotals, writeTotals } from './chain-totals.ts';
 import { copyRows, insertEvents } from './event-rows.ts';
+import { KnownEvents } from './known-events.ts';
 import type { SinkItem } from './mempool-order.ts';
 import { MempoolRetention } from './mempool-retention.ts';
 import { SINK_SCHEMA } from './schema-name.ts';
@@ -95,9 +96,7 @@ export class SinkDatabase {
   #fence = 0n;
   /** Whether no other process has had the lease since `acquireLease` has returned one. */
   #isContinued = false;
-  /** The highest number of the next event that the database has had, and the tag of its events; null before the first. */
-  #known: { readonly tag: string; readonly nextSeq: number } | null = null;
-  #lacksEvents = false;
+  readonly #known = new KnownEvents();
 
   /** `url` is that of a server that speaks PostgreSQL's protocol. */
   constructor(url: string, { network, leader, mempoolEvents = Number.POSITIVE_INFINITY }: SinkDatabaseOptions) {
@@ -230,7 +229,7 @@ export class SinkDatabase {
        FROM ${SINK_SCHEMA}.sink_position WHERE id = 1`,
     );
     const { height, hash, phase, next_seq: nextSeq, log_tag: tag } = row;
-    this.#noteEvents(tag, Number(nextSeq));
+    this.#known.notePosition(tag, Number(nextSeq));
     return { height, hash, chainwork: BigInt(`0x${row.chainwork}`), phase, nextSeq: Number(nextSeq) };
   }
 
@@ -239,30 +238,18 @@ export class SinkDatabase {
    * transactions of the former one, or a restored copy. Their numbers will be given again.
    */
   get lacksEvents(): boolean {
-    return this.#lacksEvents;
+    return this.#known.areLost;
   }
 
   /** Gives the events another tag, so that the cursors of before are refused. Throws LeaseLost if another node is the leader. */
   async changeTag(): Promise<void> {
-    const tag = nextLogTag(this.#known!.tag);
+    const tag = nextLogTag(this.#known.tag);
     const nextSeq = await this.#sql.begin(async (tx) => {
       const seq = await this.#lockPosition(tx, null);
       await tx.unsafe(`UPDATE ${SINK_SCHEMA}.sink_position SET log_tag = $1 WHERE id = 1`, [tag]);
       return Number(seq);
     });
-    this.#noteEvents(tag, nextSeq);
-  }
-
-  /** Another tag means that the tables are others, or that the leader has noticed the loss. */
-  #noteEvents(tag: string, nextSeq: number): void {
-    const isSame = this.#known?.tag === tag;
-    this.#lacksEvents = isSame && (this.#lacksEvents || nextSeq < this.#known!.nextSeq);
-    this.#known = { tag, nextSeq: isSame ? Math.max(nextSeq, this.#known!.nextSeq) : nextSeq };
-  }
-
-  /** Notes that the events of the known tag up to a number are committed. */
-  #noteCommitted(nextSeq: bigint): void {
-    if (this.#known) this.#noteEvents(this.#known.tag, Number(nextSeq));
+    this.#known.notePosition(tag, nextSeq);
   }
 
   /** Returns the blocks from a height downwards, at most `limit`. */
@@ -312,7 +299,7 @@ export class SinkDatabase {
       );
       return end;
     });
-    this.#noteCommitted(nextSeq);
+    this.#known.noteCommitted(Number(nextSeq));
   }
 
   /** Commits events of the mempool that follow the block at a height. Throws LeaseLost if another node is the leader. */
@@ -328,7 +315,7 @@ export class SinkDatabase {
       await tx.unsafe(`UPDATE ${SINK_SCHEMA}.sink_position SET next_seq = $1 WHERE id = 1`, [end]);
       return end;
     });
-    this.#noteCommitted(nextSeq);
+    this.#known.noteCommitted(Number(nextSeq));
     this.#retention.commit();
   }
 

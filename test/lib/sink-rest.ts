@@ -23,12 +23,12 @@ export class SinkRest implements AsyncDisposable {
   readonly service: SinkReadService;
   readonly #app: AnyElysia;
 
-  constructor(url: string, network = 'regtest') {
+  constructor(url: string, { network = 'regtest', maxRowBytes }: { network?: string; maxRowBytes?: number } = {}) {
     const options = defaultApiOptions({ network: 'regtest', networkDir: '', chainDir: '' });
     const replies = new ReplyLedger({ perOwner: 1 << 30, total: 1 << 30 });
     const call = () => CALL;
     this.service = new SinkReadService({
-      ...{ url, network, name: 'test', options, sources: defaultReadSources(regtest), replies, call },
+      ...{ url, network, name: 'test', options, sources: defaultReadSources(regtest), replies, call, maxRowBytes },
     });
     const ctx = { options, params: regtest, call, log: silentLog } as unknown as RestContext;
     this.#app = new Elysia().use(errorBoundary(ctx as unknown as Parameters<typeof errorBoundary>[0])) as AnyElysia;

@@ -106,10 +106,25 @@ test('no answer is of a lower tip than the height that a request names', async (
 });
 
 test('a database of another network, or one that is being filled, gives no answer', async () => {
-  await using other = new SinkRest(postgres.url, 'main');
+  await using other = new SinkRest(postgres.url, { network: 'main' });
   const refused = await other.request<{ error: object }>('/api/blocks/tip');
   expect(refused.body.error).toMatchObject({ code: 'warming_up' });
   expect(refused.text).toContain('the chain of network regtest, not of main');
+});
+
+test('answers with many rows are refused while all together hold too many, and made again afterwards', async () => {
+  await using small = new SinkRest(postgres.url, { maxRowBytes: 1 << 18 });
+  await small.service.readTip();
+  const { items } = await node.api.json<{ items: { height: number }[] }>('/api/blocks?limit=50');
+  const paths = items.map(({ height }) => `/api/block-by-height/${height}`);
+  const ask = async (path: string) => {
+    const { status, body } = await small.request<{ error?: { code: string } }>(path);
+    return status === 200 ? 'ok' : body.error?.code;
+  };
+  const together = await Promise.all([...paths, '/api/chart/fees?range=all'].map(ask));
+  expect(new Set(together)).toEqual(new Set(['ok', 'overloaded']));
+  // No row is counted that its answer does not hold any more.
+  for (const path of paths) expect(await ask(path)).toBe('ok');
 });
 
 test('every route over the tables gives the replies of the node, before and after a reorg', async () => {
