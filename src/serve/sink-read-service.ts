@@ -239,12 +239,12 @@ export class SinkReadService implements AnswerService {
     }
   }
 
-  /** Records the size of the rows of an answer. Throws ApiError `overloaded` where that is too much. */
-  #holdRows(held: HeldRows, bytes: number): void {
+  /** Records the size of the rows of an answer. Throws ApiError `overloaded` where that is too much; events must be made. */
+  #holdRows(held: HeldRows, bytes: number, owner: Owner): void {
     this.#heldBytes += bytes - held.bytes;
     held.bytes = bytes;
     if (bytes > MAX_BYTES) throw tooMuch(`${MAX_BYTES >> 20} MiB of rows`);
-    if (this.#heldBytes > this.#maxRowBytes && bytes > this.#maxRowBytes * FEW)
+    if (owner !== NODE && this.#heldBytes > this.#maxRowBytes && bytes > this.#maxRowBytes * FEW)
       throw new ApiError('overloaded', 'the answers that are being made need too much memory');
   }
 
@@ -265,7 +265,7 @@ export class SinkReadService implements AnswerService {
     let tips = 0;
     for (let fetches = 0; fetches < MAX_FETCHES; fetches++) {
       if (signal.aborted) throw new ApiError('overloaded', 'the request timed out');
-      this.#holdRows(held, rows.bytes);
+      this.#holdRows(held, rows.bytes, owner);
       if (this.#state.present !== state) {
         if (++tips > MAX_TIPS) throw new ApiError('overloaded', 'the chain changes faster than the answer is made');
         state = this.#state.present!;

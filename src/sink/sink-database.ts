@@ -9,6 +9,7 @@ import { copyRows, insertEvents } from './event-rows.ts';
 import { KnownEvents } from './known-events.ts';
 import type { SinkItem } from './mempool-order.ts';
 import { MempoolRetention } from './mempool-retention.ts';
+import { removeBlock } from './remove-block.ts';
 import { SINK_SCHEMA } from './schema-name.ts';
 import {
   BALANCE_PARTS,
@@ -164,8 +165,8 @@ export class SinkDatabase {
   }
 
   /**
-   * Becomes the leader for `seconds` if there is no other, or in place of another one where it is forced. The clock is that of
-   * the database. Returns null if this node may not write.
+   * Becomes the leader for `seconds` if there is no other, or where it is forced in place of another one that is not writing
+   * at this moment. The clock is that of the database. Returns null if this node may not write.
    */
   async acquireLease(seconds: number, { isForced = false } = {}): Promise<SinkLease | null> {
     const [before] = await this.#sql.unsafe(
@@ -173,6 +174,8 @@ export class SinkDatabase {
       [this.#leader, isForced],
     );
     if (before === undefined) return null;
+    // A long transaction would begin again at each change of the leader.
+    if (isForced && (await this.#isWriting())) return null;
     if (before.leader !== this.#leader) this.#isContinued = false;
     const [row] = await this.#sql.unsafe(
       `UPDATE ${SINK_SCHEMA}.sink_lease SET fence = fence + 1, leader = $1, expires = now() + $2 * INTERVAL '1 second'
@@ -195,6 +198,19 @@ export class SinkDatabase {
     const isContinued = this.#isContinued;
     this.#isContinued = true;
     return { isContinued };
+  }
+
+  /** Whether a transaction holds the position. */
+  async #isWriting(): Promise<boolean> {
+    try {
+      await this.#sql.begin((tx) =>
+        tx.unsafe(`SELECT 1 FROM ${SINK_SCHEMA}.sink_position WHERE id = 1 FOR UPDATE NOWAIT`),
+      );
+      return false;
+    } catch (error) {
+      if (isLockTimeout(error)) return true;
+      throw error;
+    }
   }
 
   /** Ends the sessions of a leader that no longer answers, in the middle of a transaction. CockroachDB has no such function. */
@@ -384,26 +400,4 @@ function partCondition(from: number, to: number): string {
   const bound = (byte: number) => `'\\x${byte.toString(16).padStart(2, '0')}'`;
   const above = `script_hash >= ${bound(from)}`;
   return to === BALANCE_PARTS ? above : `${above} AND script_hash < ${bound(to)}`;
-}
-
-/** Removes the rows of the highest block. */
-async function removeBlock(tx: TransactionSQL, height: number, phase: SinkPosition['phase']): Promise<void> {
-  if (phase === 'live') {
-    await tx.unsafe(
-      `UPDATE ${SINK_SCHEMA}.balances AS b SET balance = b.balance - h.received + h.sent, received = b.received - h.received,
-         sent = b.sent - h.sent, transactions = b.transactions - h.transactions, outputs = b.outputs - h.outputs,
-         inputs = b.inputs - h.inputs
-       FROM (SELECT script_hash, CAST(sum(received) AS BIGINT) AS received, CAST(sum(sent) AS BIGINT) AS sent,
-               count(*) AS transactions, CAST(sum(outputs) AS BIGINT) AS outputs, CAST(sum(inputs) AS BIGINT) AS inputs
-             FROM ${SINK_SCHEMA}.address_history WHERE height = $1 GROUP BY script_hash) AS h
-       WHERE b.script_hash = h.script_hash`,
-      [height],
-    );
-    await tx.unsafe(
-      `DELETE FROM ${SINK_SCHEMA}.balances WHERE transactions = 0 AND script_hash IN
-         (SELECT script_hash FROM ${SINK_SCHEMA}.address_history WHERE height = $1)`,
-      [height],
-    );
-  }
-  for (const table of ROW_TABLES) await tx.unsafe(`DELETE FROM ${SINK_SCHEMA}.${table} WHERE height = $1`, [height]);
 }

@@ -1,5 +1,5 @@
 import { INITIAL_SINK_STATUS, type SinkStatus } from '../port/sink-status.ts';
-import { hashFromHex } from '../primitives/hash.ts';
+import { hashFromHex, hashToHex } from '../primitives/hash.ts';
 import type { ChainReads, ChainState } from '../storage/chain-reads.ts';
 import { HeaderStatus } from '../storage/chain-schema.ts';
 import { sleep } from '../util/abort.ts';
@@ -34,8 +34,10 @@ const LEASE_SECONDS = 6;
 const RENEWAL_MS = 1500;
 const STANDBY_MS = 1000;
 const IDLE_MS = 100;
-/** A leader that has the next block and does not write it for this time leaves its place to another node. */
+/** A node that does not write the next block for this time leaves the lease to one that can. */
 const STALLED_MS = 60_000;
+/** The leader changes the tag of the events within this time after the database lacks some, if it has seen them. */
+const UNNOTICED_MS = 30_000;
 const RETRY_MS = { first: 500, last: 15_000 };
 /** Blocks that one change removes at most; a deeper reorg is several changes. */
 const MAX_REMOVED = 100;
@@ -111,7 +113,9 @@ export class SinkFollower {
     } catch (error) {
       if (error instanceof SinkRefused) {
         this.#obstacle = error.message;
-        // Another node may be able to continue.
+        // Another node may be able to continue. A renewal would extend the lease again.
+        ended.abort(new Error('the sink cannot continue'));
+        await renewal;
         await database.releaseLease().catch(() => {});
       }
       throw error;
@@ -121,32 +125,38 @@ export class SinkFollower {
     }
   }
 
-  /** Waits until no other node is the leader, or until the leader has stopped to write blocks that this node has. */
+  /**
+   * Waits until no other node is the leader, or until the leader does not write blocks that this node has, or does not notice
+   * that the database lacks events.
+   */
   async #awaitLease(signal: AbortSignal): Promise<SinkLease> {
     const { database, reads, mempool, clock } = this.#options;
     let isForced = false;
     let last: SinkPosition | null = null;
-    let movedAt = 0;
+    /** When the leader had last written, or had nothing to write that this node has. */
+    let currentAt = 0;
+    let completeAt = clock.monotonicMs();
     for (;;) {
       const lease = this.#obstacle === null ? await database.acquireLease(LEASE_SECONDS, { isForced }) : null;
       if (lease !== null) return lease;
       mempool?.close();
       const position = await database.position();
-      this.#report({
-        state: 'standby',
-        height: position.height,
-        tipHeight: reads.tip().height,
-        problem: this.#obstacle,
-      });
-      if (position.hash !== last?.hash || position.phase === 'fill') movedAt = clock.monotonicMs();
+      const tip = reads.tip();
+      if (this.#obstacle !== null && (this.#isTip(position) || (await this.#hasNext(position)))) this.#obstacle = null;
+      this.#report({ state: 'standby', height: position.height, tipHeight: tip.height, problem: this.#obstacle });
+      const now = clock.monotonicMs();
+      const hasNothing = tip.chainwork <= position.chainwork || position.phase === 'fill';
+      if (position.hash !== last?.hash || hasNothing) currentAt = now;
+      if (!database.lacksEvents) completeAt = now;
       last = position;
-      const isStalled = clock.monotonicMs() - movedAt > STALLED_MS;
-      isForced = (isStalled || this.#obstacle !== null) && (await this.#hasNext(position));
-      if (isForced && this.#obstacle !== null) {
-        this.#obstacle = null;
-        isForced = isStalled;
-      } else if (!isForced) await sleep(STANDBY_MS, signal);
+      const isStalled = now - currentAt > STALLED_MS && (await this.#hasNext(position));
+      isForced = isStalled || now - completeAt > UNNOTICED_MS;
+      await sleep(STANDBY_MS, signal);
     }
+  }
+
+  #isTip({ hash }: SinkPosition): boolean {
+    return hash === hashToHex(this.#options.reads.tip().hash);
   }
 
   /** Whether this node could write the next block now. */

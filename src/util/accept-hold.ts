@@ -1,5 +1,7 @@
-/** Longest wait of a thread for the others, milliseconds. */
-const MOST_MS = 1000;
+/** Longest wait for the other threads, milliseconds. One that does not answer in this time is busy, and accepts nothing meanwhile. */
+const ANSWER_MS = 500;
+/** Longest time that a thread is held by another one, milliseconds: its wait for the others, and what it then runs. */
+const HELD_MS = 2500;
 // Fields of the shared memory.
 const LOCK = 0;
 const HELD = 1;
@@ -40,12 +42,12 @@ export class AcceptHold {
   }
 
   /**
-   * Calls `run` while all accepting threads are blocked, at the latest after a second: a thread that does not answer in
-   * this time is busy, and accepts nothing meanwhile. Returns the result of `run`.
+   * Calls `run` while all accepting threads are blocked, at the latest after half a second. Returns its result. `run` may
+   * take two seconds: the threads then accept again.
    */
   whileHeld<T>(run: () => T): T {
     const fields = this.#fields;
-    const until = performance.now() + MOST_MS;
+    const until = performance.now() + ANSWER_MS;
     const own = this.#isAccepting ? 1 : 0;
     // A thread that waits here accepts nothing.
     this.#addHeld(own);
@@ -77,8 +79,11 @@ export class AcceptHold {
       answered = Atomics.load(fields, REQUESTS);
       if (!this.#isAccepting || Atomics.load(fields, LOCK) === 0) continue;
       this.#addHeld(1);
-      Atomics.wait(fields, LOCK, 1, MOST_MS);
+      const until = performance.now() + HELD_MS;
+      while (Atomics.load(fields, LOCK) === 1 && waitUntil(fields, LOCK, 1, until));
       this.#addHeld(-1);
+      // The thread does its work between the starts of several threads.
+      await new Promise((resolve) => setImmediate(resolve));
     }
   }
 

@@ -6,6 +6,7 @@ const RLIMIT_NOFILE = 7;
 const MOST = 1 << 20;
 const SPARE_FILE = '/dev/null';
 const OPEN_FILES = '/proc/self/fd';
+const SCARCE = 1024;
 const RETRY_MS = 5;
 
 /** The limit of open descriptors, now and before `raiseDescriptorLimit`. */
@@ -77,8 +78,8 @@ function isReserveWhole(): boolean {
  * Calls `open`, and retries it if there are no descriptors: first after closing the reserve, then until the patience of
  * the thread ends. `open` must leave nothing open when it throws. Throws the error of `open`.
  */
-export function withDescriptors<T>(open: () => T): T {
-  const until = performance.now() + waitMs;
+export function withDescriptors<T>(open: () => T, patienceMs = waitMs): T {
+  const until = performance.now() + patienceMs;
   for (;;) {
     try {
       return open();
@@ -92,13 +93,13 @@ export function withDescriptors<T>(open: () => T): T {
   }
 }
 
-/** Whether `count` descriptors can be opened now, those of the reserve included. */
-export function hasDescriptors(count: number): boolean {
+/** Whether `count` descriptors can be opened within the patience of the thread, those of the reserve included. */
+export function hasDescriptors(count: number, patienceMs = waitMs): boolean {
   const opened: number[] = [];
   try {
     withDescriptors(() => {
       while (opened.length < count) opened.push(openSync(SPARE_FILE, 'r'));
-    });
+    }, patienceMs);
     return true;
   } catch (error) {
     if (!isShortage(error)) throw error;
@@ -109,17 +110,19 @@ export function hasDescriptors(count: number): boolean {
 }
 
 /**
- * Returns how many descriptors the process can open beside those that it has; infinite where the system does not report
- * it, and 0 if there is none to ask with.
+ * Whether connections that arrive within a few milliseconds could use the last descriptors: fewer are free than SCARCE, or
+ * than half of the limit.
  */
-export function freeDescriptors(): number {
+export function areDescriptorsScarce(): boolean {
+  if (!isReserveWhole()) return true;
   try {
     const [, limit] = /^Max open files +(\d+) /m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
-    if (limit === undefined) return Number.POSITIVE_INFINITY;
+    if (limit === undefined) return false;
     // Linux reports the number since 6.2, and 0 before that.
-    return Number(limit) - (statSync(OPEN_FILES).size || readdirSync(OPEN_FILES).length);
+    const open = statSync(OPEN_FILES).size || readdirSync(OPEN_FILES).length;
+    return Number(limit) - open < Math.min(SCARCE, Number(limit) / 2);
   } catch (error) {
-    return isShortage(error) ? 0 : Number.POSITIVE_INFINITY;
+    return isShortage(error);
   }
 }
 

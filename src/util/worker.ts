@@ -1,14 +1,13 @@
 import { workerData } from 'node:worker_threads';
 import { AcceptHold } from './accept-hold.ts';
-import { freeDescriptors, hasDescriptors } from './descriptors.ts';
+import { areDescriptorsScarce, hasDescriptors } from './descriptors.ts';
 import { countProgress } from './progress.ts';
 import { type ThreadKind, ThreadTable } from './thread-table.ts';
 
 /** Descriptors that the runtime opens for a new thread, plus some for its first files. */
 const DESCRIPTORS = 8;
-/** With fewer free descriptors, connections that arrive while a thread starts could use the last ones. */
-const SCARCE = 1024;
 const START_MS = 1000;
+const NO_ROOM = 'not enough descriptors for another thread';
 
 /** Data that a thread receives from the one that starts it. */
 interface StartData {
@@ -50,14 +49,17 @@ export const acceptHold = new AcceptHold(startData()?.accepting);
  * NoRoomForThread if there are not enough descriptors, since the runtime ends the process when a new thread finds none.
  */
 export function startWorker(url: URL, kind: ThreadKind | null): Worker {
-  return freeDescriptors() < SCARCE
-    ? acceptHold.whileHeld(() => startThread(url, kind, START_MS))
-    : startThread(url, kind, 0);
+  // Before the other threads are held: they close connections when descriptors are scarce.
+  if (!hasDescriptors(DESCRIPTORS)) throw new NoRoomForThread(NO_ROOM);
+  if (!areDescriptorsScarce()) return startThread(url, kind);
+  return acceptHold.whileHeld(() => {
+    if (!hasDescriptors(DESCRIPTORS, 0)) throw new NoRoomForThread(NO_ROOM);
+    return startThread(url, kind, START_MS);
+  });
 }
 
 /** Starts a thread, and waits up to `waitMs` for the start of its code. */
-function startThread(url: URL, kind: ThreadKind | null, waitMs: number): Worker {
-  if (!hasDescriptors(DESCRIPTORS)) throw new NoRoomForThread('not enough descriptors for another thread');
+function startThread(url: URL, kind: ThreadKind | null, waitMs = 0): Worker {
   const started = new Int32Array(new SharedArrayBuffer(4));
   const slot = kind === null ? -1 : threads.claim(kind);
   if (slot >= 0) claimed.add(slot);

@@ -16,8 +16,6 @@ interface DirectoryOptions {
   /** Size limit of block and undo files; `storage.fastPrune` has 64 KiB. */
   readonly fileLimit?: number;
   readonly verifier?: ScriptVerifier;
-  /** A new directory where absent. */
-  readonly datadir?: string;
 }
 
 /**
@@ -25,14 +23,31 @@ interface DirectoryOptions {
  * by the program takes a third of a second of processor time before its first block.
  */
 export async function directoryWith(
-  { blocks }: { readonly blocks: readonly { readonly raw: Uint8Array }[] },
-  { fileLimit, verifier = inlineVerifier, datadir = tempDir() }: DirectoryOptions = {},
+  { blocks }: ChainBlocks,
+  {
+    datadir = tempDir(),
+    ...options
+  }: DirectoryOptions & { /** A new directory where absent. */ readonly datadir?: string } = {},
 ): Promise<string> {
-  const networkDir = join(datadir, regtest.name);
-  mkdirSync(networkDir, { mode: 0o700 });
+  mkdirSync(join(datadir, regtest.name), { mode: 0o700 });
+  // The first block is the genesis block, which every chain has.
+  await extendDirectory(datadir, blocks.slice(1), options);
+  return datadir;
+}
+
+interface ChainBlocks {
+  readonly blocks: readonly { readonly raw: Uint8Array }[];
+}
+
+/** Connects blocks to the chain of a data directory. */
+export async function extendDirectory(
+  datadir: string,
+  blocks: ChainBlocks['blocks'],
+  { fileLimit, verifier = inlineVerifier }: DirectoryOptions = {},
+): Promise<void> {
   const chain = new Chain(
     {
-      dir: join(networkDir, 'chain'),
+      dir: join(datadir, regtest.name, 'chain'),
       params: PATIENT,
       coinsCacheBytes: 64 * 1024 * 1024,
       databaseCacheMiB: 16,
@@ -42,8 +57,7 @@ export async function directoryWith(
     { verifier, clock: hostClock, log: silentLog },
   );
   try {
-    // The first block is the genesis block, which every chain has.
-    for (const { raw } of blocks.slice(1)) {
+    for (const { raw } of blocks) {
       const outcome = await chain.acceptBlock(raw);
       if (outcome.status === 'rejected') throw new Error(`block rejected: ${outcome.rejection.reason}`);
     }
@@ -51,7 +65,6 @@ export async function directoryWith(
   } finally {
     await chain.close();
   }
-  return datadir;
 }
 
 /**
