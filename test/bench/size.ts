@@ -6,7 +6,7 @@ import { ChainReads } from '../../src/storage/chain-reads.ts';
 import { measureProcess } from './measured-process.ts';
 import { grouped, printGrid } from './report.ts';
 
-const MAIN = join(import.meta.dir, '../../src/main.ts');
+const ROOT = join(import.meta.dir, '../..');
 /** Blocks with at least this many inputs belong to the phase that spends. */
 const SPENDING_INPUTS = 1000;
 
@@ -24,21 +24,29 @@ interface Outcome {
 }
 
 /**
- * Imports chains one after the other, each into a directory of its own, and prints what each cost. `--memory GIB` limits
- * memory that includes the page cache; `--core BITCOIND` imports each with Bitcoin Core as well.
+ * Imports chains with the executable that operators run, one after the other, each into a directory of its own, and prints
+ * what each cost. `--memory GIB` limits memory that includes the page cache; `--core BITCOIND` imports each with Bitcoin Core
+ * as well; `--rounds N` imports all of them N times in turns.
  */
 export async function benchSize(args: readonly string[]): Promise<void> {
   const { values, positionals: chains } = parseArgs({
     args: [...args],
-    options: { memory: { type: 'string' }, core: { type: 'string' } },
+    options: { memory: { type: 'string' }, core: { type: 'string' }, rounds: { type: 'string', default: '1' } },
     allowPositionals: true,
   });
   if (chains.length === 0) throw new Error('bench size needs chains: npm run bench -- size CHAIN… [--memory GIB]');
   const limitGiB = values.memory === undefined ? null : Number(values.memory);
-  const importers = values.core === undefined ? [OBVERSE] : [OBVERSE, bitcoinCore(values.core)];
+  const folder = mkdtempSync(join(tmpdir(), 'obverse-size-'));
   const lines: string[][] = [];
-  for (const chain of chains)
-    for (const importer of importers) lines.push(await importChain(importer, chain, limitGiB));
+  try {
+    const obverse = obverseOf(buildExecutable(folder));
+    const importers = values.core === undefined ? [obverse] : [obverse, bitcoinCore(values.core)];
+    for (let round = 0; round < Number(values.rounds); round++)
+      for (const chain of chains)
+        for (const importer of importers) lines.push(await importChain(importer, chain, limitGiB));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
   console.log(limitGiB === null ? 'memory is not limited' : `${limitGiB} GiB of memory, page cache included`);
   printGrid(
     [
@@ -82,11 +90,24 @@ async function importChain(importer: Importer, chain: string, limitGiB: number |
   }
 }
 
-const OBVERSE: Importer = {
-  name: 'Obverse',
-  command: (datadir, chain) => [process.execPath, MAIN, 'import', '--network', 'regtest', '--datadir', datadir, chain],
-  outcome: (datadir) => outcomeOf(join(datadir, 'regtest/chain')),
-};
+/** Builds the executable in a folder, and returns its path. */
+function buildExecutable(folder: string): string {
+  const file = join(folder, 'obverse');
+  const { success, stderr } = Bun.spawnSync([process.execPath, join(ROOT, 'build.ts'), '--outfile', file], {
+    cwd: ROOT,
+  });
+  if (!success) throw new Error(`the build failed: ${stderr}`);
+  return file;
+}
+
+/** Verifies all scripts, and makes all indexes that are on by default. */
+function obverseOf(executable: string): Importer {
+  return {
+    name: 'Obverse',
+    command: (datadir, chain) => [executable, 'import', '--network', 'regtest', '--datadir', datadir, chain],
+    outcome: (datadir) => outcomeOf(join(datadir, 'regtest/chain')),
+  };
+}
 
 /** Verifies all scripts with a thread per core, has no index, and leaves out the self-checks of regtest. */
 function bitcoinCore(bitcoind: string): Importer {
