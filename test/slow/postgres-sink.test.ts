@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { SQL } from 'bun';
+import { hashToHex } from '../../src/primitives/hash.ts';
 import { directoryWith } from '../lib/chain-directory.ts';
 import { mine, submit } from '../lib/mempool-node.ts';
 import { cleanUpAfterTests, type NodeProcess, startNode } from '../lib/node-process.ts';
@@ -45,6 +48,26 @@ test('the first fill has the rows of the chain, with look-up indexes and balance
       'transactions_by_txid',
     ],
   ]);
+  await sql.close();
+});
+
+test('tables that an operator has partitioned are filled, and follow a reorg', async () => {
+  const { url, sql } = database('partitioned');
+  const guide = readFileSync(join(import.meta.dir, '../../docs/sink.md'), 'utf8');
+  const [, statements] = /^## Partitions\n[^#]*?\n\n((?: {4}.*\n)+)/m.exec(guide)!;
+  await sql.unsafe(statements!.replaceAll('500000', '60'));
+  const chain = recentChain(110, { payments: 2 });
+  const node = await startNode({ datadir: await directoryWith(chain), ...withSink(url) });
+  await sinkAt(sql, tipHash(chain));
+  await expectEqual(sql, node);
+  await node.api.rpc('invalidateblock', [hashToHex(chain.at(55).hash)]);
+  await sinkAt(sql, hashToHex(chain.at(54).hash));
+  await expectEqual(sql, node);
+  await node.api.rpc('reconsiderblock', [hashToHex(chain.at(55).hash)]);
+  await sinkAt(sql, tipHash(chain));
+  await expectEqual(sql, node);
+  const parts = ['transactions_0', 'transactions_1', 'outputs_0', 'outputs_1'];
+  for (const part of parts) expect((await sql.unsafe(`SELECT 1 FROM obverse.${part} LIMIT 1`)).length).toBe(1);
   await sql.close();
 });
 
