@@ -118,7 +118,7 @@ export class SinkDatabase {
 
   /** Creates the tables where they are missing. Throws SinkRefused for tables of another network or a newer version. */
   async migrate(): Promise<void> {
-    for (const statement of CREATE_TABLES) await this.#sql.unsafe(statement);
+    for (const statement of CREATE_TABLES) await this.#create(statement);
     const zero = `'\\x${'00'.repeat(32)}'`;
     await this.#sql.unsafe(
       `INSERT INTO ${SINK_SCHEMA}.sink_position (id, version, network, fence, phase, summed, height, hash, chainwork, next_seq)
@@ -147,6 +147,16 @@ export class SinkDatabase {
     await this.#sql.unsafe(`UPDATE ${SINK_SCHEMA}.sink_position SET version = $1 WHERE id = 1 AND version < $1`, [
       SINK_SCHEMA_VERSION,
     ]);
+  }
+
+  /** Creates what is missing. Two nodes that do so at the same time can see a duplicate of PostgreSQL's own tables. */
+  async #create(statement: string): Promise<void> {
+    try {
+      await this.#sql.unsafe(statement);
+    } catch (error) {
+      if (!(error instanceof SQL.PostgresError) || error.errno !== '23505') throw error;
+      await this.#sql.unsafe(statement);
+    }
   }
 
   /**

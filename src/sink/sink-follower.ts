@@ -131,26 +131,28 @@ export class SinkFollower {
    */
   async #awaitLease(signal: AbortSignal): Promise<SinkLease> {
     const { database, reads, mempool, clock } = this.#options;
-    let isForced = false;
     let last: SinkPosition | null = null;
     /** When the leader had last written, or had nothing to write that this node has. */
     let currentAt = 0;
     let completeAt = clock.monotonicMs();
     for (;;) {
-      const lease = this.#obstacle === null ? await database.acquireLease(LEASE_SECONDS, { isForced }) : null;
-      if (lease !== null) return lease;
-      mempool?.close();
       const position = await database.position();
       const tip = reads.tip();
       if (this.#obstacle !== null && (this.#isTip(position) || (await this.#hasNext(position)))) this.#obstacle = null;
-      this.#report({ state: 'standby', height: position.height, tipHeight: tip.height, problem: this.#obstacle });
       const now = clock.monotonicMs();
       const hasNothing = tip.chainwork <= position.chainwork || position.phase === 'fill';
       if (position.hash !== last?.hash || hasNothing) currentAt = now;
       if (!database.lacksEvents) completeAt = now;
       last = position;
       const isStalled = now - currentAt > STALLED_MS && (await this.#hasNext(position));
-      isForced = isStalled || now - completeAt > UNNOTICED_MS;
+      const isForced = isStalled || now - completeAt > UNNOTICED_MS;
+      // A node that is behind could write nothing, and leaves the lease to others.
+      const isBehind = tip.chainwork < position.chainwork && (await this.#findFork(position)) === null;
+      const canLead = this.#obstacle === null && !isBehind;
+      const lease = canLead ? await database.acquireLease(LEASE_SECONDS, { isForced }) : null;
+      if (lease !== null) return lease;
+      mempool?.close();
+      this.#report({ state: 'standby', height: position.height, tipHeight: tip.height, problem: this.#obstacle });
       await sleep(STANDBY_MS, signal);
     }
   }

@@ -150,3 +150,19 @@ test('a node that saw events which the database lacks takes over where the leade
   await Bun.sleep(2200);
   expect([await tag(), first.status.state, first.status.rollbacks]).toEqual([after, 'standby', 0]);
 });
+
+test('a node that is behind the database leaves the lease to one that is not', async () => {
+  const url = postgres.createDatabase('behind');
+  await using sql = new SQL(url, { max: 1 });
+  {
+    await using _first = await TestSink.start(12, url, 'first');
+    await sinkAt(sql, hashAt(12));
+  }
+  await using behind = await TestSink.start(8, url, 'behind');
+  await poll('the standby', isState(behind, 'standby'));
+  // The lease is free all the time.
+  await Bun.sleep(2200);
+  expect(behind.status.state).toBe('standby');
+  await behind.connect(8, 12);
+  await poll('the leader', isState(behind, 'live'));
+});
