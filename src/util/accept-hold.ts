@@ -42,8 +42,8 @@ export class AcceptHold {
   }
 
   /**
-   * Calls `run` while all accepting threads are blocked, at the latest after half a second. Returns its result. `run` may
-   * take two seconds: the threads then accept again.
+   * Calls `run` while all accepting threads are blocked, at the latest after half a second, and returns its result. The threads
+   * accept again when `run` has ended, or after two seconds.
    */
   whileHeld<T>(run: () => T): T {
     const fields = this.#fields;

@@ -110,8 +110,8 @@ export function hasDescriptors(count: number, patienceMs = waitMs): boolean {
 }
 
 /**
- * Whether connections that arrive within a few milliseconds could use the last descriptors: fewer are free than SCARCE, or
- * than half of the limit.
+ * Whether connections that arrive within a few milliseconds could use the last descriptors: fewer are free than SCARCE, and
+ * fewer than half of the limit.
  */
 export function areDescriptorsScarce(): boolean {
   if (!isReserveWhole()) return true;
