@@ -1,9 +1,10 @@
 import type { ChainReads } from '../storage/chain-reads.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
+import type { SinkLease } from './leader-lease.ts';
 import type { MempoolBatch } from './mempool-entries.ts';
 import { MempoolOrder, type OrderedItems, type SinkItem } from './mempool-order.ts';
 import { MempoolQueue } from './mempool-queue.ts';
-import type { SinkDatabase, SinkLease, SinkPosition, SinkWrite } from './sink-database.ts';
+import type { SinkDatabase, SinkPosition, SinkWrite } from './sink-database.ts';
 import type { NamedBlock, SinkEvent } from './sink-events.ts';
 
 export interface MempoolWriterOptions {

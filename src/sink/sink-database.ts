@@ -1,4 +1,4 @@
-import { SQL, type TransactionSQL } from 'bun';
+import { SQL } from 'bun';
 import { targetToHex } from '../consensus/work.ts';
 import type { ChainReads } from '../storage/chain-reads.ts';
 import { nextLogTag, randomLogTag } from '../storage/event-store.ts';
@@ -7,6 +7,7 @@ import type { BlockBatch } from './block-batch.ts';
 import { type MissingTotals, missingTotals, writeTotals } from './chain-totals.ts';
 import { copyRows, insertEvents } from './event-rows.ts';
 import { KnownEvents } from './known-events.ts';
+import { applicationName, LeaderLease, type SinkLease } from './leader-lease.ts';
 import type { SinkItem } from './mempool-order.ts';
 import { MempoolRetention } from './mempool-retention.ts';
 import { removeBlock } from './remove-block.ts';
@@ -37,17 +38,6 @@ export interface SinkPosition {
 
 /** A block with its place in the chain. */
 export type PlacedBlock = Pick<SinkPosition, 'height' | 'hash' | 'chainwork'>;
-
-/** The right to write. */
-export interface SinkLease {
-  /** Whether no other process has had it since this one had it last. */
-  readonly isContinued: boolean;
-}
-
-/** Another node has become the leader, or may become it at any moment; nothing was written. */
-export class LeaseLost extends Error {
-  override readonly name = 'LeaseLost';
-}
 
 /** The database cannot be used as it is, and a retry does not help. The message is for the operator. */
 export class SinkRefused extends Error {
@@ -92,17 +82,13 @@ const BLOCKS_OF_SUM = 5000;
 export class SinkDatabase {
   readonly #sql: SQL;
   readonly #network: string;
-  readonly #leader: string;
+  readonly #lease: LeaderLease;
   readonly #retention: MempoolRetention;
-  #fence = 0n;
-  /** Whether no other process has had the lease since `acquireLease` has returned one. */
-  #isContinued = false;
   readonly #known = new KnownEvents();
 
   /** `url` is that of a server that speaks PostgreSQL's protocol. */
   constructor(url: string, { network, leader, mempoolEvents = Number.POSITIVE_INFINITY }: SinkDatabaseOptions) {
     this.#network = network;
-    this.#leader = leader;
     this.#retention = new MempoolRetention(mempoolEvents);
     this.#sql = new SQL(url, {
       adapter: 'postgres',
@@ -114,6 +100,7 @@ export class SinkDatabase {
         lock_timeout: String(LOCK_MS),
       },
     });
+    this.#lease = new LeaderLease(this.#sql, leader);
   }
 
   /** Creates the tables where they are missing. Throws SinkRefused for tables of another network or a newer version. */
@@ -168,7 +155,7 @@ export class SinkDatabase {
     const { rows, ...progress } = await missingTotals(this.#sql, { reads, from });
     if (rows.length > 0)
       await this.#sql.begin(async (tx) => {
-        await this.#lockPosition(tx, null);
+        await this.#lease.lockPosition(tx, null);
         await writeTotals(tx, rows);
       });
     return progress;
@@ -179,74 +166,19 @@ export class SinkDatabase {
    * at this moment. The clock is that of the database. Returns null if this node may not write.
    */
   async acquireLease(seconds: number, { isForced = false } = {}): Promise<SinkLease | null> {
-    const [before] = await this.#sql.unsafe(
-      `SELECT leader, fence FROM ${SINK_SCHEMA}.sink_lease WHERE id = 1 AND (expires < now() OR leader = $1 OR $2)`,
-      [this.#leader, isForced],
-    );
-    if (before === undefined) return null;
-    // A long transaction would begin again at each change of the leader.
-    if (isForced && (await this.#isWriting())) return null;
-    if (before.leader !== this.#leader) this.#isContinued = false;
-    const [row] = await this.#sql.unsafe(
-      `UPDATE ${SINK_SCHEMA}.sink_lease SET fence = fence + 1, leader = $1, expires = now() + $2 * INTERVAL '1 second'
-       WHERE id = 1 AND (expires < now() OR leader = $1 OR $4) AND fence = $3 RETURNING fence`,
-      [this.#leader, seconds, before.fence, isForced],
-    );
-    if (row === undefined) return null;
-    const fence = BigInt(row.fence);
-    // A transaction of the former leader that is still running ends first; a later one finds the new number.
-    const move = () =>
-      this.#sql.unsafe(`UPDATE ${SINK_SCHEMA}.sink_position SET fence = $1 WHERE id = 1 AND fence < $1`, [fence]);
-    const moved = await move().catch(async (error: unknown) => {
-      if (!isLockTimeout(error)) throw error;
-      await this.#endSessions(before.leader);
-      return move();
-    });
-    if (moved.count !== 1) return null;
-    this.#fence = fence;
-    this.#retention.forget();
-    const isContinued = this.#isContinued;
-    this.#isContinued = true;
-    return { isContinued };
-  }
-
-  /** Whether a transaction holds the position. */
-  async #isWriting(): Promise<boolean> {
-    try {
-      await this.#sql.begin((tx) =>
-        tx.unsafe(`SELECT 1 FROM ${SINK_SCHEMA}.sink_position WHERE id = 1 FOR UPDATE NOWAIT`),
-      );
-      return false;
-    } catch (error) {
-      if (isLockTimeout(error)) return true;
-      throw error;
-    }
-  }
-
-  /** Ends the sessions of a leader that no longer answers, in the middle of a transaction. CockroachDB has no such function. */
-  async #endSessions(leader: string): Promise<void> {
-    await this.#sql
-      .unsafe(
-        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()',
-        [applicationName(leader)],
-      )
-      .catch(() => {});
+    const lease = await this.#lease.acquire(seconds, isForced);
+    if (lease !== null) this.#retention.forget();
+    return lease;
   }
 
   /** Extends the lease. Throws LeaseLost if another node has it. */
-  async renewLease(seconds: number): Promise<void> {
-    const renewed = await this.#sql.unsafe(
-      `UPDATE ${SINK_SCHEMA}.sink_lease SET expires = now() + $2 * INTERVAL '1 second' WHERE id = 1 AND fence = $1`,
-      [this.#fence, seconds],
-    );
-    if (renewed.count !== 1) throw new LeaseLost('another node has become the leader of the sink');
+  renewLease(seconds: number): Promise<void> {
+    return this.#lease.renew(seconds);
   }
 
   /** Ends the lease, so that another node can become the leader at once. */
-  async releaseLease(): Promise<void> {
-    await this.#sql.unsafe(`UPDATE ${SINK_SCHEMA}.sink_lease SET expires = now() WHERE id = 1 AND fence = $1`, [
-      this.#fence,
-    ]);
+  releaseLease(): Promise<void> {
+    return this.#lease.release();
   }
 
   async position(): Promise<SinkPosition> {
@@ -271,7 +203,7 @@ export class SinkDatabase {
   async changeTag(): Promise<void> {
     const tag = nextLogTag(this.#known.tag);
     const nextSeq = await this.#sql.begin(async (tx) => {
-      const seq = await this.#lockPosition(tx, null);
+      const seq = await this.#lease.lockPosition(tx, null);
       await tx.unsafe(`UPDATE ${SINK_SCHEMA}.sink_position SET log_tag = $1 WHERE id = 1`, [tag]);
       return Number(seq);
     });
@@ -304,7 +236,7 @@ export class SinkDatabase {
   async commitChange(write: SinkWrite, phase: SinkPosition['phase']): Promise<void> {
     const { keepHeight, fromHeight, batch, events, to, time } = write;
     const nextSeq = await this.#sql.begin(async (tx) => {
-      const seq = await this.#lockPosition(tx, fromHeight);
+      const seq = await this.#lease.lockPosition(tx, fromHeight);
       const end = seq + BigInt(events.length);
       for (let height = fromHeight; height > keepHeight; height--) {
         await keepStaleBlock(tx, height);
@@ -334,7 +266,7 @@ export class SinkDatabase {
     { height, time }: { readonly height: number; readonly time: number },
   ): Promise<void> {
     const nextSeq = await this.#sql.begin(async (tx) => {
-      const seq = await this.#lockPosition(tx, height);
+      const seq = await this.#lease.lockPosition(tx, height);
       const end = seq + BigInt(events.length);
       await insertEvents(tx, events, { first: seq, time });
       await this.#retention.removeOld(tx, end);
@@ -360,7 +292,7 @@ export class SinkDatabase {
   /** Sums the next part of the balances in one transaction, and returns whether the fill has ended. */
   async #sumBalances(): Promise<boolean> {
     return this.#sql.begin(async (tx) => {
-      await this.#lockPosition(tx, null);
+      await this.#lease.lockPosition(tx, null);
       const [row] = await tx.unsafe(`SELECT summed, height FROM ${SINK_SCHEMA}.sink_position WHERE id = 1`);
       const from: number = row.summed;
       const parts = Math.ceil((BALANCE_PARTS * BLOCKS_OF_SUM) / (row.height + 1));
@@ -382,27 +314,6 @@ export class SinkDatabase {
   async close(): Promise<void> {
     await this.#sql.close({ timeout: 1 });
   }
-
-  /** Returns the number of the next event. `fromHeight`: the height that the database must have; null for any. */
-  async #lockPosition(tx: TransactionSQL, fromHeight: number | null): Promise<bigint> {
-    const [row] = await tx.unsafe(
-      `SELECT height, next_seq FROM ${SINK_SCHEMA}.sink_position WHERE id = 1 AND fence = $1 FOR UPDATE`,
-      [this.#fence],
-    );
-    if (row === undefined || (fromHeight !== null && row.height !== fromHeight))
-      throw new LeaseLost('another node has become the leader of the sink');
-    return BigInt(row.next_seq);
-  }
-}
-
-/** The name of a session, of which the server keeps 63 bytes. */
-function applicationName(leader: string): string {
-  return `obverse ${leader}`.slice(0, 63);
-}
-
-/** Whether a statement has waited too long for a lock (SQLSTATE 55P03). */
-function isLockTimeout(error: unknown): boolean {
-  return error instanceof SQL.PostgresError && error.errno === '55P03';
 }
 
 /** Returns the condition for the script hashes whose first byte is at least `from` and below `to`. */

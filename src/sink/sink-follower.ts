@@ -6,15 +6,9 @@ import { sleep } from '../util/abort.ts';
 import { equalBytes } from '../util/bytes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import type { BatchReply, BlockBatch, RowsRequest } from './block-batch.ts';
+import { LeaseLost, type SinkLease } from './leader-lease.ts';
 import type { ChainWrite, MempoolWriter } from './mempool-writer.ts';
-import {
-  LeaseLost,
-  type PlacedBlock,
-  type SinkDatabase,
-  type SinkLease,
-  type SinkPosition,
-  SinkRefused,
-} from './sink-database.ts';
+import { type PlacedBlock, type SinkDatabase, type SinkPosition, SinkRefused } from './sink-database.ts';
 import { disconnectedEvent, type NamedBlock, reorgedEvent, type SinkEvent } from './sink-events.ts';
 
 export interface SinkFollowerOptions {
@@ -206,7 +200,7 @@ export class SinkFollower {
     /** Blocks below this height have the totals of the chain; null if all have. */
     let totalsFrom: number | null = 0;
     while (!signal.aborted) {
-      if (!this.#isLeader) throw new LeaseLost('the lease has ended');
+      if (!this.#isLeader) throw new LeaseLost();
       const { phase } = position;
       const state = reads.state();
       this.#report({ state: phase, height: position.height, tipHeight: state.tip.height, problem: null });
@@ -264,7 +258,7 @@ export class SinkFollower {
     const { database } = this.#options;
     this.#report({ state: 'build' });
     await database.finishFill(() => {
-      if (!this.#isLeader) throw new LeaseLost('the lease has ended');
+      if (!this.#isLeader) throw new LeaseLost();
     });
     return database.position();
   }

@@ -4,6 +4,7 @@ import { SQL } from 'bun';
 import { INITIAL_SINK_STATUS, type SinkStatus } from '../../src/port/sink-status.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { BatchReader } from '../../src/sink/block-batch.ts';
+import { LeaseLost } from '../../src/sink/leader-lease.ts';
 import { SinkDatabase } from '../../src/sink/sink-database.ts';
 import { SinkFollower } from '../../src/sink/sink-follower.ts';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
@@ -33,7 +34,6 @@ class TestSink implements AsyncDisposable {
   canRead = true;
   readonly #ending = new AbortController();
   readonly #running: Promise<void>;
-
   readonly #datadir: string;
 
   private constructor(datadir: string, url: string, leader: string) {
@@ -165,4 +165,32 @@ test('a node that is behind the database leaves the lease to one that is not', a
   expect(behind.status.state).toBe('standby');
   await behind.connect(8, 12);
   await poll('the leader', isState(behind, 'live'));
+});
+
+test('a failover that takes back the number of a leader leaves one leader alone', async () => {
+  const url = postgres.createDatabase('fenced');
+  await using sql = new SQL(url, { max: 1 });
+  const [former, next] = ['former', 'next'].map((leader) => new SinkDatabase(url, { network: 'regtest', leader })) as [
+    SinkDatabase,
+    SinkDatabase,
+  ];
+  try {
+    await former.migrate();
+    expect(await former.acquireLease(60)).not.toBeNull();
+    // As on a replica that has not received the lease of the former leader.
+    await sql`UPDATE obverse.sink_lease SET fence = 0, leader = '', expires = now() - INTERVAL '1 second'`;
+    await sql`UPDATE obverse.sink_position SET fence = 0`;
+    expect(await next.acquireLease(60)).not.toBeNull();
+    const [{ fence }] = await sql`SELECT fence FROM obverse.sink_position`;
+    expect(Number(fence)).toBe(1);
+    const write = (database: SinkDatabase) => database.commitMempoolEvents([], { height: -1, time: 0 });
+    await expect(write(former)).rejects.toThrow(LeaseLost);
+    await expect(former.renewLease(60)).rejects.toThrow(LeaseLost);
+    await former.releaseLease();
+    await next.renewLease(60);
+    await write(next);
+    expect(await former.acquireLease(60)).toBeNull();
+  } finally {
+    await Promise.all([former.close(), next.close()]);
+  }
 });

@@ -74,7 +74,7 @@ test('a thread that accepts itself holds the others, and the error of the call i
   hold.end();
 });
 
-test('a busy thread delays the call for a second at most', () => {
+test('a busy thread delays the call for half a second at most', () => {
   const hold = new AcceptHold();
   // Counts as an accepting thread, and answers nothing.
   Atomics.add(new Int32Array(hold.shared), 2, 1);
