@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { buildExecutable, runToEnd } from './executable.ts';
 import { grouped, percentile, printGrid } from './report.ts';
 
 const ROOT = resolve(import.meta.dir, '../..');
@@ -66,7 +67,7 @@ export async function benchCold(args: readonly string[]): Promise<void> {
 
 async function node(name: string, root: string, folder: string): Promise<Target> {
   const executable = join(folder, name);
-  await run([process.execPath, join(root, 'build.ts'), '--outfile', executable], root);
+  await buildExecutable(executable, root);
   const datadir = join(folder, `${name}-data`);
   const command = (port: number) => [
     ...[executable, 'start', '--network', 'regtest', '--datadir', datadir],
@@ -79,14 +80,8 @@ async function bare(folder: string): Promise<Target> {
   const executable = join(folder, 'bare');
   const source = join(folder, 'bare.ts');
   writeFileSync(source, BARE);
-  await run([process.execPath, 'build', '--compile', source, '--outfile', executable], folder);
+  await runToEnd([process.execPath, 'build', '--compile', source, '--outfile', executable], folder);
   return { name: 'Bun.serve', command: (port) => [executable, String(port)], first: [], all: [], reached: [] };
-}
-
-async function run(command: readonly string[], cwd: string): Promise<void> {
-  const child = Bun.spawn([...command], { cwd, stdout: 'ignore', stderr: 'pipe' });
-  const text = await new Response(child.stderr).text();
-  if ((await child.exited) !== 0) throw new Error(text);
 }
 
 async function measureStart({ command, first, all, reached }: Target): Promise<void> {

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ChainReads } from '../../src/storage/chain-reads.ts';
+import { buildExecutable } from './executable.ts';
 import { measureProcess } from './measured-process.ts';
 import { grouped, printGrid } from './report.ts';
 
-const ROOT = join(import.meta.dir, '../..');
 /** Blocks with at least this many inputs belong to the phase that spends. */
 const SPENDING_INPUTS = 1000;
 
@@ -39,7 +39,9 @@ export async function benchSize(args: readonly string[]): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'obverse-size-'));
   const lines: string[][] = [];
   try {
-    const obverse = obverseOf(buildExecutable(folder));
+    const executable = join(folder, 'obverse');
+    await buildExecutable(executable);
+    const obverse = obverseOf(executable);
     const importers = values.core === undefined ? [obverse] : [obverse, bitcoinCore(values.core)];
     for (let round = 0; round < Number(values.rounds); round++)
       for (const chain of chains)
@@ -88,16 +90,6 @@ async function importChain(importer: Importer, chain: string, limitGiB: number |
   } finally {
     rmSync(datadir, { recursive: true, force: true });
   }
-}
-
-/** Builds the executable in a folder, and returns its path. */
-function buildExecutable(folder: string): string {
-  const file = join(folder, 'obverse');
-  const { success, stderr } = Bun.spawnSync([process.execPath, join(ROOT, 'build.ts'), '--outfile', file], {
-    cwd: ROOT,
-  });
-  if (!success) throw new Error(`the build failed: ${stderr}`);
-  return file;
 }
 
 /** Verifies all scripts, and makes all indexes that are on by default. */
