@@ -1,10 +1,15 @@
+import type { Pointer } from 'bun:ffi';
 import { hasPublicKeyShape, isHighS } from './curve.ts';
 import { parseDerLax } from './der.ts';
+import { ParsedKeyCache, X_ONLY } from './parsed-key-cache.ts';
 import type { SignatureEngine } from './signature-engine.ts';
 import { NativeBytes, type SystemLibrary } from './system-library.ts';
 
 const COMPRESSED_SIZE = 33;
 const UNCOMPRESSED_SIZE = 65;
+
+/** Keys that stay parsed, 1.6 MB in each thread that verifies. */
+const CACHED_KEYS = 16_384;
 
 /** Verification by the libsecp256k1 of the system. */
 export class SystemEngine implements SignatureEngine {
@@ -18,14 +23,17 @@ export class SystemEngine implements SignatureEngine {
   readonly #tweak = new NativeBytes(32);
   readonly #message = new NativeBytes(32);
   readonly #signature = new NativeBytes(64);
-  /** A secp256k1_pubkey or secp256k1_xonly_pubkey. */
+  /** The secp256k1_pubkey of an uncompressed key. */
   readonly #parsedKey = new NativeBytes(64);
+  readonly #cache: ParsedKeyCache;
   /** A secp256k1_ecdsa_signature. */
   readonly #parsedSignature = new NativeBytes(64);
 
-  constructor({ functions, context }: SystemLibrary) {
+  /** `cachedKeys`: a power of two. */
+  constructor({ functions, context }: SystemLibrary, cachedKeys = CACHED_KEYS) {
     this.#functions = functions;
     this.#context = context;
+    this.#cache = new ParsedKeyCache(cachedKeys);
   }
 
   verifyEcdsa(signature: Uint8Array, msg32: Uint8Array, publicKey: Uint8Array): boolean {
@@ -35,17 +43,17 @@ export class SystemEngine implements SignatureEngine {
     const parsed = this.#parsedSignature.address;
     // Fails for an r or s of n or more.
     if (functions.secp256k1_ecdsa_signature_parse_compact(this.#context, parsed, compact.address) !== 1) return false;
-    if (!this.#parseKey(publicKey)) return false;
+    const key = this.#parseKey(publicKey);
+    if (key === null) return false;
     // libsecp256k1 verifies low S only.
     if (isHighS(compact.bytes, 32)) functions.secp256k1_ecdsa_signature_normalize(this.#context, parsed, parsed);
     this.#message.copy(msg32);
-    return (
-      functions.secp256k1_ecdsa_verify(this.#context, parsed, this.#message.address, this.#parsedKey.address) === 1
-    );
+    return functions.secp256k1_ecdsa_verify(this.#context, parsed, this.#message.address, key) === 1;
   }
 
   verifySchnorr(signature64: Uint8Array, msg32: Uint8Array, xOnlyKey32: Uint8Array): boolean {
-    if (!this.#parseXOnly(xOnlyKey32)) return false;
+    const key = this.#parseXOnly(xOnlyKey32);
+    if (key === null) return false;
     this.#signature.copy(signature64);
     this.#message.copy(msg32);
     return (
@@ -54,13 +62,14 @@ export class SystemEngine implements SignatureEngine {
         this.#signature.address,
         this.#message.address,
         32,
-        this.#parsedKey.address,
+        key,
       ) === 1
     );
   }
 
   checkTapTweak(outputKey32: Uint8Array, internalKey32: Uint8Array, tweak32: Uint8Array, parity: number): boolean {
-    if (!this.#parseXOnly(internalKey32)) return false;
+    const internalKey = this.#parseXOnly(internalKey32);
+    if (internalKey === null) return false;
     this.#outputKey.copy(outputKey32);
     this.#tweak.copy(tweak32);
     return (
@@ -68,28 +77,51 @@ export class SystemEngine implements SignatureEngine {
         this.#context,
         this.#outputKey.address,
         parity,
-        this.#parsedKey.address,
+        internalKey,
         this.#tweak.address,
       ) === 1
     );
   }
 
   isValidPublicKey(publicKey: Uint8Array): boolean {
-    return hasPublicKeyShape(publicKey) && this.#parseKey(publicKey);
+    return hasPublicKeyShape(publicKey) && this.#parseKey(publicKey) !== null;
   }
 
-  /** Parses a key of 33 or 65 bytes. Only after a success may the result be used: C code aborts on an empty one. */
-  #parseKey(publicKey: Uint8Array): boolean {
-    const key = publicKey.length === COMPRESSED_SIZE ? this.#compressed : this.#uncompressed;
+  /**
+   * Returns the parsed form of a key of 33 or 65 bytes, which is valid until the next one is parsed; null if it is not on
+   * the curve. C code aborts on an empty one.
+   */
+  #parseKey(publicKey: Uint8Array): Pointer | null {
+    if (publicKey.length === COMPRESSED_SIZE) {
+      this.#compressed.copy(publicKey);
+      return this.#parseCached(this.#compressed.bytes[0]!, this.#compressed, 1);
+    }
+    const parsed = this.#parsedKey.address;
+    const key = this.#uncompressed;
     key.copy(publicKey);
-    const { length } = key.bytes;
-    return this.#functions.secp256k1_ec_pubkey_parse(this.#context, this.#parsedKey.address, key.address, length) === 1;
+    return this.#functions.secp256k1_ec_pubkey_parse(this.#context, parsed, key.address, UNCOMPRESSED_SIZE) === 1
+      ? parsed
+      : null;
   }
 
-  #parseXOnly(xOnlyKey32: Uint8Array): boolean {
+  #parseXOnly(xOnlyKey32: Uint8Array): Pointer | null {
     this.#xOnly.copy(xOnlyKey32);
-    return (
-      this.#functions.secp256k1_xonly_pubkey_parse(this.#context, this.#parsedKey.address, this.#xOnly.address) === 1
-    );
+    return this.#parseCached(X_ONLY, this.#xOnly, 0);
+  }
+
+  /** `kind`: the first byte of a compressed key, or `X_ONLY`. `at`: where its X begins. */
+  #parseCached(kind: number, key: NativeBytes, at: number): Pointer | null {
+    const cache = this.#cache;
+    const slot = cache.slotOf(key.bytes, at);
+    const parsed = cache.addressOf(slot);
+    if (cache.holds(slot, kind, key.bytes, at)) return parsed;
+    cache.clear(slot);
+    const success =
+      kind === X_ONLY
+        ? this.#functions.secp256k1_xonly_pubkey_parse(this.#context, parsed, key.address)
+        : this.#functions.secp256k1_ec_pubkey_parse(this.#context, parsed, key.address, COMPRESSED_SIZE);
+    if (success !== 1) return null;
+    cache.set(slot, kind, key.bytes, at);
+    return parsed;
   }
 }
