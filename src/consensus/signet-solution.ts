@@ -6,12 +6,12 @@ import type { Txid } from '../primitives/hash.ts';
 import { merkleRoot } from '../primitives/merkle.ts';
 import { NULL_VOUT } from '../primitives/outpoint.ts';
 import { decodeWitness, type Transaction, type TxInput, txidOf } from '../primitives/transaction.ts';
+import { DecodedTxContext } from '../script/decoded-tx-context.ts';
 import { SCRIPT_FLAGS } from '../script/flags.ts';
 import { Op } from '../script/opcodes.ts';
 import { pushData } from '../script/script-builder.ts';
 import { readOperations } from '../script/script-reader.ts';
 import { checkInput } from '../script/tx-checker.ts';
-import { TxContext } from '../script/tx-context.ts';
 import { ByteReader, concatBytes, DecodeError, equalBytes } from '../util/bytes.ts';
 import type { ConsensusParams } from './consensus-params.ts';
 import { witnessCommitmentIndex } from './witness-commitment.ts';
@@ -31,7 +31,7 @@ export function checkSignetSolution(
   const transactions = signetTransactions(block, signetChallenge);
   if (transactions === null) return false;
   const { toSpend, toSign } = transactions;
-  return checkInput(new TxContext(toSign, toSpend.outputs), 0, SOLUTION_FLAGS, engine) === 'OK';
+  return checkInput(new DecodedTxContext(toSign, toSpend.outputs), 0, SOLUTION_FLAGS, engine) === 'OK';
 }
 
 /** The virtual transactions of BIP-325. */

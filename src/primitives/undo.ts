@@ -2,6 +2,7 @@ import { ByteReader, type ByteWriter } from '../util/bytes.ts';
 import type { Coin } from './coin.ts';
 import { readVarBytes, writeCompactSize, writeVarBytes } from './compact-size.ts';
 
+const POSITION_SIZE = 8;
 const POSITION_AND_VALUE = 16;
 
 /**
@@ -40,6 +41,11 @@ function readUndoRecord(r: ByteReader): Coin {
   const position = Number(r.u64());
   const value = r.i64();
   return { position, output: { value, scriptPubKey: readVarBytes(r) } };
+}
+
+/** Moves a reader from the beginning of an undo record to the value. */
+export function skipUndoPosition(r: ByteReader): void {
+  r.skip(POSITION_SIZE);
 }
 
 /** Yields the scripts of all outputs that a block spent, as views into its undo data. */

@@ -7,9 +7,9 @@ import { type Coin, txPosition } from '../primitives/coin.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import type { Outpoint } from '../primitives/outpoint.ts';
 import { readTxUndo } from '../primitives/undo.ts';
+import { DecodedTxContext } from '../script/decoded-tx-context.ts';
 import { isUnspendable } from '../script/templates.ts';
 import { checkInput } from '../script/tx-checker.ts';
-import { TxContext } from '../script/tx-context.ts';
 import { BlockPruned } from '../storage/chain-reads.ts';
 import type { HeaderRecord } from '../storage/header-store.ts';
 import { ByteReader, DecodeError, equalBytes } from '../util/bytes.ts';
@@ -73,7 +73,7 @@ function checkSpends({ params }: ReadEnv, { hash, height }: HeaderRecord, { txs 
   for (const [i, { tx }] of txs.entries()) {
     if (i === 0) continue;
     if (!checkSpentCoins(tx, spent[i]!, height).ok) throw new Damage('amounts');
-    const context = new TxContext(
+    const context = new DecodedTxContext(
       tx,
       spent[i]!.map(({ output }) => output),
     );

@@ -1,16 +1,10 @@
 import { hash256 } from '../crypto/hash-functions.ts';
 import { writeCompactSize } from '../primitives/compact-size.ts';
-import { encodeOutpoint } from '../primitives/outpoint.ts';
-import { encodeOutput } from '../primitives/transaction.ts';
 import { ByteWriter } from '../util/bytes.ts';
 import { Op } from './opcodes.ts';
 import { operationEnd, pushStart } from './script-reader.ts';
 import { SIGHASH_ANYONECANPAY, SIGHASH_NONE, SIGHASH_OUTPUT_BITS, SIGHASH_SINGLE } from './sighash-type.ts';
 import type { TxContext } from './tx-context.ts';
-
-/** Size of outpoint, length of the empty script, and sequence, bytes. */
-const UNSIGNED_INPUT_SIZE = 41;
-const SCRIPT_OFFSET = 36;
 
 /** Scratch space of one call. */
 const writer = new ByteWriter(4096);
@@ -37,42 +31,35 @@ export function legacyPreimage(
   scriptCode: Uint8Array,
   hashType: number,
 ): Uint8Array | null {
-  const { tx } = context;
   const outputType = hashType & SIGHASH_OUTPUT_BITS;
   const single = outputType === SIGHASH_SINGLE;
-  if (single && index >= tx.outputs.length) return null;
+  if (single && index >= context.outputCount) return null;
   const none = outputType === SIGHASH_NONE;
   const w = writer;
   w.reset();
-  w.u32(tx.version);
+  w.u32(context.version);
 
-  const input = tx.inputs[index]!;
-  if (hashType & SIGHASH_ANYONECANPAY) {
-    w.u8(1);
-    encodeOutpoint(w, input.prevout);
-    writeScriptCode(w, scriptCode);
-    w.u32(input.sequence);
-  } else {
-    writeCompactSize(w, tx.inputs.length);
-    // SIGHASH_NONE and SIGHASH_SINGLE do not commit to the sequences of other inputs.
-    const blank = none || single ? context.unsignedInputsAnySequence : context.unsignedInputs;
-    const at = index * UNSIGNED_INPUT_SIZE;
-    w.bytes(blank.subarray(0, at + SCRIPT_OFFSET));
-    writeScriptCode(w, scriptCode);
-    w.u32(input.sequence);
-    w.bytes(blank.subarray(at + UNSIGNED_INPUT_SIZE));
-  }
+  const { inputCount } = context;
+  const anyoneCanPay = (hashType & SIGHASH_ANYONECANPAY) !== 0;
+  // SIGHASH_NONE and SIGHASH_SINGLE do not commit to the sequences of other inputs.
+  const sequences = !none && !single;
+  writeCompactSize(w, anyoneCanPay ? 1 : inputCount);
+  if (!anyoneCanPay) context.writeUnsignedInputs(w, 0, index, sequences);
+  context.writePrevout(w, index);
+  writeScriptCode(w, scriptCode);
+  w.u32(context.sequenceOf(index));
+  if (!anyoneCanPay) context.writeUnsignedInputs(w, index + 1, inputCount, sequences);
 
   if (none) w.u8(0);
   else if (single) {
     writeCompactSize(w, index + 1);
     w.bytes(blankOutputs(index));
-    encodeOutput(w, tx.outputs[index]!);
+    context.writeOutput(w, index);
   } else {
-    writeCompactSize(w, tx.outputs.length);
-    w.bytes(context.outputs);
+    writeCompactSize(w, context.outputCount);
+    context.writeOutputs(w);
   }
-  w.u32(tx.locktime);
+  w.u32(context.locktime);
   w.u32(hashType);
   return w.finish();
 }

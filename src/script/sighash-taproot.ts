@@ -1,6 +1,5 @@
 import { sha256 } from '../crypto/hash-functions.ts';
-import { encodeOutpoint } from '../primitives/outpoint.ts';
-import { encodeOutput, type TxOutput } from '../primitives/transaction.ts';
+import { writeVarBytes } from '../primitives/compact-size.ts';
 import { ByteWriter } from '../util/bytes.ts';
 import { SIGHASH_ALL, SIGHASH_ANYONECANPAY, SIGHASH_DEFAULT, SIGHASH_SINGLE } from './sighash-type.ts';
 import type { TaprootSpend } from './signature-checker.ts';
@@ -27,18 +26,16 @@ export function taprootSighash(
   spend: TaprootSpend,
 ): Uint8Array | null {
   if (!(hashType <= 0x03 || (hashType >= 0x81 && hashType <= 0x83))) return null;
-  const { tx } = context;
-  const input = tx.inputs[index]!;
   const outputType = hashType === SIGHASH_DEFAULT ? SIGHASH_ALL : hashType & 3;
   const anyoneCanPay = (hashType & SIGHASH_ANYONECANPAY) !== 0;
-  if (outputType === SIGHASH_SINGLE && index >= tx.outputs.length) return null;
+  if (outputType === SIGHASH_SINGLE && index >= context.outputCount) return null;
   const w = writer;
   w.reset();
   w.bytes(SIGHASH);
   w.u8(EPOCH);
   w.u8(hashType);
-  w.u32(tx.version);
-  w.u32(tx.locktime);
+  w.u32(context.version);
+  w.u32(context.locktime);
   if (!anyoneCanPay) {
     w.bytes(context.prevoutsHash);
     w.bytes(context.spentAmountsHash);
@@ -48,13 +45,14 @@ export function taprootSighash(
   if (outputType === SIGHASH_ALL) w.bytes(context.outputsHash);
   w.u8((spend.tapleafHash === null ? 0 : 2) + (spend.annexHash === null ? 0 : 1));
   if (anyoneCanPay) {
-    encodeOutpoint(w, input.prevout);
-    encodeOutput(w, context.spentOutputs[index]!);
-    w.u32(input.sequence);
+    context.writePrevout(w, index);
+    context.writeSpentValue(w, index);
+    writeVarBytes(w, context.spentScriptOf(index));
+    w.u32(context.sequenceOf(index));
   } else w.u32(index);
   if (spend.annexHash !== null) w.bytes(spend.annexHash);
   if (outputType === SIGHASH_SINGLE) {
-    spend.outputHash ??= hashOutput(tx.outputs[index]!);
+    spend.outputHash ??= hashOutput(context, index);
     w.bytes(spend.outputHash);
   }
   if (spend.tapleafHash !== null) {
@@ -65,8 +63,8 @@ export function taprootSighash(
   return sha256(w.finish());
 }
 
-function hashOutput(output: TxOutput): Uint8Array {
+function hashOutput(context: TxContext, index: number): Uint8Array {
   singleOutput.reset();
-  encodeOutput(singleOutput, output);
+  context.writeOutput(singleOutput, index);
   return sha256(singleOutput.finish());
 }

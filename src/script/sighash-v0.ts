@@ -1,7 +1,5 @@
 import { hash256 } from '../crypto/hash-functions.ts';
 import { writeVarBytes } from '../primitives/compact-size.ts';
-import { encodeOutpoint } from '../primitives/outpoint.ts';
-import { encodeOutput } from '../primitives/transaction.ts';
 import { ByteWriter } from '../util/bytes.ts';
 import { SIGHASH_ANYONECANPAY, SIGHASH_NONE, SIGHASH_OUTPUT_BITS, SIGHASH_SINGLE } from './sighash-type.ts';
 import type { TxContext } from './tx-context.ts';
@@ -28,27 +26,25 @@ export function witnessV0Preimage(
   scriptCode: Uint8Array,
   hashType: number,
 ): Uint8Array {
-  const { tx } = context;
-  const input = tx.inputs[index]!;
   const outputType = hashType & SIGHASH_OUTPUT_BITS;
   const allInputs = !(hashType & SIGHASH_ANYONECANPAY);
   const allOutputs = outputType !== SIGHASH_SINGLE && outputType !== SIGHASH_NONE;
   const w = writer;
   w.reset();
-  w.u32(tx.version);
+  w.u32(context.version);
   w.bytes(allInputs ? context.prevoutsHash256 : ZERO);
   w.bytes(allInputs && allOutputs ? context.sequencesHash256 : ZERO);
-  encodeOutpoint(w, input.prevout);
+  context.writePrevout(w, index);
   writeVarBytes(w, scriptCode);
-  w.i64(context.spentOutputs[index]!.value);
-  w.u32(input.sequence);
+  context.writeSpentValue(w, index);
+  w.u32(context.sequenceOf(index));
   if (allOutputs) w.bytes(context.outputsHash256);
-  else if (outputType === SIGHASH_SINGLE && index < tx.outputs.length) {
+  else if (outputType === SIGHASH_SINGLE && index < context.outputCount) {
     singleOutput.reset();
-    encodeOutput(singleOutput, tx.outputs[index]!);
+    context.writeOutput(singleOutput, index);
     w.bytes(hash256(singleOutput.finish()));
   } else w.bytes(ZERO);
-  w.u32(tx.locktime);
+  w.u32(context.locktime);
   w.u32(hashType);
   return w.finish();
 }

@@ -1,7 +1,6 @@
 import { hasPublicKeyShape } from '../crypto/curve.ts';
 import { hash256, sha256 } from '../crypto/hash-functions.ts';
 import type { SignatureEngine } from '../crypto/signature-engine.ts';
-import type { TxInput } from '../primitives/transaction.ts';
 import { equalBytes } from '../util/bytes.ts';
 import type { ScriptFlags } from './flags.ts';
 import type { ScriptError } from './script-error.ts';
@@ -43,9 +42,13 @@ export function checkInput(
   flags: ScriptFlags,
   engine: SignatureEngine,
 ): ScriptError {
-  const { scriptSig, witness } = context.tx.inputs[index]!;
-  const { scriptPubKey } = context.spentOutputs[index]!;
-  return verifyScript(scriptSig, scriptPubKey, witness, flags, new TxChecker(context, index, engine));
+  return verifyScript(
+    context.scriptSigOf(index),
+    context.spentScriptOf(index),
+    context.witnessOf(index),
+    flags,
+    new TxChecker(context, index, engine),
+  );
 }
 
 /** The checks of a script for one input of a transaction. */
@@ -91,27 +94,23 @@ export class TxChecker implements SignatureChecker {
   }
 
   checkLockTime(lockTime: number): boolean {
-    const { locktime } = this.#context.tx;
+    const { locktime } = this.#context;
     // Heights compare with heights, times with times (BIP-65).
     if (locktime < LOCKTIME_THRESHOLD !== lockTime < LOCKTIME_THRESHOLD) return false;
     if (lockTime > locktime) return false;
     // A final sequence would disable the locktime of the transaction.
-    return this.#input.sequence !== SEQUENCE_FINAL;
+    return this.#context.sequenceOf(this.#index) !== SEQUENCE_FINAL;
   }
 
   checkSequence(sequence: number): boolean {
-    const own = this.#input.sequence;
-    if (this.#context.tx.version < 2) return false;
+    const own = this.#context.sequenceOf(this.#index);
+    if (this.#context.version < 2) return false;
     if (own & SEQUENCE_LOCKTIME_DISABLE_FLAG) return false;
     const mask = SEQUENCE_LOCKTIME_TYPE_FLAG | SEQUENCE_LOCKTIME_MASK;
     const ownMasked = own & mask;
     const masked = sequence & mask;
     if (ownMasked < SEQUENCE_LOCKTIME_TYPE_FLAG !== masked < SEQUENCE_LOCKTIME_TYPE_FLAG) return false;
     return masked <= ownMasked;
-  }
-
-  get #input(): TxInput {
-    return this.#context.tx.inputs[this.#index]!;
   }
 
   /** Cached by scriptCode alone: no input runs both kinds of script with signatures. */

@@ -1,22 +1,23 @@
 import { sha256 } from '../crypto/hash-functions.ts';
 import { writeVarBytes } from '../primitives/compact-size.ts';
-import { encodeOutpoint } from '../primitives/outpoint.ts';
-import { encodeOutput, type Transaction, type TxOutput } from '../primitives/transaction.ts';
-import { assert } from '../util/assert.ts';
 import { ByteWriter } from '../util/bytes.ts';
 
 /** Scratch space of one call. */
 const scratch = new ByteWriter(4096);
 
+/** Size of an outpoint, the length of the empty script, and a sequence, bytes. */
+const UNSIGNED_INPUT_SIZE = 41;
+
 /**
- * A transaction with its spent outputs, and the parts of signature hashes that its inputs share, computed once when
- * first needed.
+ * A transaction with its spent outputs, as the verification of its scripts reads it, and the parts of signature hashes
+ * that its inputs share, computed once when first needed.
  */
-export class TxContext {
-  readonly tx: Transaction;
-  /** The spent outputs in input order. */
-  readonly spentOutputs: readonly TxOutput[];
-  #outputs: Uint8Array | null = null;
+export abstract class TxContext {
+  /** The version as an unsigned 32-bit number. */
+  abstract readonly version: number;
+  abstract readonly locktime: number;
+  abstract readonly inputCount: number;
+  abstract readonly outputCount: number;
   #prevoutsHash: Uint8Array | null = null;
   #sequencesHash: Uint8Array | null = null;
   #outputsHash: Uint8Array | null = null;
@@ -28,39 +29,37 @@ export class TxContext {
   #unsignedInputs: Uint8Array | null = null;
   #unsignedInputsAnySequence: Uint8Array | null = null;
 
-  constructor(tx: Transaction, spentOutputs: readonly TxOutput[]) {
-    assert(spentOutputs.length === tx.inputs.length, 'one spent output for each input');
-    this.tx = tx;
-    this.spentOutputs = spentOutputs;
-  }
+  abstract sequenceOf(input: number): number;
+  abstract scriptSigOf(input: number): Uint8Array;
+  /** Returns the stack items, bottom first; empty without a witness (BIP-144). */
+  abstract witnessOf(input: number): readonly Uint8Array[];
+  /** Returns the scriptPubKey of the output that an input spends. */
+  abstract spentScriptOf(input: number): Uint8Array;
+  /** Writes the outpoint of an input, 36 bytes. */
+  abstract writePrevout(w: ByteWriter, input: number): void;
+  /** Writes the value of the output that an input spends, 8 bytes. */
+  abstract writeSpentValue(w: ByteWriter, input: number): void;
+  abstract writeOutput(w: ByteWriter, output: number): void;
+  /** Writes all outputs without their count. */
+  abstract writeOutputs(w: ByteWriter): void;
 
-  /** The encoded outputs without their count. */
-  get outputs(): Uint8Array {
-    if (this.#outputs === null) {
-      scratch.reset();
-      for (const output of this.tx.outputs) encodeOutput(scratch, output);
-      this.#outputs = scratch.finish().slice();
-    }
-    return this.#outputs;
-  }
-
-  /** All inputs of 41 bytes each: outpoint, empty script, sequence. */
-  get unsignedInputs(): Uint8Array {
-    this.#unsignedInputs ??= this.#encodeUnsigned(true);
-    return this.#unsignedInputs;
-  }
-
-  /** `unsignedInputs` with all sequences zero, for SIGHASH_NONE and SIGHASH_SINGLE. */
-  get unsignedInputsAnySequence(): Uint8Array {
-    this.#unsignedInputsAnySequence ??= this.#encodeUnsigned(false);
-    return this.#unsignedInputsAnySequence;
+  /**
+   * Writes the inputs from `from` up to before `to`, each as its outpoint, an empty script and its sequence, which is zero
+   * for SIGHASH_NONE and SIGHASH_SINGLE (`sequences` false).
+   */
+  writeUnsignedInputs(w: ByteWriter, from: number, to: number, sequences: boolean): void {
+    if (from === to) return;
+    const all = sequences
+      ? (this.#unsignedInputs ??= this.#encodeUnsigned(true))
+      : (this.#unsignedInputsAnySequence ??= this.#encodeUnsigned(false));
+    w.slice(all, from * UNSIGNED_INPUT_SIZE, to * UNSIGNED_INPUT_SIZE);
   }
 
   /** BIP-341 sha_prevouts. */
   get prevoutsHash(): Uint8Array {
     if (this.#prevoutsHash === null) {
       scratch.reset();
-      for (const { prevout } of this.tx.inputs) encodeOutpoint(scratch, prevout);
+      for (let i = 0; i < this.inputCount; i++) this.writePrevout(scratch, i);
       this.#prevoutsHash = sha256(scratch.finish());
     }
     return this.#prevoutsHash;
@@ -70,7 +69,7 @@ export class TxContext {
   get sequencesHash(): Uint8Array {
     if (this.#sequencesHash === null) {
       scratch.reset();
-      for (const { sequence } of this.tx.inputs) scratch.u32(sequence);
+      for (let i = 0; i < this.inputCount; i++) scratch.u32(this.sequenceOf(i));
       this.#sequencesHash = sha256(scratch.finish());
     }
     return this.#sequencesHash;
@@ -78,7 +77,11 @@ export class TxContext {
 
   /** BIP-341 sha_outputs. */
   get outputsHash(): Uint8Array {
-    this.#outputsHash ??= sha256(this.outputs);
+    if (this.#outputsHash === null) {
+      scratch.reset();
+      this.writeOutputs(scratch);
+      this.#outputsHash = sha256(scratch.finish());
+    }
     return this.#outputsHash;
   }
 
@@ -86,7 +89,7 @@ export class TxContext {
   get spentAmountsHash(): Uint8Array {
     if (this.#spentAmountsHash === null) {
       scratch.reset();
-      for (const { value } of this.spentOutputs) scratch.i64(value);
+      for (let i = 0; i < this.inputCount; i++) this.writeSpentValue(scratch, i);
       this.#spentAmountsHash = sha256(scratch.finish());
     }
     return this.#spentAmountsHash;
@@ -96,7 +99,7 @@ export class TxContext {
   get spentScriptsHash(): Uint8Array {
     if (this.#spentScriptsHash === null) {
       scratch.reset();
-      for (const { scriptPubKey } of this.spentOutputs) writeVarBytes(scratch, scriptPubKey);
+      for (let i = 0; i < this.inputCount; i++) writeVarBytes(scratch, this.spentScriptOf(i));
       this.#spentScriptsHash = sha256(scratch.finish());
     }
     return this.#spentScriptsHash;
@@ -122,10 +125,10 @@ export class TxContext {
 
   #encodeUnsigned(sequences: boolean): Uint8Array {
     scratch.reset();
-    for (const { prevout, sequence } of this.tx.inputs) {
-      encodeOutpoint(scratch, prevout);
+    for (let i = 0; i < this.inputCount; i++) {
+      this.writePrevout(scratch, i);
       scratch.u8(0);
-      scratch.u32(sequences ? sequence : 0);
+      scratch.u32(sequences ? this.sequenceOf(i) : 0);
     }
     return scratch.finish().slice();
   }

@@ -115,7 +115,7 @@ function verifyWitnessProgram(
   if (version === 0) {
     if (program.length === WITNESS_V0_KEYHASH_SIZE) {
       if (witness.length !== 2) return 'WITNESS_PROGRAM_MISMATCH';
-      return runWitnessScript(witness.slice(), p2pkh(program), flags, checker, 'witness_v0', null);
+      return runWitnessScript(witness.slice(), keyHashScript(program), flags, checker, 'witness_v0', null);
     }
     if (program.length !== WITNESS_V0_SCRIPTHASH_SIZE) return 'WITNESS_PROGRAM_WRONG_LENGTH';
     if (witness.length === 0) return 'WITNESS_PROGRAM_WITNESS_EMPTY';
@@ -128,6 +128,16 @@ function verifyWitnessProgram(
     return flags & TAPROOT ? verifyTaproot(witness, program, flags, checker) : 'OK';
   if (!isP2sh && isPayToAnchor(version, program)) return 'OK';
   return flags & DISCOURAGE_UPGRADABLE_WITNESS_PROGRAM ? 'DISCOURAGE_UPGRADABLE_WITNESS_PROGRAM' : 'OK';
+}
+
+/** A P2PKH script. It has a buffer, since views of an array without one are slow to create. */
+const P2PKH = new Uint8Array(new ArrayBuffer(25));
+P2PKH.set(p2pkh(new Uint8Array(20)));
+
+/** Returns the script that a version 0 program of 20 bytes stands for (BIP-143). Valid until the next call. */
+function keyHashScript(hash20: Uint8Array): Uint8Array {
+  P2PKH.set(hash20, 3);
+  return P2PKH;
 }
 
 /**

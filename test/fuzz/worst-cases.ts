@@ -4,6 +4,7 @@ import { signSchnorr } from '../../src/crypto/sign-schnorr.ts';
 import { encodeBlock, parseBlock } from '../../src/primitives/block.ts';
 import type { BlockHash, MerkleRoot, Txid } from '../../src/primitives/hash.ts';
 import type { Transaction, TxInput, TxOutput } from '../../src/primitives/transaction.ts';
+import { DecodedTxContext } from '../../src/script/decoded-tx-context.ts';
 import { SCRIPT_FLAGS } from '../../src/script/flags.ts';
 import { Op } from '../../src/script/opcodes.ts';
 import { pushData, pushNumber, scriptOf } from '../../src/script/script-builder.ts';
@@ -12,7 +13,6 @@ import { newTaprootSpend } from '../../src/script/signature-checker.ts';
 import { tapLeafHash } from '../../src/script/taproot.ts';
 import { p2wshOf, witnessScript } from '../../src/script/templates.ts';
 import { checkInput } from '../../src/script/tx-checker.ts';
-import { TxContext } from '../../src/script/tx-context.ts';
 import { ByteWriter, concatBytes } from '../../src/util/bytes.ts';
 import { taprootOutput } from './taproot-output.ts';
 
@@ -60,12 +60,12 @@ const inputWith = (scriptSig: Uint8Array, witness: readonly Uint8Array[], n = 0)
 });
 const outputTo = (scriptPubKey: Uint8Array): TxOutput => ({ value: 1000n, scriptPubKey });
 
-function oneInput(output: Uint8Array, witness: readonly Uint8Array[] = [], to: Uint8Array = EMPTY): TxContext {
+function oneInput(output: Uint8Array, witness: readonly Uint8Array[] = [], to: Uint8Array = EMPTY): DecodedTxContext {
   const tx: Transaction = { version: 2, inputs: [inputWith(EMPTY, witness)], outputs: [outputTo(to)], locktime: 0 };
-  return new TxContext(tx, [outputTo(output)]);
+  return new DecodedTxContext(tx, [outputTo(output)]);
 }
 
-const verify = (context: TxContext, index = 0, flags = CONSENSUS_FLAGS) =>
+const verify = (context: DecodedTxContext, index = 0, flags = CONSENSUS_FLAGS) =>
   checkInput(context, index, flags, signatureEngine());
 
 /** Returns a pre-segwit script as a bare output. */
@@ -143,7 +143,7 @@ function quadraticInput(hashType: number): () => string {
   const script = concatBytes(checksBetweenSeparators(hashType, 99), ops(Op.OP_1));
   const tx: Transaction = { version: 1, inputs, outputs: [outputTo(EMPTY)], locktime: 0 };
   const spent = inputs.map((_, i) => outputTo(i === 0 ? script : ops(Op.OP_1)));
-  return () => verify(new TxContext(tx, spent));
+  return () => verify(new DecodedTxContext(tx, spent));
 }
 
 /** Returns a transaction like the one that once took nodes half a minute; every tenth of its inputs is checked. */
@@ -154,7 +154,7 @@ function manyInputs(): () => string {
   const script = scriptOf(BAD_SIGNATURE, KEY, Op.OP_CHECKSIG, Op.OP_NOT);
   const spent = inputs.map(() => outputTo(script));
   return () => {
-    const context = new TxContext(tx, spent);
+    const context = new DecodedTxContext(tx, spent);
     for (let i = 0; i < inputs.length; i += 10) {
       const error = verify(context, i);
       if (error !== 'OK') return error;

@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { decodeOutput, type Transaction, transactionFromBytes } from '../../src/primitives/transaction.ts';
 import type { ScriptError } from '../../src/script/script-error.ts';
-import { checkInput } from '../../src/script/tx-checker.ts';
-import { TxContext } from '../../src/script/tx-context.ts';
 import { ByteReader, hexToBytes } from '../../src/util/bytes.ts';
+import { inputVerifier } from './encoded-context.ts';
 import { hasVectors, vectorPath } from './vectors.ts';
 
 /** One case of Core's script assets: a spend that is good under its flags, and one that is not. */
@@ -43,7 +42,6 @@ export function verifierOf(asset: Asset, spend: Spend): (flags: number) => Scrip
   };
   const signed: Transaction = { ...tx, inputs };
   const spent = asset.prevouts.map((hex) => decodeOutput(new ByteReader(hexToBytes(hex))));
-  const context = new TxContext(signed, spent);
-  const engine = signatureEngine();
-  return (flags) => checkInput(context, asset.index, flags, engine);
+  const verify = inputVerifier(signed, spent, signatureEngine());
+  return (flags) => verify(asset.index, flags);
 }

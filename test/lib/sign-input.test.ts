@@ -3,9 +3,9 @@ import { hash160 } from '../../src/crypto/hash-functions.ts';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { nobleEngine } from '../../src/crypto/secp256k1-noble.ts';
 import { type Transaction, txidOf } from '../../src/primitives/transaction.ts';
+import { DecodedTxContext } from '../../src/script/decoded-tx-context.ts';
 import { multisig, p2pkh, p2shOf, p2tr, p2wpkh, p2wshOf } from '../../src/script/templates.ts';
 import { checkInput } from '../../src/script/tx-checker.ts';
-import { TxContext } from '../../src/script/tx-context.ts';
 import { KeyRing } from './key-ring.ts';
 import { ALL_SCRIPT_FLAGS } from './script-flags.ts';
 import { signTransaction } from './sign-input.ts';
@@ -28,7 +28,7 @@ const [ALL, NONE, SINGLE, ANYONECANPAY] = [1, 2, 3, 0x80];
 
 const verdicts = (tx: Transaction, coins: readonly TestCoin[], engine = signatureEngine()) => {
   const outputs = coins.map(({ output }) => output);
-  const context = new TxContext(tx, outputs);
+  const context = new DecodedTxContext(tx, outputs);
   // Standard flags and all others, so that the signatures are also of the form that is relayed.
   return tx.inputs.map((_, i) => checkInput(context, i, ALL_SCRIPT_FLAGS, engine));
 };

@@ -1,6 +1,7 @@
 import { tapTweakSecret } from '../../src/crypto/keys.ts';
 import { signSchnorr } from '../../src/crypto/sign-schnorr.ts';
 import type { Transaction, TxOutput } from '../../src/primitives/transaction.ts';
+import { DecodedTxContext } from '../../src/script/decoded-tx-context.ts';
 import { Op } from '../../src/script/opcodes.ts';
 import { scriptOf } from '../../src/script/script-builder.ts';
 import { legacySighash } from '../../src/script/sighash-legacy.ts';
@@ -10,7 +11,6 @@ import { witnessV0Sighash } from '../../src/script/sighash-v0.ts';
 import { newTaprootSpend } from '../../src/script/signature-checker.ts';
 import { tapTweakHash } from '../../src/script/taproot.ts';
 import { p2pkh, scriptType } from '../../src/script/templates.ts';
-import { TxContext } from '../../src/script/tx-context.ts';
 import { concatBytes } from '../../src/util/bytes.ts';
 import type { KeyPair, KeyRing } from './key-ring.ts';
 import { signEcdsa } from './sign-ecdsa.ts';
@@ -31,7 +31,7 @@ type Stack = readonly Uint8Array[];
 type Sighash = typeof legacySighash;
 
 interface Signing {
-  readonly context: TxContext;
+  readonly context: DecodedTxContext;
   readonly index: number;
   readonly ring: KeyRing;
   readonly options: SignOptions;
@@ -50,7 +50,7 @@ export function signTransaction(
   ring: KeyRing,
   options: SignOptions = {},
 ): { tx: Transaction; complete: boolean } {
-  const context = new TxContext(tx, spentOutputs);
+  const context = new DecodedTxContext(tx, spentOutputs);
   let complete = true;
   const inputs = tx.inputs.map((input, index) => {
     const solution = signInput(context, index, ring, options);
@@ -65,7 +65,12 @@ export function signTransaction(
  * P2SH or P2WSH around them. Null where the ring lacks a key or script, the output has another form, or SIGHASH_SINGLE
  * has no output of its own.
  */
-function signInput(context: TxContext, index: number, ring: KeyRing, options: SignOptions = {}): InputSolution | null {
+function signInput(
+  context: DecodedTxContext,
+  index: number,
+  ring: KeyRing,
+  options: SignOptions = {},
+): InputSolution | null {
   // Without an output of its own the signature would do for any transaction (before segwit), or for none (taproot).
   if (
     ((options.hashType ?? SIGHASH_ALL) & SIGHASH_OUTPUT_BITS) === SIGHASH_SINGLE &&

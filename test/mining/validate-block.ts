@@ -9,8 +9,8 @@ import { regtest } from '../../src/params/regtest.ts';
 import { type Coin, txPosition } from '../../src/primitives/coin.ts';
 import { outpointKey } from '../../src/primitives/outpoint.ts';
 import { sumOutputs } from '../../src/primitives/transaction.ts';
+import { DecodedTxContext } from '../../src/script/decoded-tx-context.ts';
 import { checkInput } from '../../src/script/tx-checker.ts';
-import { TxContext } from '../../src/script/tx-context.ts';
 import type { RegtestChain, TestBlock } from '../lib/chain-builder.ts';
 import { checkTxInputs } from '../lib/check-tx-inputs.ts';
 
@@ -51,7 +51,7 @@ export function validateBlock(
       const used = tx.inputs.map(({ prevout }) => coins.get(prevout)!);
       const locks = calculateSequenceLocks(tx, used, parent);
       if (!evaluateSequenceLocks(locks, height, parent.medianTimePast)) return 'bad-txns-nonfinal';
-      const context = new TxContext(
+      const context = new DecodedTxContext(
         tx,
         used.map(({ output }) => output),
       );

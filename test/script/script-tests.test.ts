@@ -5,9 +5,8 @@ import type { Txid } from '../../src/primitives/hash.ts';
 import type { Transaction } from '../../src/primitives/transaction.ts';
 import { txidOf } from '../../src/primitives/transaction.ts';
 import { tapLeafHash, tapTweakHash } from '../../src/script/taproot.ts';
-import { checkInput } from '../../src/script/tx-checker.ts';
-import { TxContext } from '../../src/script/tx-context.ts';
 import { concatBytes, hexToBytes } from '../../src/util/bytes.ts';
+import { inputVerifier } from '../lib/encoded-context.ts';
 import { parseScriptFlags } from '../lib/script-flags.ts';
 import { hasVectors, readVectorJson } from '../lib/vectors.ts';
 import { filled, flagSets, trimmed } from './flag-sets.ts';
@@ -50,7 +49,7 @@ function verify({ witness, amount, scriptSig, scriptPubKey, flags }: Case): stri
     outputs: [{ value: amount, scriptPubKey: new Uint8Array(0) }],
     locktime: 0,
   };
-  return checkInput(new TxContext(spend, credit.outputs), 0, flags, signatureEngine());
+  return inputVerifier(spend, credit.outputs, signatureEngine())(0, flags);
 }
 
 function readCase(row: readonly unknown[]): Case | null {

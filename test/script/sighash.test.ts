@@ -5,13 +5,14 @@ import { signSchnorr } from '../../src/crypto/sign-schnorr.ts';
 import { hashToHex } from '../../src/primitives/hash.ts';
 import { transactionFromBytes } from '../../src/primitives/transaction.ts';
 import { addressOf } from '../../src/script/address.ts';
+import { DecodedTxContext } from '../../src/script/decoded-tx-context.ts';
 import { legacySighash } from '../../src/script/sighash-legacy.ts';
 import { taprootSighash } from '../../src/script/sighash-taproot.ts';
 import { newTaprootSpend } from '../../src/script/signature-checker.ts';
 import { controlMerkleRoot, tapBranchHash, tapLeafHash, tapTweakHash } from '../../src/script/taproot.ts';
 import { p2tr } from '../../src/script/templates.ts';
-import { TxContext } from '../../src/script/tx-context.ts';
 import { bytesToHex, hexToBytes } from '../../src/util/bytes.ts';
+import { encodedContext } from '../lib/encoded-context.ts';
 import { hasVectors, readVectorJson } from '../lib/vectors.ts';
 
 type SighashRow = readonly [tx: string, script: string, index: number, hashType: number, hash: string];
@@ -23,8 +24,8 @@ test.skipIf(!hasVectors)('sighash.json', () => {
   for (const [hex, script, index, hashType, hash] of cases) {
     const tx = transactionFromBytes(hexToBytes(hex));
     const unknown = tx.inputs.map(() => ({ value: 0n, scriptPubKey: new Uint8Array(0) }));
-    const context = new TxContext(tx, unknown);
-    expect(hashToHex(legacySighash(context, index, hexToBytes(script), hashType))).toBe(hash);
+    for (const context of [new DecodedTxContext(tx, unknown), encodedContext(tx, unknown)])
+      expect(hashToHex(legacySighash(context, index, hexToBytes(script), hashType))).toBe(hash);
   }
 });
 
@@ -107,7 +108,7 @@ describe.skipIf(!hasVectors)('bip341_wallet_vectors.json', () => {
         value: BigInt(amountSats),
         scriptPubKey: hexToBytes(scriptPubKey),
       }));
-      const context = new TxContext(tx, spent);
+      const context = new DecodedTxContext(tx, spent);
       expect(bytesToHex(context.spentAmountsHash)).toBe(intermediary.hashAmounts!);
       expect(bytesToHex(context.outputsHash)).toBe(intermediary.hashOutputs!);
       expect(bytesToHex(context.prevoutsHash)).toBe(intermediary.hashPrevouts!);

@@ -6,6 +6,7 @@ import { nobleEngine } from '../../src/crypto/secp256k1-noble.ts';
 import { parseBlock } from '../../src/primitives/block.ts';
 import type { Txid } from '../../src/primitives/hash.ts';
 import { decodeOutput, type Transaction, type TxOutput } from '../../src/primitives/transaction.ts';
+import { DecodedTxContext } from '../../src/script/decoded-tx-context.ts';
 import { findAndDelete } from '../../src/script/find-and-delete.ts';
 import { evalScript } from '../../src/script/interpreter.ts';
 import { pushData, scriptOf } from '../../src/script/script-builder.ts';
@@ -14,7 +15,6 @@ import { witnessV0Sighash } from '../../src/script/sighash-v0.ts';
 import { NO_SIGNATURES } from '../../src/script/signature-checker.ts';
 import { multisig, p2wshOf, scriptType } from '../../src/script/templates.ts';
 import { checkInput } from '../../src/script/tx-checker.ts';
-import { TxContext } from '../../src/script/tx-context.ts';
 import { ByteReader, bytesToHex, concatBytes, hexToBytes } from '../../src/util/bytes.ts';
 import { parseScriptFlags } from '../lib/script-flags.ts';
 import { signEcdsa } from '../lib/sign-ecdsa.ts';
@@ -53,22 +53,22 @@ describe.each([1, 100])('hash types that share a preimage have separate hashes, 
       { value: 5n, scriptPubKey: lock },
       { value: 5n, scriptPubKey: lock },
     ];
-    const context = new TxContext(unsigned, spent);
+    const context = new DecodedTxContext(unsigned, spent);
     const signatures = types.map((type) =>
       concatBytes(signEcdsa(legacySighash(context, 0, lock, type), SECRETS[0]!), Uint8Array.of(type)),
     );
     const good = withInput(unsigned, scriptOf(...signatures.toReversed()));
     for (const engine of [signatureEngine(), nobleEngine()])
-      expect(checkInput(new TxContext(good, spent), 0, BEFORE_SEGWIT, engine)).toBe('OK');
+      expect(checkInput(new DecodedTxContext(good, spent), 0, BEFORE_SEGWIT, engine)).toBe('OK');
     const mixed = withInput(
       unsigned,
       scriptOf(...signatures.toReversed().with(3, signatures[0]!).with(2, signatures[1]!)),
     );
-    expect(checkInput(new TxContext(mixed, spent), 0, BEFORE_SEGWIT, signatureEngine())).toBe('OK');
+    expect(checkInput(new DecodedTxContext(mixed, spent), 0, BEFORE_SEGWIT, signatureEngine())).toBe('OK');
     const wrongType = signatures[1]!.slice();
     wrongType[wrongType.length - 1] = 0x01;
     const wrong = withInput(unsigned, scriptOf(...signatures.toReversed().with(4, wrongType)));
-    expect(checkInput(new TxContext(wrong, spent), 0, BEFORE_SEGWIT, signatureEngine())).toBe('CHECKSIGVERIFY');
+    expect(checkInput(new DecodedTxContext(wrong, spent), 0, BEFORE_SEGWIT, signatureEngine())).toBe('CHECKSIGVERIFY');
   });
 
   test('in version 0 witnesses', () => {
@@ -78,7 +78,7 @@ describe.each([1, 100])('hash types that share a preimage have separate hashes, 
       { value: 5n, scriptPubKey: p2wshOf(script) },
       { value: 5n, scriptPubKey: p2wshOf(script) },
     ];
-    const context = new TxContext(unsigned, spent);
+    const context = new DecodedTxContext(unsigned, spent);
     const sign = (key: number, type: number): Uint8Array =>
       concatBytes(signEcdsa(witnessV0Sighash(context, 0, script, type), SECRETS[key]!), Uint8Array.of(type));
     for (const [first, second] of [
@@ -88,9 +88,9 @@ describe.each([1, 100])('hash types that share a preimage have separate hashes, 
       [0x03, 0x83],
     ] as const) {
       const good = withInput(unsigned, EMPTY, [EMPTY, sign(0, first), sign(2, second), script]);
-      expect(checkInput(new TxContext(good, spent), 0, SEGWIT, signatureEngine())).toBe('OK');
+      expect(checkInput(new DecodedTxContext(good, spent), 0, SEGWIT, signatureEngine())).toBe('OK');
       const swapped = withInput(unsigned, EMPTY, [EMPTY, sign(2, first), sign(0, second), script]);
-      expect(checkInput(new TxContext(swapped, spent), 0, SEGWIT, signatureEngine())).toBe('EVAL_FALSE');
+      expect(checkInput(new DecodedTxContext(swapped, spent), 0, SEGWIT, signatureEngine())).toBe('EVAL_FALSE');
     }
   });
 });
@@ -120,7 +120,7 @@ test('FindAndDelete', () => {
 });
 
 test('signatures before segwit commit to scripts without OP_CODESEPARATOR, up to a broken push', () => {
-  const context = new TxContext(txWith(1), [
+  const context = new DecodedTxContext(txWith(1), [
     { value: 0n, scriptPubKey: EMPTY },
     { value: 0n, scriptPubKey: EMPTY },
   ]);
@@ -152,7 +152,7 @@ test('a script leaves its result on the stack', () => {
 });
 
 test('the numbers of spent outputs and inputs must be equal', () => {
-  expect(() => new TxContext(txWith(1), [])).toThrow();
+  expect(() => new DecodedTxContext(txWith(1), [])).toThrow();
 });
 
 // Scripts of real blocks with the outputs that they spend.
@@ -169,7 +169,7 @@ describe.skipIf(!hasVectors)('real blocks', () => {
       let inputs = 0;
       for (const { tx } of txs.slice(1)) {
         const spent = tx.inputs.map(() => decodeOutput(r));
-        const context = new TxContext(tx, spent);
+        const context = new DecodedTxContext(tx, spent);
         for (let i = 0; i < spent.length; i++, inputs++) {
           const error = checkInput(context, i, flags, signatureEngine());
           if (error !== 'OK') throw new Error(`${error}: input ${i} of ${scriptType(spent[i]!.scriptPubKey).type}`);
@@ -182,7 +182,7 @@ describe.skipIf(!hasVectors)('real blocks', () => {
 
 test('the hash of SIGHASH_SINGLE without a matching output is one', () => {
   const tx = txWith(1);
-  const context = new TxContext(tx, [
+  const context = new DecodedTxContext(tx, [
     { value: 0n, scriptPubKey: EMPTY },
     { value: 0n, scriptPubKey: EMPTY },
   ]);

@@ -2,10 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import { hashFromHex } from '../../src/primitives/hash.ts';
 import { outpointKey } from '../../src/primitives/outpoint.ts';
-import { type Transaction, transactionFromBytes } from '../../src/primitives/transaction.ts';
-import { checkInput } from '../../src/script/tx-checker.ts';
-import { TxContext } from '../../src/script/tx-context.ts';
+import { type Transaction, type TxOutput, transactionFromBytes } from '../../src/primitives/transaction.ts';
 import { hexToBytes } from '../../src/util/bytes.ts';
+import { inputVerifier } from '../lib/encoded-context.ts';
 import { ALL_SCRIPT_FLAGS, parseScriptFlags } from '../lib/script-flags.ts';
 import { hasVectors, readVectorJson } from '../lib/vectors.ts';
 import { filled, flagSets, SINGLE_FLAGS, trimmed } from './flag-sets.ts';
@@ -16,7 +15,8 @@ type Row = readonly [readonly (readonly [string, number, string, number?])[], st
 
 interface Case {
   readonly title: string;
-  readonly context: TxContext;
+  readonly tx: Transaction;
+  readonly spent: readonly TxOutput[];
   readonly flags: number;
 }
 
@@ -37,16 +37,16 @@ function readCase([prevouts, hex, flags]: Row, index: number): Case {
   const spent = tx.inputs.map(({ prevout }) => outputs.get(outpointKey(prevout))!);
   return {
     title: `${index}: ${prevouts[0]![0].slice(0, 16)} ${flags}`,
-    context: new TxContext(tx, spent),
+    tx,
+    spent,
     flags: parseScriptFlags(flags),
   };
 }
 
-function isValid(context: TxContext, flags: number): boolean {
-  // A new context for each set of flags, so that cached hashes cannot help another.
-  const { tx, spentOutputs }: { tx: Transaction; spentOutputs: TxContext['spentOutputs'] } = context;
-  const fresh = new TxContext(tx, spentOutputs);
-  return tx.inputs.every((_, index) => checkInput(fresh, index, flags, signatureEngine()) === 'OK');
+function isValid({ tx, spent }: Pick<Case, 'tx' | 'spent'>, flags: number): boolean {
+  // New contexts for each set of flags, so that cached hashes cannot help another.
+  const verify = inputVerifier(tx, spent, signatureEngine());
+  return tx.inputs.every((_, index) => verify(index, flags) === 'OK');
 }
 
 describe.skipIf(!hasVectors)('tx_valid.json', () => {
@@ -54,17 +54,17 @@ describe.skipIf(!hasVectors)('tx_valid.json', () => {
   test('all rows were read', () => expect(cases.length).toBe(121));
 
   // These rows list the flags that must be left out.
-  for (const [index, { title, context, flags: excluded }] of cases.entries())
+  for (const [index, { title, tx, spent, flags: excluded }] of cases.entries())
     test(title, () => {
       const flags = ALL_SCRIPT_FLAGS & ~excluded;
       expect(filled(flags)).toBe(flags);
-      expect(isValid(context, flags)).toBe(true);
-      for (const flag of SINGLE_FLAGS) expect(isValid(context, trimmed(flags & ~flag))).toBe(true);
-      for (const random of flagSets(index, 16)) expect(isValid(context, trimmed(flags & ~random))).toBe(true);
+      expect(isValid({ tx, spent }, flags)).toBe(true);
+      for (const flag of SINGLE_FLAGS) expect(isValid({ tx, spent }, trimmed(flags & ~flag))).toBe(true);
+      for (const random of flagSets(index, 16)) expect(isValid({ tx, spent }, trimmed(flags & ~random))).toBe(true);
       // No fewer flags may be left out.
       for (const flag of SINGLE_FLAGS) {
         const fewer = trimmed(excluded & ~flag);
-        if (fewer !== excluded) expect(isValid(context, ALL_SCRIPT_FLAGS & ~fewer)).toBe(false);
+        if (fewer !== excluded) expect(isValid({ tx, spent }, ALL_SCRIPT_FLAGS & ~fewer)).toBe(false);
       }
     });
 });
@@ -73,16 +73,16 @@ describe.skipIf(!hasVectors)('tx_invalid.json', () => {
   const cases = hasVectors ? readCases('core/tx_invalid.json') : [];
   test('all rows were read', () => expect(cases.length).toBe(84));
 
-  for (const [index, { title, context, flags }] of cases.entries())
+  for (const [index, { title, tx, spent, flags }] of cases.entries())
     test(title, () => {
       expect(filled(flags)).toBe(flags);
-      expect(isValid(context, flags)).toBe(false);
-      for (const flag of SINGLE_FLAGS) expect(isValid(context, filled(flags | flag))).toBe(false);
-      for (const random of flagSets(index, 16)) expect(isValid(context, filled(flags | random))).toBe(false);
+      expect(isValid({ tx, spent }, flags)).toBe(false);
+      for (const flag of SINGLE_FLAGS) expect(isValid({ tx, spent }, filled(flags | flag))).toBe(false);
+      for (const random of flagSets(index, 16)) expect(isValid({ tx, spent }, filled(flags | random))).toBe(false);
       // Every flag is necessary.
       for (const flag of SINGLE_FLAGS) {
         const fewer = trimmed(flags & ~flag);
-        if (fewer !== flags) expect(isValid(context, fewer)).toBe(true);
+        if (fewer !== flags) expect(isValid({ tx, spent }, fewer)).toBe(true);
       }
     });
 });

@@ -23,9 +23,9 @@ import { hashToHex, type Txid } from '../../primitives/hash.ts';
 import type { Outpoint } from '../../primitives/outpoint.ts';
 import { hasWitness, isCoinbase, type TxInput } from '../../primitives/transaction.ts';
 import { writeUndoRecord } from '../../primitives/undo.ts';
+import { DecodedTxContext } from '../../script/decoded-tx-context.ts';
 import { scriptErrorMessage } from '../../script/script-error.ts';
 import { checkInput } from '../../script/tx-checker.ts';
-import { TxContext } from '../../script/tx-context.ts';
 import { ByteWriter } from '../../util/bytes.ts';
 import { IN_MEMPOOL } from '../changes.ts';
 import type { ChainView, MempoolCoins } from '../coins-view.ts';
@@ -240,7 +240,7 @@ export function checkFeerate(mempool: Mempool, fee: number, vsize: number): TxRe
 export function checkScripts({ parsed, coins }: Candidate, engine: SignatureEngine): TxRejection | null {
   const { tx, txid, wtxid } = parsed;
   const outputs = coins.map(({ output }) => output);
-  const context = new TxContext(tx, outputs);
+  const context = new DecodedTxContext(tx, outputs);
   for (let i = 0; i < tx.inputs.length; i++) {
     const error = checkInput(context, i, STANDARD_SCRIPT_FLAGS, engine);
     if (error === 'OK') continue;

@@ -1,5 +1,4 @@
-import { decodeTransaction, type Transaction, type TxOutput } from '../../primitives/transaction.ts';
-import { readTxUndo } from '../../primitives/undo.ts';
+import { EncodedTxContext } from '../../script/encoded-tx-context.ts';
 import { ByteReader, ByteWriter } from '../../util/bytes.ts';
 
 /** The id of the message that a worker sends when it has loaded its modules. */
@@ -7,7 +6,7 @@ export const READY = 0;
 
 /**
  * Writes script checks for a worker as bytes, because objects are slow to clone: the flags, then for each transaction
- * its index in the block, its encoding, and the undo records of its inputs. Lengths are plain numbers, since the spent
+ * its index in the block, the lengths of its encoding and of the undo records of its inputs, and both. Lengths are plain numbers, since the spent
  * outputs of a small transaction may exceed every limit of the wire format.
  */
 export class VerifyBatchWriter {
@@ -32,10 +31,10 @@ export class VerifyBatchWriter {
   /** `raw`: the encoding of a transaction with witness. `spent`: one undo record for each input. */
   add(tx: number, inputs: number, raw: ByteRange, spent: ByteRange): void {
     this.#w.u32(tx);
-    for (const { bytes, from, to } of [raw, spent]) {
-      this.#w.u32(to - from);
-      this.#w.slice(bytes, from, to);
-    }
+    this.#w.u32(raw.to - raw.from);
+    this.#w.u32(spent.to - spent.from);
+    this.#w.slice(raw.bytes, raw.from, raw.to);
+    this.#w.slice(spent.bytes, spent.from, spent.to);
     this.#inputs += inputs;
   }
 
@@ -55,8 +54,7 @@ export interface ByteRange {
 export interface VerifyItem {
   /** Index of the transaction in its block, as it was added. */
   readonly tx: number;
-  readonly transaction: Transaction;
-  readonly spentOutputs: readonly TxOutput[];
+  readonly context: EncodedTxContext;
 }
 
 /** Reads the flags and the items of a batch. */
@@ -66,32 +64,30 @@ export function readVerifyBatch(bytes: Uint8Array): { flags: number; items: Gene
 }
 
 function* readItems(r: ByteReader): Generator<VerifyItem> {
-  while (r.remaining > 0) yield { tx: r.u32(), ...readParts(r) };
+  while (r.remaining > 0) yield { tx: r.u32(), context: readContext(r) };
 }
 
 /** Writes one large transaction into shared memory, so that several workers can verify some of its inputs each. */
 export function shareTransaction(raw: Uint8Array, spent: Uint8Array): SharedArrayBuffer {
   const shared = new SharedArrayBuffer(8 + raw.length + spent.length);
   const w = new ByteWriter(shared.byteLength);
-  writeParts(w, raw, spent);
+  w.u32(raw.length);
+  w.u32(spent.length);
+  w.bytes(raw);
+  w.bytes(spent);
   new Uint8Array(shared).set(w.finish());
   return shared;
 }
 
 /** The bytes are copied, since the hash functions do not accept shared memory. */
-export function readSharedTransaction(shared: SharedArrayBuffer): Omit<VerifyItem, 'tx'> {
-  return readParts(new ByteReader(new Uint8Array(shared).slice()));
+export function readSharedTransaction(shared: SharedArrayBuffer): EncodedTxContext {
+  return readContext(new ByteReader(new Uint8Array(shared).slice()));
 }
 
-function writeParts(w: ByteWriter, raw: Uint8Array, spent: Uint8Array): void {
-  w.u32(raw.length);
-  w.bytes(raw);
-  w.u32(spent.length);
-  w.bytes(spent);
-}
-
-function readParts(r: ByteReader): Omit<VerifyItem, 'tx'> {
-  const transaction = decodeTransaction(new ByteReader(r.bytes(r.u32())));
-  const spent = readTxUndo(new ByteReader(r.bytes(r.u32())), transaction.inputs.length);
-  return { transaction, spentOutputs: spent.map(({ output }) => output) };
+function readContext(r: ByteReader): EncodedTxContext {
+  const rawSize = r.u32();
+  const spentSize = r.u32();
+  const at = r.pos;
+  r.skip(rawSize + spentSize);
+  return new EncodedTxContext(r.buf, at, at + rawSize);
 }

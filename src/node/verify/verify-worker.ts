@@ -2,7 +2,7 @@ import type { ScriptFailure } from '../../chain/script-verifier.ts';
 import { signatureEngine } from '../../crypto/secp256k1.ts';
 import type { SignatureEngine } from '../../crypto/signature-engine.ts';
 import { checkInput } from '../../script/tx-checker.ts';
-import { TxContext } from '../../script/tx-context.ts';
+import type { TxContext } from '../../script/tx-context.ts';
 import { noteProgress } from '../../util/progress.ts';
 import { yieldToReplies } from '../../util/serving.ts';
 import { announceStart } from '../../util/worker.ts';
@@ -33,9 +33,8 @@ export interface VerifyReply {
 /** Returns the first input of a batch that fails, or null. */
 export function verifyBatch(batch: Uint8Array, engine: SignatureEngine): ScriptFailure | null {
   const { flags, items } = readVerifyBatch(batch);
-  for (const { tx, transaction, spentOutputs } of items) {
-    const context = new TxContext(transaction, spentOutputs);
-    const failure = verifyInputs(context, { tx, flags, from: 0, to: transaction.inputs.length }, engine);
+  for (const { tx, context } of items) {
+    const failure = verifyInputs(context, { tx, flags, from: 0, to: context.inputCount }, engine);
     if (failure) return failure;
   }
   return null;
@@ -61,8 +60,7 @@ let last: { readonly key: number; readonly context: TxContext } | null = null;
 export function verifyPart(part: SharedPart, engine: SignatureEngine): ScriptFailure | null {
   if (last?.key !== part.key) {
     last = null;
-    const { transaction, spentOutputs } = readSharedTransaction(part.shared);
-    last = { key: part.key, context: new TxContext(transaction, spentOutputs) };
+    last = { key: part.key, context: readSharedTransaction(part.shared) };
   }
   return verifyInputs(last.context, part, engine);
 }

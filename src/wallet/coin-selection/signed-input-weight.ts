@@ -3,9 +3,9 @@ import { signatureEngine } from '../../crypto/secp256k1.ts';
 import { STANDARD_SCRIPT_FLAGS } from '../../policy/standard-inputs.ts';
 import { compactSizeLength } from '../../primitives/compact-size.ts';
 import type { TxInput } from '../../primitives/transaction.ts';
+import type { DecodedTxContext } from '../../script/decoded-tx-context.ts';
 import type { SignatureChecker } from '../../script/signature-checker.ts';
 import { TxChecker } from '../../script/tx-checker.ts';
-import type { TxContext } from '../../script/tx-context.ts';
 import { verifyScript } from '../../script/verify.ts';
 
 /** DER and hash type of an ECDSA signature with a high R. */
@@ -25,7 +25,7 @@ export function inputWeight({ scriptSig, witness }: TxInput): number {
  * Returns the maximum weight of a signed input if its signatures are replaced by the longest possible ones. It is for
  * inputs of others, whose descriptors are unknown.
  */
-export function maxSignedInputWeight(context: TxContext, index: number): number {
+export function maxSignedInputWeight(context: DecodedTxContext, index: number): number {
   const input = context.tx.inputs[index]!;
   const { scriptPubKey } = context.spentOutputs[index]!;
   const checker = new TxChecker(context, index, signatureEngine());

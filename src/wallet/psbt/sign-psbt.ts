@@ -3,9 +3,9 @@ import { STANDARD_SCRIPT_FLAGS } from '../../policy/standard-inputs.ts';
 import type { Txid } from '../../primitives/hash.ts';
 import { NULL_VOUT } from '../../primitives/outpoint.ts';
 import type { Transaction, TxOutput } from '../../primitives/transaction.ts';
+import type { DecodedTxContext } from '../../script/decoded-tx-context.ts';
 import { SIGHASH_ALL, SIGHASH_ANYONECANPAY, SIGHASH_DEFAULT } from '../../script/sighash-type.ts';
 import { isPayToTaproot, witnessVersion } from '../../script/templates.ts';
-import type { TxContext } from '../../script/tx-context.ts';
 import { verifyScript } from '../../script/verify.ts';
 import { equalBytes } from '../../util/bytes.ts';
 import { runSteps, type Steps } from '../../util/slices.ts';
@@ -32,7 +32,7 @@ export const PSBT_ERROR_TEXTS: Readonly<Record<PsbtErrorKind, string>> = {
 
 /** The transaction of a PSBT with its spent outputs, if they are known. */
 export interface PsbtContext {
-  readonly context: TxContext;
+  readonly context: DecodedTxContext;
   readonly allSpentKnown: boolean;
 }
 

@@ -1,10 +1,10 @@
 import { hash160 } from '../../crypto/hash-functions.ts';
 import { STANDARD_SCRIPT_FLAGS } from '../../policy/standard-inputs.ts';
+import type { DecodedTxContext } from '../../script/decoded-tx-context.ts';
 import { SCRIPT_FLAGS } from '../../script/flags.ts';
 import { evalScript } from '../../script/interpreter.ts';
 import { NO_SIGNATURES, type SignatureChecker } from '../../script/signature-checker.ts';
 import { scriptType } from '../../script/templates.ts';
-import type { TxContext } from '../../script/tx-context.ts';
 import { verifyScript } from '../../script/verify.ts';
 import { bytesToHex } from '../../util/bytes.ts';
 import { inputChecker } from './signature-creator.ts';
@@ -16,7 +16,7 @@ type SigVersion = 'base' | 'witness_v0';
  * Returns the signatures and scripts of an input of a transaction, complete or not. Core's DataFromTransaction. Taproot
  * inputs are never complete here, since they sign what other inputs spend.
  */
-export function signatureDataOf(context: TxContext, index: number): SignatureData {
+export function signatureDataOf(context: DecodedTxContext, index: number): SignatureData {
   const input = context.tx.inputs[index]!;
   const { scriptPubKey } = context.spentOutputs[index]!;
   const data = newSignatureData();

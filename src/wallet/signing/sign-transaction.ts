@@ -1,9 +1,9 @@
 import { STANDARD_SCRIPT_FLAGS } from '../../policy/standard-inputs.ts';
 import { MAX_MONEY } from '../../primitives/amount.ts';
 import type { Transaction, TxInput, TxOutput } from '../../primitives/transaction.ts';
+import { DecodedTxContext } from '../../script/decoded-tx-context.ts';
 import { type ScriptError, scriptErrorMessage } from '../../script/script-error.ts';
 import { SIGHASH_ANYONECANPAY, SIGHASH_DEFAULT, SIGHASH_SINGLE } from '../../script/sighash-type.ts';
-import { TxContext } from '../../script/tx-context.ts';
 import { verifyScript } from '../../script/verify.ts';
 import { runSteps, type Steps } from '../../util/slices.ts';
 import { NO_SIGNING_DATA, type SigningProvider } from '../keys/signing-data.ts';
@@ -97,7 +97,7 @@ export function combineTransactions(
   onInput: () => void = () => {},
 ): Transaction {
   const [first] = copies;
-  const contexts = copies.map((copy) => new TxContext(copy, spentOutputs));
+  const contexts = copies.map((copy) => new DecodedTxContext(copy, spentOutputs));
   const inputs = first!.inputs.map((input, index) => {
     let data = newSignatureData();
     for (const context of contexts) {
@@ -117,8 +117,8 @@ export function combineTransactions(
 }
 
 /** Returns a context with placeholders for unknown outputs, for which nothing must be signed. */
-export function contextOf(tx: Transaction, spentOutputs: readonly (TxOutput | null)[]): TxContext {
-  return new TxContext(
+export function contextOf(tx: Transaction, spentOutputs: readonly (TxOutput | null)[]): DecodedTxContext {
+  return new DecodedTxContext(
     tx,
     spentOutputs.map((output) => output ?? UNKNOWN_OUTPUT),
   );

@@ -3,6 +3,7 @@ import { signatureEngine } from '../../crypto/secp256k1.ts';
 import { signEcdsaLowR } from '../../crypto/sign-low-r.ts';
 import { signSchnorr } from '../../crypto/sign-schnorr.ts';
 import { isMoneyRange } from '../../primitives/amount.ts';
+import type { DecodedTxContext } from '../../script/decoded-tx-context.ts';
 import { legacySighash } from '../../script/sighash-legacy.ts';
 import { taprootSighash } from '../../script/sighash-taproot.ts';
 import { SIGHASH_ALL, SIGHASH_DEFAULT, SIGHASH_OUTPUT_BITS, SIGHASH_SINGLE } from '../../script/sighash-type.ts';
@@ -10,7 +11,6 @@ import { witnessV0Sighash } from '../../script/sighash-v0.ts';
 import { newTaprootSpend, type SignatureChecker } from '../../script/signature-checker.ts';
 import { tapTweakHash } from '../../script/taproot.ts';
 import { TxChecker } from '../../script/tx-checker.ts';
-import type { TxContext } from '../../script/tx-context.ts';
 import { concatBytes } from '../../util/bytes.ts';
 import { privateKeyOfXOnly, type SigningProvider } from '../keys/signing-data.ts';
 
@@ -44,7 +44,7 @@ export interface SignatureCreator {
 const NO_AUX = new Uint8Array(32);
 
 export interface SigningInput {
-  readonly context: TxContext;
+  readonly context: DecodedTxContext;
   readonly index: number;
   /** `SIGHASH_DEFAULT` means ALL for inputs other than taproot ones. */
   readonly hashType: number;
@@ -93,7 +93,7 @@ export function transactionCreator({ context, index, hashType, allSpentKnown }: 
 }
 
 /** Returns the signature checker of an input. Taproot signatures fail where a spent output is unknown. */
-export function inputChecker(context: TxContext, index: number, allSpentKnown: boolean): SignatureChecker {
+export function inputChecker(context: DecodedTxContext, index: number, allSpentKnown: boolean): SignatureChecker {
   const checker = new TxChecker(context, index, signatureEngine());
   if (allSpentKnown) return checker;
   return {

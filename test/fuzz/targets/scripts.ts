@@ -9,6 +9,7 @@ import { readVarBytes, readVector, writeVarBytes, writeVector } from '../../../s
 import type { Txid } from '../../../src/primitives/hash.ts';
 import type { Transaction, TxInput, TxOutput } from '../../../src/primitives/transaction.ts';
 import { scriptToAsm } from '../../../src/script/asm.ts';
+import { DecodedTxContext } from '../../../src/script/decoded-tx-context.ts';
 import { findAndDelete } from '../../../src/script/find-and-delete.ts';
 import { SCRIPT_FLAGS } from '../../../src/script/flags.ts';
 import { evalScript } from '../../../src/script/interpreter.ts';
@@ -29,9 +30,9 @@ import {
   scriptType,
 } from '../../../src/script/templates.ts';
 import { checkInput, TxChecker } from '../../../src/script/tx-checker.ts';
-import { TxContext } from '../../../src/script/tx-context.ts';
 import { verifyScript as verifyInput } from '../../../src/script/verify.ts';
 import { ByteReader, ByteWriter, concatBytes, equalBytes } from '../../../src/util/bytes.ts';
+import { encodedContext } from '../../lib/encoded-context.ts';
 import { ALL_SCRIPT_FLAGS } from '../../lib/script-flags.ts';
 import { signEcdsa } from '../../lib/sign-ecdsa.ts';
 import { filled, trimmed } from '../../script/flag-sets.ts';
@@ -230,15 +231,19 @@ const verifyScript: FuzzTarget = {
     const flags = trimmed(spend.flags & ALL_SCRIPT_FLAGS);
     const engine = signatureEngine();
     const random = new Random(seedOf(input));
-    const context = new TxContext(tx, spent);
+    const context = new DecodedTxContext(tx, spent);
     const error = checkInput(context, index, flags, engine);
     hold(isError(error), 'a known outcome');
     // The cache of the first run must not change the result of the second.
     hold(checkInput(context, index, flags, engine) === error, 'the same answer twice');
+    hold(
+      checkInput(encodedContext(tx, spent), index, flags, engine) === error,
+      'the same answer for the encoded transaction',
+    );
     for (let i = 0; i < 2; i++) {
       const change = random.u32() & random.u32();
       const other = error === 'OK' ? trimmed(flags & ~change) : filled((flags | change) & ALL_SCRIPT_FLAGS);
-      const fresh = checkInput(new TxContext(tx, spent), index, other, engine);
+      const fresh = checkInput(new DecodedTxContext(tx, spent), index, other, engine);
       if (error === 'OK') hold(fresh === 'OK', 'fewer flags allow more');
       else if ((other & flags) === flags) hold(fresh !== 'OK', 'more flags allow less');
     }
@@ -267,9 +272,9 @@ function outcome(
   flags: number,
   fresh: boolean,
 ): ScriptError {
-  const context = new TxContext(tx, spent);
+  const context = new DecodedTxContext(tx, spent);
   if (!fresh) return checkInput(context, index, flags, HASH_ENGINE);
-  const checker = () => new TxChecker(new TxContext(tx, spent), index, HASH_ENGINE);
+  const checker = () => new TxChecker(new DecodedTxContext(tx, spent), index, HASH_ENGINE);
   const forgetful: SignatureChecker = {
     checkEcdsa: (...question) => checker().checkEcdsa(...question),
     checkSchnorr: (signature, key, spend) => checker().checkSchnorr(signature, key, { ...spend, outputHash: null }),

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { hash160, sha256 } from '../../../src/crypto/hash-functions.ts';
 import { hashToHex, type Txid } from '../../../src/primitives/hash.ts';
 import type { Transaction, TxOutput } from '../../../src/primitives/transaction.ts';
+import { DecodedTxContext } from '../../../src/script/decoded-tx-context.ts';
 import { p2wpkh } from '../../../src/script/templates.ts';
-import { TxContext } from '../../../src/script/tx-context.ts';
 import {
   type BumpRequest,
   type BumpStanding,
@@ -194,7 +194,7 @@ test("the size of another signer's input assumes the longest signatures", () => 
   const list = templates();
   const { tx, spent } = spendingTx(list);
   const keys = list.flatMap(({ signers }) => signers);
-  const context = new TxContext(signTransaction(tx, spent, withKeys(solvingAll(list), keys)).tx, spent);
+  const context = new DecodedTxContext(signTransaction(tx, spent, withKeys(solvingAll(list), keys)).tx, spent);
   const growth = list.map(({ name }, i) => ({
     name,
     bytes: maxSignedInputWeight(context, i) - inputWeight(context.tx.inputs[i]!),

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { signatureEngine } from '../../../src/crypto/secp256k1.ts';
 import { STANDARD_SCRIPT_FLAGS } from '../../../src/policy/standard-inputs.ts';
 import { type Transaction, type TxOutput, transactionBytes } from '../../../src/primitives/transaction.ts';
+import { DecodedTxContext } from '../../../src/script/decoded-tx-context.ts';
 import { checkInput } from '../../../src/script/tx-checker.ts';
-import { TxContext } from '../../../src/script/tx-context.ts';
 import { SigningData } from '../../../src/wallet/keys/signing-data.ts';
 import { combineTransactions, signTransaction } from '../../../src/wallet/signing/sign-transaction.ts';
 import { keyOf, solvingAll, spendingTx, templates, withKeys } from './signing-fixture.ts';
@@ -12,7 +12,7 @@ const MAX_MONEY = 21_000_000n * 100_000_000n;
 const SINGLE = 3;
 
 function verdicts(tx: Transaction, spent: readonly TxOutput[]): string[] {
-  const context = new TxContext(tx, spent);
+  const context = new DecodedTxContext(tx, spent);
   return spent.map((_, i) => checkInput(context, i, STANDARD_SCRIPT_FLAGS, signatureEngine()));
 }
 
