@@ -144,18 +144,22 @@ export class CoinTable {
   }
 
   /**
-   * Adds a coin that the table does not have. Returns its slot. `keep` has the bits of state of which a slot needs one
-   * to stay when the table grows.
+   * Adds a coin that the table does not have; `empty` is the slot that `findSlot` has returned for its key. Returns its
+   * slot. `keep` has the bits of state of which a slot needs one to stay when the table grows.
    */
   insertCoin(
+    empty: number,
     key: CoinKey,
     { position, value, bytes, from, to }: CoinSource,
     state: number,
     storedPosition: number,
     keep: number,
   ): number {
-    if (this.#used + 1 > (this.#mask + 1) * 0.7) this.#grow(keep);
-    const slot = this.findSlot(key);
+    let slot = empty;
+    if (this.#used + 1 > (this.#mask + 1) * 0.7) {
+      this.#grow(keep);
+      slot = this.findSlot(key);
+    }
     const base = slot * KEY_WORDS;
     for (let i = 0; i < KEY_WORDS; i++) this.#keys[base + i] = key.words[i]!;
     this.#fill(slot, position, value, state, storedPosition);

@@ -60,11 +60,11 @@ export class CoinsCache {
     if (old !== null) {
       const from = old.findSlot(this.#key);
       const state = old.state[from]!;
-      if (state !== 0) return state & UNSPENT ? this.#promote(old, from, state) : -1;
+      if (state !== 0) return state & UNSPENT ? this.#promote(old, from, state, slot) : -1;
     }
     if (this.#complete) return -1;
     const row = this.#store.row(this.#key.putDatabaseKey(this.#databaseKey));
-    return row === null ? -1 : this.#insertStored(row);
+    return row === null ? -1 : this.#insertStored(row, slot);
   }
 
   /**
@@ -75,10 +75,11 @@ export class CoinsCache {
     if (this.#complete) return;
     for (const at of outpointsAt) {
       this.#key.load(bytes, at, u32At(bytes, at + 32));
-      if (this.#young.state[this.#young.findSlot(this.#key)] !== 0) continue;
+      const slot = this.#young.findSlot(this.#key);
+      if (this.#young.state[slot] !== 0) continue;
       if (this.#old !== null && this.#old.state[this.#old.findSlot(this.#key)] !== 0) continue;
       const row = this.#store.rowIfCached(this.#key.putDatabaseKey(this.#databaseKey));
-      if (row !== null && row !== 'pending') this.#insertStored(row);
+      if (row !== null && row !== 'pending') this.#insertStored(row, slot);
     }
   }
 
@@ -145,7 +146,7 @@ export class CoinsCache {
     const slot = young.findSlot(this.#key);
     const state = young.state[slot]!;
     if (state === 0) {
-      const added = young.insertCoin(this.#key, coin, OCCUPIED, -1, this.#kept);
+      const added = young.insertCoin(slot, this.#key, coin, OCCUPIED, -1, this.#kept);
       young.changeState(added, OCCUPIED | UNSPENT);
       return;
     }
@@ -212,13 +213,20 @@ export class CoinsCache {
     this.#old = null;
   }
 
-  /** Adds a coin that was read from the database. Returns its slot. */
-  #insertStored(row: CoinRow): number {
-    return this.#young.insertCoin(this.#key, sourceOf(row), OCCUPIED | UNSPENT | STORED, row.position, this.#kept);
+  /** Adds a coin that was read from the database, to the empty slot of its key. Returns its slot. */
+  #insertStored(row: CoinRow, empty: number): number {
+    return this.#young.insertCoin(
+      empty,
+      this.#key,
+      sourceOf(row),
+      OCCUPIED | UNSPENT | STORED,
+      row.position,
+      this.#kept,
+    );
   }
 
-  /** Moves a coin of the old generation to the young one. Returns its slot there. */
-  #promote(old: CoinTable, from: number, state: number): number {
+  /** Moves a coin of the old generation to the empty slot of its key in the young one. Returns its slot there. */
+  #promote(old: CoinTable, from: number, state: number, empty: number): number {
     const coin = {
       position: old.position[from]!,
       value: old.value[from]!,
@@ -227,7 +235,7 @@ export class CoinsCache {
       to: old.scriptEnd(from),
     };
     old.state[from] = OCCUPIED;
-    return this.#young.insertCoin(this.#key, coin, state, old.storedPosition[from]!, this.#kept);
+    return this.#young.insertCoin(empty, this.#key, coin, state, old.storedPosition[from]!, this.#kept);
   }
 
   /** Bits of state that keep a slot when the young table grows: a coin that was created and spent since is dropped. */

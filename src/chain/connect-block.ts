@@ -1,19 +1,15 @@
 import { mustCheckBip30 } from '../consensus/bip30.ts';
-import { blockSigops, inputSigopCost } from '../consensus/block-sigops.ts';
-import { missingInputs } from '../consensus/check-tx-inputs.ts';
+import { blockSigops } from '../consensus/block-sigops.ts';
 import type { ConsensusParams } from '../consensus/consensus-params.ts';
 import { medianTimePast } from '../consensus/header-entry.ts';
 import { MAX_BLOCK_SIGOPS_COST, MAX_MONEY_NUMBER, WITNESS_SCALE_FACTOR } from '../consensus/limits.ts';
-import { calculateSequenceLocks, evaluateSequenceLocks } from '../consensus/locktime.ts';
-import { type BlockRejection, reject, type TxRejection } from '../consensus/rejection.ts';
+import { type BlockRejection, reject } from '../consensus/rejection.ts';
 import { blockSubsidy } from '../consensus/subsidy.ts';
 import type { AddressRows, RowsMark } from '../indexes/address-rows.ts';
 import { type ParsedBlock, type ParsedTransaction, transactionOf } from '../primitives/block.ts';
-import { u32At } from '../primitives/block-columns.ts';
-import { txPosition } from '../primitives/coin.ts';
 import { hashToHex } from '../primitives/hash.ts';
 import { readTxUndo } from '../primitives/undo.ts';
-import { isUnspendable, isUnspendableAt } from '../script/templates.ts';
+import { isUnspendable } from '../script/templates.ts';
 import type { BodyStats } from '../storage/header-store.ts';
 import type { RunBatch } from '../storage/runs/run-batch.ts';
 import { ByteReader } from '../util/bytes.ts';
@@ -21,8 +17,9 @@ import { noteProgress } from '../util/progress.ts';
 import type { Result } from '../util/result.ts';
 import type { ChainEntry } from './chain-entry.ts';
 import type { CoinsCache } from './coins-cache.ts';
+import { checkInputs, createOutputs, type LockParent, spendInputs, type TxConnection } from './connect-transaction.ts';
 import type { ScriptFailure, ScriptVerifier } from './script-verifier.ts';
-import { hasSequenceLock, SpentCoins } from './spent-coins.ts';
+import { SpentCoins } from './spent-coins.ts';
 
 /** Effects of connecting a block, in memory until the next commit. */
 export interface BlockEffects {
@@ -98,8 +95,8 @@ export function connectBlock(
   context: ConnectContext,
 ): Result<BlockEffects, BlockRejection> {
   const { coins, rows, params, flags, verifier } = context;
-  const { raw, columns, txids } = block;
-  const { txCount, txAt, firstInput, firstOutput, prevoutAt, scriptAt, scriptEnd, value: values } = columns;
+  const { columns, txids } = block;
+  const { txCount, txAt, firstOutput, value: values } = columns;
   const { height } = entry;
   const parent = entry.parent!;
 
@@ -110,16 +107,15 @@ export function connectBlock(
         return reject('consensus', 'bad-txns-BIP30', 'tried to overwrite transaction');
 
   // BIP-68, BIP-112 and BIP-113 activated together at `csvHeight`.
-  const lockParent = height >= params.csvHeight ? { entry: parent, medianTime: medianTimePast(parent) } : null;
+  const lockParent: LockParent | null =
+    height >= params.csvHeight ? { entry: parent, medianTime: medianTimePast(parent) } : null;
   const mark = rows?.mark ?? null;
   const checks = verifier?.begin(flags) ?? null;
   const ownSigops = blockSigops(block);
   const undoOffsets = new Uint32Array(txCount);
   undoWriter.reset();
-  let fees = 0;
-  let sigops = 0;
-  let valueChange = 0;
-  let utxoChange = 0;
+  const sums = { fees: 0, sigops: 0, valueChange: 0, utxoChange: 0 };
+  const connection: TxConnection = { height, coins, spent, rows, lockParent, flags, sums };
 
   const rejectBlock = (done: number, rejection: BlockRejection): Result<never, BlockRejection> => {
     checks?.cancel();
@@ -131,71 +127,18 @@ export function connectBlock(
 
   for (let i = 0; i < txCount; i++) {
     noteProgress();
-    const position = txPosition(height, i);
-    const input = firstInput[i]!;
-    const inputCount = i === 0 ? 0 : firstInput[i + 1]! - input;
     undoOffsets[i] = undoWriter.length;
-    if (i > 0) {
-      if (!spent.findCoins(coins, raw, prevoutAt, input, inputCount))
-        return rejectBlock(i, inTransaction(missingInputs(), transactionOf(block, i)));
-      const fee = spent.feeOf(block, i, height);
-      if (typeof fee !== 'number') return rejectBlock(i, inTransaction(fee, transactionOf(block, i)));
-      fees += fee;
-      if (fees > MAX_MONEY_NUMBER)
-        return rejectBlock(
-          i,
-          reject('consensus', 'bad-txns-accumulated-fee-outofrange', 'accumulated fee in the block out of range'),
-        );
-      if (lockParent !== null && hasSequenceLock(block, i)) {
-        const { tx, txid } = transactionOf(block, i);
-        const locks = calculateSequenceLocks(tx, spent.coins(), lockParent.entry);
-        if (!evaluateSequenceLocks(locks, height, lockParent.medianTime))
-          return rejectBlock(
-            i,
-            reject('consensus', 'bad-txns-nonfinal', `contains a non-BIP68-final transaction ${hashToHex(txid)}`),
-          );
-      }
-    }
-    const undo = undoWriter.buffer;
-    sigops += ownSigops[i]! * WITNESS_SCALE_FACTOR;
-    for (let n = 0; n < inputCount; n++)
-      sigops += inputSigopCost(block, input + n, {
-        spent: undo,
-        from: spent.scriptAt[n]!,
-        to: spent.scriptEnd[n]!,
-        flags,
-      });
-    if (sigops > MAX_BLOCK_SIGOPS_COST) return rejectBlock(i, reject('consensus', 'bad-blk-sigops', 'too many sigops'));
-
-    for (let n = 0; n < inputCount; n++) {
-      const at = prevoutAt[input + n]!;
-      const vout = u32At(raw, at + 32);
-      const value = spent.value[n]!;
-      // Looking a coin up may make the table grow.
-      coins.spendCoin(spent.generation === coins.slotGeneration ? spent.slot[n]! : coins.findSlotAt(raw, at, vout));
-      rows?.spendAt(undo, spent.scriptAt[n]!, spent.scriptEnd[n]!, position, spent.position[n]!, vout, value);
-      valueChange -= value;
-      utxoChange--;
-    }
-    for (let output = firstOutput[i]!; output < firstOutput[i + 1]!; output++) {
-      const from = scriptAt[output]!;
-      const to = scriptEnd[output]!;
-      if (isUnspendableAt(raw, from, to)) continue;
-      const vout = output - firstOutput[i]!;
-      const value = values[output]!;
-      if (i === 0 && !mayRepeat) {
-        const overwritten = overwriteCoin(coins, txids.subarray(0, 32), vout, position, rows);
-        valueChange -= overwritten.value;
-        utxoChange -= overwritten.coins;
-      }
-      coins.addCoinAt(txids, i * 32, vout, { position, value, bytes: raw, from, to });
-      rows?.receiveAt(raw, from, to, position, vout, value);
-      valueChange += value;
-      utxoChange++;
-    }
-    if (i > 0) checks?.add(block, i, undo, undoOffsets[i]!, undoWriter.length);
+    sums.sigops += ownSigops[i]! * WITNESS_SCALE_FACTOR;
+    const rejection = i === 0 ? null : checkInputs(block, i, connection);
+    if (rejection !== null) return rejectBlock(i, rejection);
+    if (sums.sigops > MAX_BLOCK_SIGOPS_COST)
+      return rejectBlock(i, reject('consensus', 'bad-blk-sigops', 'too many sigops'));
+    if (i > 0) spendInputs(block, i, connection);
+    createOutputs(block, i, connection, i === 0 && !mayRepeat);
+    if (i > 0) checks?.add(block, i, undoWriter.buffer, undoOffsets[i]!, undoWriter.length);
   }
 
+  const { fees, valueChange, utxoChange } = sums;
   const allowed = fees + Number(blockSubsidy(height, params.subsidyHalvingInterval));
   let reward = 0;
   for (let output = 0; output < firstOutput[1]!; output++) reward += values[output]!;
@@ -257,26 +200,6 @@ export function utxoGrowth(block: ParsedBlock, undo: Uint8Array): { valueChange:
   return { valueChange, utxoChange };
 }
 
-/**
- * Handles the two coinbases that BIP-30 exempts: each repeats an earlier txid, and the earlier coin is lost. Finds no
- * coin for any other coinbase.
- */
-function overwriteCoin(
-  coins: CoinsCache,
-  txid: Uint8Array,
-  vout: number,
-  position: number,
-  rows: AddressRows | null,
-): { value: number; coins: number } {
-  const slot = coins.findSlot(txid, vout);
-  if (slot < 0) return { value: 0, coins: 0 };
-  const coin = coins.coinAt(slot);
-  const { output } = coin;
-  // Indexed as a spend by the later coinbase, so that the totals of the script match its coins.
-  rows?.spend(output.scriptPubKey, position, { position: coin.position, vout }, Number(output.value));
-  return { value: Number(output.value), coins: 1 };
-}
-
 function disconnectTx(
   { tx, txid }: ParsedTransaction,
   index: number,
@@ -304,10 +227,6 @@ function undoOffsetsOf(block: ParsedBlock, undo: Uint8Array): Uint32Array {
     if (i > 0) readTxUndo(r, tx.inputs.length);
     return at;
   });
-}
-
-function inTransaction({ reason, debug }: TxRejection, { txid }: ParsedTransaction): BlockRejection {
-  return { kind: 'consensus', reason, debug: `${debug ?? ''} in transaction ${hashToHex(txid)}` };
 }
 
 /** Returns the figures that follow from a block's body alone. */
