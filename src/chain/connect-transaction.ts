@@ -23,7 +23,7 @@ export interface LockParent {
 }
 
 /** Sums over the transactions of a block that are connected. */
-export interface ConnectedSums {
+interface ConnectedSums {
   fees: number;
   sigops: number;
   valueChange: number;
