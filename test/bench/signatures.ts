@@ -15,7 +15,14 @@ export function benchSignatures(files: readonly string[]): void {
     const figures = JSON.parse(stdout.toString()) as SignatureFigures;
     return [
       library,
-      ...[figures.ecdsa, figures.schnorr, figures.tweak, figures.sign].map((value) => grouped(value)),
+      ...[
+        figures.ecdsa,
+        figures.schnorr,
+        figures.ecdsaKnownKey,
+        figures.schnorrKnownKey,
+        figures.tweak,
+        figures.sign,
+      ].map((value) => grouped(value)),
       ...[figures.workers, figures.callNanoseconds, figures.openMs, figures.memoryMiB].map((value, i) =>
         grouped(value, i < 2 ? 0 : 1),
       ),
@@ -26,6 +33,8 @@ export function benchSignatures(files: readonly string[]): void {
       'operations/s of CPU time',
       'ECDSA',
       'Schnorr',
+      'ECDSA, known key',
+      'Schnorr, known key',
       'tweak',
       'sign',
       'ECDSA, 2 workers',

@@ -20,7 +20,7 @@ const calls = Array.from({ length: 6 }, (_, i) => {
   const [key, long, xOnly] = [publicKeyOf(secret), publicKeyOf(secret, false), xOnlyOf(secret)];
   const opposite = key.with(0, key[0]! ^ 1);
   const output = tapTweakPublicKey(xOnly, message)!;
-  // A change of the first byte of X keeps the slot.
+  // A change of the first byte of X keeps the set of slots.
   const none = xOnly.with(0, xOnly[0]! ^ 0x55);
   const noKey = Uint8Array.of(2, ...none);
   return [key, long, opposite, noKey]
@@ -37,13 +37,13 @@ const calls = Array.from({ length: 6 }, (_, i) => {
 }).flat();
 const expected = calls.map((call) => call(reference));
 
-describe.skipIf(file === undefined)('the library of the system with few slots for parsed keys', () => {
+describe.skipIf(file === undefined)('the library of the system with few parsed keys', () => {
   const library = openSystemLibrary(file!);
 
-  test.each([1, 2, 16_384])('%d: calls in any order give the results of a library without them', (slots) => {
+  test.each([4, 8, 16_384])('%d keys: calls in any order give the results of a library without them', (keys) => {
     fc.assert(
       fc.property(fc.array(fc.nat(calls.length - 1), { minLength: 2, maxLength: 100 }), (order) => {
-        const engine = new SystemEngine(library, slots);
+        const engine = new SystemEngine(library, keys);
         expect(order.map((at) => calls[at]!(engine))).toEqual(order.map((at) => expected[at]!));
       }),
       { numRuns: 50 },
@@ -68,7 +68,7 @@ describe.skipIf(file === undefined)('the library of the system with few slots fo
     expect(calls.filter((_, at) => at % 12 === 7 && !expected[at]).length).toBeGreaterThan(0);
   });
 
-  test('the number of slots is a power of two', () => {
-    for (const slots of [0, 3, -1]) expect(() => new SystemEngine(library, slots)).toThrow('power of two');
+  test('the number of keys is four times a power of two', () => {
+    for (const keys of [0, 1, 3, 12, -4]) expect(() => new SystemEngine(library, keys)).toThrow('power of two');
   });
 });

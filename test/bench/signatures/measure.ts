@@ -5,12 +5,18 @@ import { publicKeyOf, signEcdsaCompact, tapTweakPublicKey, xOnlyOf } from '../..
 import { systemLibrary } from '../../../src/crypto/secp256k1.ts';
 import { openAddon } from '../../../src/crypto/secp256k1-addon.ts';
 import { nobleEngine } from '../../../src/crypto/secp256k1-noble.ts';
+import { SystemEngine } from '../../../src/crypto/secp256k1-system.ts';
 import { signSchnorr } from '../../../src/crypto/sign-schnorr.ts';
+import { openSystemLibrary } from '../../../src/crypto/system-library.ts';
 
 /** Operations per second of CPU time, on one thread unless it says otherwise. */
 export interface SignatureFigures {
+  /** Verifications with keys that are not known yet. */
   readonly ecdsa: number;
   readonly schnorr: number;
+  /** Verifications with keys of earlier ones, which the library of the system has parsed already. */
+  readonly ecdsaKnownKey: number;
+  readonly schnorrKnownKey: number;
   readonly tweak: number;
   readonly sign: number;
   /** ECDSA verifications per second of two workers together. */
@@ -31,6 +37,12 @@ const library = Bun.isMainThread ? process.argv[2]! : String(process.env.MEASURE
 function openLibrary() {
   if (library === 'noble') return { engine: nobleEngine(), keys: null };
   return library === 'addon' ? openAddon()! : systemLibrary(library).open();
+}
+
+/** Returns the engine of the library, which keeps almost no parsed key. */
+function forgetfulEngine() {
+  if (library === 'noble' || library === 'addon') return openLibrary().engine;
+  return new SystemEngine(openSystemLibrary(library), 4);
 }
 
 /** A signature of each kind for each key, as scripts contain them. */
@@ -64,7 +76,7 @@ function rateOf(cases: readonly MeasuredCase[], run: (measured: MeasuredCase) =>
 declare const self: Worker;
 
 function verifyInWorker(): void {
-  const { engine } = openLibrary();
+  const engine = forgetfulEngine();
   self.postMessage(rateOf(makeCases(), ({ ecdsa, message, key }) => engine.verifyEcdsa(ecdsa, message, key)));
 }
 
@@ -87,20 +99,23 @@ async function measure(): Promise<SignatureFigures> {
   const openMs = performance.now() - start;
   engine.verifyEcdsa(first!.ecdsa, first!.message, first!.key);
   const memoryMiB = (process.memoryUsage.rss() - before) / 2 ** 20;
+  const forgetful = forgetfulEngine();
   const out = { signature: new Uint8Array(64), recid: 0 };
   // An X that is no number of the field.
   const noKey = new Uint8Array(65).fill(0xff).with(0, 4);
   return {
-    ecdsa: rateOf(cases, ({ ecdsa, message, key }) => engine.verifyEcdsa(ecdsa, message, key)),
-    schnorr: rateOf(cases, ({ schnorr, message, xOnly }) => engine.verifySchnorr(schnorr, message, xOnly)),
+    ecdsa: rateOf(cases, ({ ecdsa, message, key }) => forgetful.verifyEcdsa(ecdsa, message, key)),
+    schnorr: rateOf(cases, ({ schnorr, message, xOnly }) => forgetful.verifySchnorr(schnorr, message, xOnly)),
+    ecdsaKnownKey: rateOf(cases, ({ ecdsa, message, key }) => engine.verifyEcdsa(ecdsa, message, key)),
+    schnorrKnownKey: rateOf(cases, ({ schnorr, message, xOnly }) => engine.verifySchnorr(schnorr, message, xOnly)),
     tweak: rateOf(cases, ({ output, message, xOnly }) =>
-      engine.checkTapTweak(output.key, xOnly, message, output.parity),
+      forgetful.checkTapTweak(output.key, xOnly, message, output.parity),
     ),
     sign: rateOf(cases, ({ message, secret }) =>
       keys ? keys.ecdsaSign(out, message, secret) === 0 : sign(message, secret, { prehash: false, lowS: true }),
     ),
     workers: await ratesOfWorkers(),
-    callNanoseconds: 1e9 / rateOf(cases, () => !engine.isValidPublicKey(noKey)),
+    callNanoseconds: 1e9 / rateOf(cases, () => !forgetful.isValidPublicKey(noKey)),
     openMs,
     memoryMiB,
   };
