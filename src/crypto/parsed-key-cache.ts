@@ -20,7 +20,7 @@ const X_ONLY = 1;
  */
 export class ParsedKeyCache {
   readonly #sets: number;
-  /** The first word of each X, so that one look at memory finds the slot. */
+  /** The first word of each X, so that one line of memory decides which slot is compared. */
   readonly #tags: Uint32Array;
   /** The way of each set that is replaced next. */
   readonly #next: Uint8Array;
