@@ -45,8 +45,8 @@ interface Series {
  * `--base DIR` to the node of another checkout, and with `--core BITCOIND` to Bitcoin Core with the same chain where it
  * answers the same question, in alternation. The servers share one core, and the client has another. With `--fronts N` the
  * node with N fronts alternates with one that has one, and a bare Bun.serve with N threads with one that has one, which
- * shows what the runtime loses itself. `--only NAME,…` selects rows by parts of
- * their names.
+ * shows what the runtime loses itself. `--connections N` keeps as many requests in flight, `--only NAME,…` selects rows by
+ * parts of their names.
  */
 export async function benchHttp(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
@@ -58,6 +58,7 @@ export async function benchHttp(args: readonly string[]): Promise<void> {
       rounds: { type: 'string', default: '5' },
       ms: { type: 'string', default: '300' },
       fronts: { type: 'string' },
+      connections: { type: 'string', default: '8' },
     },
   });
   pinClient();
@@ -78,7 +79,7 @@ export async function benchHttp(args: readonly string[]): Promise<void> {
     targets.unshift({ name: 'node', server: node });
     if (base) targets.push({ name: 'base', server: await startNode(base, directories[1]!) });
     const isDefault = (name: string) => fronts === undefined || FRONT_ROWS.includes(name);
-    const rows = rowsFor(sample).filter(({ name }) =>
+    const rows = rowsFor(sample, Number(values.connections)).filter(({ name }) =>
       wanted ? wanted.some((part) => name.includes(part)) : isDefault(name),
     );
     await untilReady(node.port);

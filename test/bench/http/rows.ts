@@ -34,13 +34,11 @@ const WS_HEADERS = {
 };
 const JSON_BODY = { 'content-type': 'application/json' };
 
-const CONNECTIONS = 8;
-
 /** The whole JSON of a block of two megabytes, of which Bitcoin Core has the same route. */
 export const WIDE_ROW = 'REST block, 2 MB';
 
-/** Returns a row for every kind of route. */
-export function rowsFor(sample: Sample): Row[] {
+/** Returns a row for every kind of route, most of them with this many connections. */
+export function rowsFor(sample: Sample, connections: number): Row[] {
   const { key, blockHash, blockHeight, txid, address, wideHash } = sample;
   const bearer = `Bearer ${key}`;
   const row = (name: string, path: string, more: Partial<Row> = {}): Row => ({
@@ -54,7 +52,7 @@ export function rowsFor(sample: Sample): Row[] {
     body: null,
     connectionEach: false,
     atMost: Number.POSITIVE_INFINITY,
-    connections: CONNECTIONS,
+    connections,
     before: 0,
     isNew: false,
     core: null,
