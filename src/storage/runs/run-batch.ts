@@ -8,6 +8,9 @@ import type { PageEntry } from './run-page.ts';
 /** Groups of entries with equal first bytes up to this size are sorted by insertion. */
 const INSERTION_LIMIT = 16;
 
+/** The first bytes of the keys are equal in a group: `keyOrder` ignores fewer than eight of the 32 bits. */
+const EQUAL_BYTES = 3;
+
 const INITIAL_ENTRIES = 256;
 
 /** A batch whose arrays another thread reads. */
@@ -157,7 +160,7 @@ export class RunBatch {
     for (let i = start; i < end; ) {
       const keyAt = order[i]! * keySize;
       let next = i + 1;
-      while (next < end && compareKeys(keys, keyAt, keys, order[next]! * keySize, keySize) === 0) next++;
+      while (next < end && this.#compareInGroup(order[i]!, order[next]!) === 0) next++;
       if (next === i + 1) this.#writeEntry(builder, order[i]!);
       else
         for (const { removed, bytes, from, to } of this.#remaining(order.subarray(i, next)))
@@ -194,19 +197,28 @@ export class RunBatch {
   }
 
   #sortGroup(order: Uint32Array, start: number, end: number): void {
-    const { keySize } = this.family;
-    const keys = this.#keys;
-    const compare = (a: number, b: number) => compareKeys(keys, a * keySize, keys, b * keySize, keySize) || a - b;
+    const compare = (a: number, b: number) => this.#compareInGroup(a, b) || a - b;
+    // Rows of one script that were added in order of time are in the order of their keys.
+    let sorted = start + 1;
+    while (sorted < end && compare(order[sorted - 1]!, order[sorted]!) < 0) sorted++;
+    if (sorted === end) return;
     if (end - start > INSERTION_LIMIT) {
       order.subarray(start, end).sort(compare);
       return;
     }
-    for (let i = start + 1; i < end; i++) {
+    for (let i = sorted; i < end; i++) {
       const item = order[i]!;
       let at = i;
       for (; at > start && compare(order[at - 1]!, item) > 0; at--) order[at] = order[at - 1]!;
       order[at] = item;
     }
+  }
+
+  /** Compares the keys of two entries of one group. */
+  #compareInGroup(a: number, b: number): number {
+    const { keySize } = this.family;
+    const keys = this.#keys;
+    return compareKeys(keys, a * keySize + EQUAL_BYTES, keys, b * keySize + EQUAL_BYTES, keySize - EQUAL_BYTES);
   }
 
   #grow(): void {
