@@ -24,8 +24,9 @@ export function printGrid(head: readonly string[], lines: readonly (readonly str
   console.log();
 }
 
+/** Returns the value of the nearest rank: the least one that `share` of the values do not exceed. NaN without values. */
 export function percentile(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 
 /** Calls per second of `run`, the best of three rounds of a quarter of a second. */

@@ -6,8 +6,8 @@ export const READY = 0;
 
 /**
  * Writes script checks for a worker as bytes, because objects are slow to clone: the flags, then for each transaction
- * its index in the block, the lengths of its encoding and of the undo records of its inputs, and both. Lengths are plain numbers, since the spent
- * outputs of a small transaction may exceed every limit of the wire format.
+ * its index in the block, the lengths of its encoding and of the undo records of its inputs, and both. Lengths are plain
+ * numbers, since the spent outputs of a small transaction may exceed every limit of the wire format.
  */
 export class VerifyBatchWriter {
   readonly #w = new ByteWriter(1 << 16);
