@@ -21,6 +21,12 @@ export interface ServerProcess {
 }
 
 /** Contents of a prepared data directory; hashes are in display order. */
+/** Blocks with many inputs and with many outputs. */
+export interface WideHashes {
+  readonly inputs: string;
+  readonly outputs: string;
+}
+
 export interface Sample {
   /** A key with all scopes, and one that may only broadcast. */
   readonly key: string;
@@ -31,8 +37,8 @@ export interface Sample {
   readonly blockHash: string;
   readonly blockHeight: number;
   readonly tipHeight: number;
-  /** Hash of a block of two megabytes; null where none was requested. */
-  readonly wideHash: string | null;
+  /** Hashes of a block of two megabytes and of the one before, of half a megabyte; null where none was requested. */
+  readonly wide: WideHashes | null;
   readonly txid: string;
   /** Address that received all payments. */
   readonly address: string;
@@ -162,7 +168,7 @@ async function fill(port: number, datadir: string, isWide: boolean): Promise<Sam
   for (let i = 0; i < PAYMENTS; i++) txid = (await call('sendtoaddress', address, amount(i))) as string;
   const [blockHash] = (await call('generatetoaddress', 1, mineTo)) as string[];
   await call('generatetoaddress', LATER_BLOCKS, mineTo);
-  const wideHash = isWide ? await mineWide(call, mineTo) : null;
+  const wide = isWide ? await mineWide(call, mineTo) : null;
   let unconfirmed = '';
   for (let i = 0; i < UNCONFIRMED; i++) unconfirmed = (await call('sendtoaddress', address, amount(i))) as string;
   const key = await newKey('bench', ['admin', 'read', 'broadcast', 'wallet', 'mining', 'metrics']);
@@ -183,7 +189,7 @@ async function fill(port: number, datadir: string, isWide: boolean): Promise<Sam
     blockHash: blockHash!,
     blockHeight: BLOCKS + 1,
     tipHeight: BLOCKS + 1 + LATER_BLOCKS + (isWide ? 2 : 0),
-    wideHash,
+    wide,
     txid,
     address,
     unconfirmedHex: (await call('getrawtransaction', unconfirmed)) as string,
@@ -198,25 +204,25 @@ const WIDE_INPUTS = 90;
 const FAN_OUTS = 60;
 const WIDE_COIN = 0.001;
 
-/** Mines a block of two megabytes whose transactions have many inputs with witnesses. Returns its hash. */
-async function mineWide(call: NodeCall, mineTo: string): Promise<string> {
+/** Mines a block of two megabytes whose transactions have many inputs with witnesses, after one that makes their coins. */
+async function mineWide(call: NodeCall, mineTo: string): Promise<WideHashes> {
   const coins = (WIDE_TXS * WIDE_INPUTS) / FAN_OUTS;
   const addresses: unknown[] = [];
   for (let i = 0; i < coins; i++) addresses.push(await call('getnewaddress'));
   const amounts = Object.fromEntries(addresses.map((each) => [each as string, WIDE_COIN]));
   for (let i = 0; i < FAN_OUTS; i++) await call('sendmany', '', amounts);
-  await call('generatetoaddress', 1, mineTo);
+  const [outputs] = (await call('generatetoaddress', 1, mineTo)) as string[];
   const unspent = (await call('listunspent', 1, 1)) as { txid: string; vout: number; amount: number }[];
-  const inputs = unspent.filter((coin) => coin.amount === WIDE_COIN).map(({ txid, vout }) => ({ txid, vout }));
+  const coinsToSpend = unspent.filter((coin) => coin.amount === WIDE_COIN).map(({ txid, vout }) => ({ txid, vout }));
   for (let i = 0; i < WIDE_TXS; i++) {
-    const spent = inputs.slice(i * WIDE_INPUTS, (i + 1) * WIDE_INPUTS);
+    const spent = coinsToSpend.slice(i * WIDE_INPUTS, (i + 1) * WIDE_INPUTS);
     const paid = ((WIDE_INPUTS - 1) * WIDE_COIN).toFixed(8);
     const unsigned = await call('createrawtransaction', spent, [{ [mineTo]: paid }]);
     const { hex } = (await call('signrawtransactionwithwallet', unsigned)) as { hex: string };
     await call('sendrawtransaction', hex);
   }
-  const [hash] = (await call('generatetoaddress', 1, mineTo)) as string[];
-  return hash!;
+  const [inputs] = (await call('generatetoaddress', 1, mineTo)) as string[];
+  return { inputs: inputs!, outputs: outputs! };
 }
 
 /** Returns the amount of the payment of this number: no two are equal. */

@@ -36,10 +36,11 @@ const JSON_BODY = { 'content-type': 'application/json' };
 
 /** The whole JSON of a block of two megabytes, of which Bitcoin Core has the same route. */
 export const WIDE_ROW = 'REST block, 2 MB';
+const NARROWER_ROW = 'REST block, 0.5 MB';
 
 /** Returns a row for every kind of route, most of them with this many connections. */
 export function rowsFor(sample: Sample, connections: number): Row[] {
-  const { key, blockHash, blockHeight, txid, address, wideHash } = sample;
+  const { key, blockHash, blockHeight, txid, address, wide } = sample;
   const bearer = `Bearer ${key}`;
   const row = (name: string, path: string, more: Partial<Row> = {}): Row => ({
     name,
@@ -69,6 +70,16 @@ export function rowsFor(sample: Sample, connections: number): Row[] {
   const byHash = { pattern: '/api/block/:hash' };
   const byTxid = { pattern: '/api/tx/:txid' };
   const byAddress = (rest = '') => ({ pattern: `/api/address/:address${rest}` });
+  const wholeBlock = (name: string, hash: string) =>
+    open(name, `/rest/block/${hash}.json`, {
+      pattern: '/rest/block/:file',
+      isNew: true,
+      // One takes Bitcoin Core a good part of a second.
+      atMost: 24,
+      // The node sends an address two such replies at a time, and refuses further ones.
+      connections: 2,
+      ...coreRest(`block/${hash}`),
+    });
   return [
     open('healthz', '/healthz'),
     open('readyz', '/readyz', { status: 200 }),
@@ -80,19 +91,7 @@ export function rowsFor(sample: Sample, connections: number): Row[] {
       pattern: '/api/block/:hash/txs',
       ...coreRest(`block/${blockHash}`),
     }),
-    ...(wideHash === null
-      ? []
-      : [
-          open(WIDE_ROW, `/rest/block/${wideHash}.json`, {
-            pattern: '/rest/block/:file',
-            isNew: true,
-            // One takes Bitcoin Core a good part of a second.
-            atMost: 24,
-            // The node sends an address two such replies at a time, and refuses further ones.
-            connections: 2,
-            ...coreRest(`block/${wideHash}`),
-          }),
-        ]),
+    ...(wide === null ? [] : [wholeBlock(NARROWER_ROW, wide.outputs), wholeBlock(WIDE_ROW, wide.inputs)]),
     row('header', `/api/block/${blockHash}/header`, { pattern: '/api/block/:hash/header' }),
     row('tx', `/api/tx/${txid}`, { ...byTxid, ...coreRest(`tx/${txid}`) }),
     row('tx hex', `/api/tx/${txid}/hex`, { pattern: '/api/tx/:txid/hex' }),
