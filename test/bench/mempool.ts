@@ -1,4 +1,6 @@
-import { resolve } from 'node:path';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { signatureEngine } from '../../src/crypto/secp256k1.ts';
 import type { SignatureEngine } from '../../src/crypto/signature-engine.ts';
@@ -11,8 +13,9 @@ import { chainWithCoins } from '../lib/chain-builder.ts';
 import { TestNode, trustingVerifier } from '../lib/chain-fixture.ts';
 import { DEFAULT_RELAY_OPTIONS } from '../lib/default-options.ts';
 import { vectorPath } from '../lib/vectors.ts';
+import { buildExecutable } from './executable.ts';
 import { benchFullPool } from './mempool/full.ts';
-import { bitcoinCore, obverse } from './mempool/nodes.ts';
+import { bitcoinCore, type NodeKind, obverse } from './mempool/nodes.ts';
 import { benchSubmission } from './mempool/submit.ts';
 import { grouped, printTable } from './report.ts';
 import { COINS_PER_BLOCK, ordinarySpends } from './spends.ts';
@@ -45,15 +48,28 @@ export async function benchMempool(args: readonly string[]): Promise<void> {
     },
     allowPositionals: true,
   });
-  const kinds = [
-    ...(values.core === undefined ? [] : [bitcoinCore(values.core)]),
-    ...(values.base === undefined ? [] : [obverse('base', resolve(values.base))]),
-    obverse(),
-  ];
   const isWanted = (name: string) => values.only === undefined || values.only === name;
   if (isWanted('pool')) await benchPool(Number(positionals[0]) || undefined);
-  if (isWanted('submit')) await benchSubmission(values.chain, kinds, Number(values.rounds));
-  if (isWanted('full')) await benchFullPool(Number(values.count), Number(values.first), kinds);
+  const folder = mkdtempSync(join(tmpdir(), 'obverse-mempool-'));
+  try {
+    const kinds = await nodeKinds(folder, values.core, values.base);
+    if (isWanted('submit')) await benchSubmission(values.chain, kinds, Number(values.rounds));
+    if (isWanted('full')) await benchFullPool(Number(values.count), Number(values.first), kinds);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Builds the executables, as operators run them, in a folder. */
+async function nodeKinds(folder: string, core: string | undefined, base: string | undefined): Promise<NodeKind[]> {
+  const [own, other] = [join(folder, 'obverse'), join(folder, 'base')];
+  await buildExecutable(own);
+  if (base !== undefined) await buildExecutable(other, resolve(base));
+  return [
+    ...(core === undefined ? [] : [bitcoinCore(core)]),
+    ...(base === undefined ? [] : [obverse('base', other)]),
+    obverse('Obverse', own),
+  ];
 }
 
 /** Accepts ordinary spends of one input and two outputs into an empty mempool, then removes a block of them. */

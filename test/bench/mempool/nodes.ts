@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { processorTime } from '../http/processor-time.ts';
 
 const START_MS = 600_000;
@@ -8,8 +8,6 @@ const POLL_MS = 50;
 const FIRST_PORT = 20_000;
 const PORTS = 10_000;
 const ADDRESS = 'bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080';
-const MAIN = 'src/main.ts';
-const ROOT = resolve(import.meta.dir, '../../..');
 
 /** A program with a JSON-RPC interface and a mempool. */
 export interface NodeKind {
@@ -18,12 +16,12 @@ export interface NodeKind {
   command(datadir: string, port: number, blocks: string): readonly string[];
 }
 
-/** Returns the node of a checkout; of this one by default. */
-export function obverse(name = 'Obverse', checkout = ROOT): NodeKind {
+/** Returns the node of an executable. */
+export function obverse(name: string, executable: string): NodeKind {
   return {
     name,
     command: (datadir, port, blocks) => [
-      ...[process.execPath, join(checkout, MAIN), 'start', '--network', 'regtest', '--datadir', datadir],
+      ...[executable, 'start', '--network', 'regtest', '--datadir', datadir],
       ...['--http.listen', `127.0.0.1:${port}`, '--p2p.enabled=false', '--wallet.enabled=false'],
       ...['--import.files', blocks, '--http.limits.publicRate=1000000', '--http.limits.publicBurst=1000000'],
     ],
