@@ -18,7 +18,7 @@ import { recentChain, tipHash } from '../lib/sample-chains.ts';
 
 cleanUpAfterTests({ each: true });
 
-const chain = recentChain(150, { payments: 20 });
+const chain = recentChain(600, { payments: 20 });
 const file = join(tempDir(), 'blocks.dat');
 chain.writeBootstrap(file);
 
