@@ -376,7 +376,9 @@ export class Hub {
   #announceSyncStatus(): void {
     const now = this.#now();
     // The timer sends it later.
-    if (this.#connections.size === 0 || now - this.#syncStatusAt < SYNC_STATUS_MS) return;
+    if (now - this.#syncStatusAt < SYNC_STATUS_MS) return;
+    // A status that no client receives must not delay the next one.
+    if (this.subscribersOf('syncStatus').length === 0) return;
     const data = this.#deps.syncStatus();
     if (data === null) return;
     const key = JSON.stringify({ ...data, progress: Math.floor(data.progress * PROGRESS_STEPS) });

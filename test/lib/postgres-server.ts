@@ -90,6 +90,11 @@ export class PostgresServer implements AsyncDisposable {
     const settings = { ssl: 'on', ssl_cert_file: files.cert, ssl_key_file: files.key };
     for (const [name, value] of Object.entries(settings)) this.psql(`ALTER SYSTEM SET ${name} = '${value}'`);
     this.psql('SELECT pg_reload_conf()');
+    // The server reads its settings some time after the call.
+    for (let tries = 0; this.psql('SHOW ssl').trim() !== 'on'; tries++) {
+      if (tries === 200) throw new Error('PostgreSQL does not use TLS');
+      Bun.sleepSync(20);
+    }
     return files.cert;
   }
 

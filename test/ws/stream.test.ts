@@ -288,7 +288,6 @@ describe('what operators see', () => {
     using client = new WsClient(it.api.url, { headers: BEARER });
     await client.opened;
     const statuses = () => client.received.filter(({ type }) => type === 'syncStatus').map(({ data }) => data);
-    await client.ask('subscribe', { events: ['syncStatus'], replace: true });
     node.current = {
       ...node.current,
       initialBlockDownload: true,
@@ -296,6 +295,7 @@ describe('what operators see', () => {
       sync: { phase: 'presync', presynced: 2000, headersProgress: 0.1, confirmed: false },
     };
     node.mine();
+    await client.ask('subscribe', { events: ['syncStatus'], replace: true });
     await client.next(({ type }) => type === 'syncStatus');
     expect(statuses()).toEqual([
       { state: 'syncing', height: 1, headers: 1, progress: 0, phase: 'presync', presynced: 2000 },
