@@ -50,7 +50,7 @@ export class SystemEngine implements SignatureEngine {
   }
 
   verifySchnorr(signature64: Uint8Array, msg32: Uint8Array, xOnlyKey32: Uint8Array): boolean {
-    const key = this.#parseXOnly(xOnlyKey32);
+    const key = this.#parseCached(xOnlyKey32, true);
     if (key === null) return false;
     this.#signature.copy(signature64);
     this.#message.copy(msg32);
@@ -66,7 +66,7 @@ export class SystemEngine implements SignatureEngine {
   }
 
   checkTapTweak(outputKey32: Uint8Array, internalKey32: Uint8Array, tweak32: Uint8Array, parity: number): boolean {
-    const internalKey = this.#parseXOnly(internalKey32);
+    const internalKey = this.#parseCached(internalKey32, true);
     if (internalKey === null) return false;
     this.#outputKey.copy(outputKey32);
     this.#tweak.copy(tweak32);
@@ -90,7 +90,7 @@ export class SystemEngine implements SignatureEngine {
    * the curve. C code aborts on an empty one.
    */
   #parseKey(publicKey: Uint8Array): Pointer | null {
-    if (publicKey.length === COMPRESSED_SIZE) return this.#parseCompressed(publicKey);
+    if (publicKey.length === COMPRESSED_SIZE) return this.#parseCached(publicKey, false);
     const parsed = this.#parsedKey.address;
     const key = this.#uncompressed;
     key.copy(publicKey);
@@ -99,26 +99,19 @@ export class SystemEngine implements SignatureEngine {
       : null;
   }
 
-  #parseCompressed(key33: Uint8Array): Pointer | null {
+  /** As `#parseKey`, for a compressed key of 33 bytes or an X-only key of 32. */
+  #parseCached(key: Uint8Array, isXOnly: boolean): Pointer | null {
     const cache = this.#cache;
-    const input = cache.loadCompressed(key33);
+    const input = isXOnly ? cache.loadXOnly(key) : cache.loadCompressed(key);
     const known = cache.findSlot();
     if (known >= 0) return cache.parsedAt(known);
     const slot = cache.evictSlot();
     const parsed = cache.parsedAt(slot);
-    if (this.#functions.secp256k1_ec_pubkey_parse(this.#context, parsed, input, COMPRESSED_SIZE) !== 1) return null;
-    cache.fillSlot(slot);
-    return parsed;
-  }
-
-  #parseXOnly(key32: Uint8Array): Pointer | null {
-    const cache = this.#cache;
-    const input = cache.loadXOnly(key32);
-    const known = cache.findSlot();
-    if (known >= 0) return cache.parsedAt(known);
-    const slot = cache.evictSlot();
-    const parsed = cache.parsedAt(slot);
-    if (this.#functions.secp256k1_xonly_pubkey_parse(this.#context, parsed, input) !== 1) return null;
+    const functions = this.#functions;
+    const success = isXOnly
+      ? functions.secp256k1_xonly_pubkey_parse(this.#context, parsed, input)
+      : functions.secp256k1_ec_pubkey_parse(this.#context, parsed, input, COMPRESSED_SIZE);
+    if (success !== 1) return null;
     cache.fillSlot(slot);
     return parsed;
   }

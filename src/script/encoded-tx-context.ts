@@ -37,8 +37,8 @@ export class EncodedTxContext extends TxContext {
   #outputOffsets: Uint32Array | null = null;
 
   /**
-   * Reads the encoding of a transaction with its witness at `at`, and the undo records of its inputs at `spentAt`. The bytes
-   * must not change. Throws DecodeError.
+   * Reads the encoding of a transaction with its witness at `at`, and the undo records of its inputs at `spentAt`. The
+   * transaction has been decoded before, which rejects a superfluous witness; the bytes must not change. Throws DecodeError.
    */
   constructor(bytes: Uint8Array, at: number, spentAt: number) {
     super();

@@ -50,6 +50,7 @@ export async function benchMempool(args: readonly string[]): Promise<void> {
   });
   const isWanted = (name: string) => values.only === undefined || values.only === name;
   if (isWanted('pool')) await benchPool(Number(positionals[0]) || undefined);
+  if (!isWanted('submit') && !isWanted('full')) return;
   const folder = mkdtempSync(join(tmpdir(), 'obverse-mempool-'));
   try {
     const kinds = await nodeKinds(folder, values.core, values.base);
