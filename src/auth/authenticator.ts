@@ -45,8 +45,7 @@ export type Authentication =
   | AuthRefusal;
 
 /** The source of credentials. */
-export interface Caller {
-  readonly ip: string;
+export interface Caller extends Pick<Client, 'ip'> {
   /** Its signal aborts when the client disconnects. */
   readonly request: Pick<Request, 'signal'>;
 }
@@ -77,7 +76,7 @@ export class Authenticator {
   readonly sessions: FrontSessions;
   readonly #onKeysChanged = new Set<() => void>();
   /** Long requests, which end when their key loses its rights. */
-  readonly followers = new KeyFollowers((principal, ip) => this.standing(principal, ip));
+  readonly followers = new KeyFollowers((principal, client) => this.standing(principal, client));
   /** Returns the error for callers while the keys are not known; null otherwise. */
   #storeRefusal: () => ApiError | null = () => null;
   #open: {
@@ -210,10 +209,10 @@ export class Authenticator {
    * Returns the present principal of a caller that was authenticated earlier, or the reason why it would be refused
    * now.
    */
-  standing(principal: Principal, ip: string): CallerStanding {
+  standing(principal: Principal, client: Pick<Client, 'ip'>): CallerStanding {
     if (principal.kind === 'session') return this.sessions.isOpen(principal) ? principal : 'session_ended';
-    if (principal.kind !== 'key' || this.#open?.keyring.isUnchanged(principal, ip)) return principal;
-    const match = this.#open?.keyring.current(principal.id, principal.secretId, ip);
+    if (principal.kind !== 'key' || this.#open?.keyring.isUnchanged(principal, client)) return principal;
+    const match = this.#open?.keyring.current(principal.id, principal.secretId, client.ip);
     if (!match) return 'key_invalid';
     return match.ipRefused ? 'ip_refused' : match.principal;
   }
@@ -260,7 +259,7 @@ export class Authenticator {
     if (authorization === null) return this.#refuse('missing', null);
     // The keyring remembers bare keys as well, and a header without a scheme is no credential.
     const hasScheme = authorization.includes(' ');
-    const verified = hasScheme ? this.#open?.keyring.matchVerified(authorization, caller.ip) : null;
+    const verified = hasScheme ? this.#open?.keyring.matchVerified(authorization, caller) : null;
     if (verified) return this.#admitted(verified);
     const login = basicClient && this.#basic.verified(authorization, basicClient);
     if (login) return admit(login);
@@ -288,7 +287,7 @@ export class Authenticator {
   /** Checks one key from a header or a subprotocol. */
   bearer(text: string, caller: Caller): MaybePromise<Authentication> {
     const { staticKey } = this.#options.auth;
-    const match = this.#open?.keyring.match(text, caller.ip);
+    const match = this.#open?.keyring.match(text, caller);
     if (match) return this.#admitted(match);
     // 256 random bits cannot be guessed. OBVERSE_API_KEY may have this form as well.
     if (parseApiKey(text)) {

@@ -2,6 +2,7 @@ import type { Following } from '../http/call.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Principal } from '../http/principal.ts';
 import { hasScope, type Scope } from '../http/scopes.ts';
+import type { Client } from './client-address.ts';
 
 /** The present principal of a caller that was authenticated earlier, or the reason why it would be refused now. */
 export type CallerStanding = Principal | 'key_invalid' | 'ip_refused' | 'session_ended';
@@ -15,10 +16,10 @@ interface Follower {
 
 /** Long and waiting requests, which are checked again whenever keys may have changed. */
 export class KeyFollowers {
-  readonly #standing: (principal: Principal, ip: string) => CallerStanding;
+  readonly #standing: (principal: Principal, client: Pick<Client, 'ip'>) => CallerStanding;
   readonly #followers = new Set<Follower>();
 
-  constructor(standing: (principal: Principal, ip: string) => CallerStanding) {
+  constructor(standing: (principal: Principal, client: Pick<Client, 'ip'>) => CallerStanding) {
     this.#standing = standing;
   }
 
@@ -33,15 +34,15 @@ export class KeyFollowers {
   }
 
   /** Throws ApiError where a caller that was authenticated earlier may no longer make a request that needs `scope`. */
-  require(principal: Principal, ip: string, scope: Scope): void {
-    const standing = this.#standing(principal, ip);
+  require(principal: Principal, client: Pick<Client, 'ip'>, scope: Scope): void {
+    const standing = this.#standing(principal, client);
     const error = standing === principal ? null : refusalOf(standing, { principal, scope });
     if (error) throw error;
   }
 
   check(): void {
     for (const follower of this.#followers) {
-      const error = refusalOf(this.#standing(follower.principal, follower.ip), follower);
+      const error = refusalOf(this.#standing(follower.principal, follower), follower);
       if (error === null) continue;
       this.#followers.delete(follower);
       follower.abort.abort(error);

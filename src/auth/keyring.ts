@@ -4,6 +4,7 @@ import { isScope } from '../http/scopes.ts';
 import { type Clock, unixSeconds } from '../util/clock.ts';
 import { type IpSubnet, inSubnet, parseIpSubnet } from '../util/ip-address.ts';
 import type { AuthStore, KeyRecord, KeySecret } from './auth-store.ts';
+import type { Client } from './client-address.ts';
 import { KEY_LENGTH, parseApiKey, secretHash } from './key-format.ts';
 import { type RateBucket, type RateBuckets, TokenBucket } from './rate-limits.ts';
 import { VerifiedTexts } from './verified-texts.ts';
@@ -74,23 +75,23 @@ export class Keyring {
   }
 
   /** Returns null for a text that is not a valid key now. */
-  match(text: string, ip: string): KeyMatch | null {
-    const known = this.matchVerified(text, ip);
+  match(text: string, client: Pick<Client, 'ip'>): KeyMatch | null {
+    const known = this.matchVerified(text, client);
     if (known) return known;
-    const match = this.#match(text, ip);
+    const match = this.#match(text, client.ip);
     if (match) this.remember(text, match.principal);
     return match;
   }
 
   /** Returns the match of a text that was remembered; null if it was not, or if its key is no longer valid. */
-  matchVerified(text: string, ip: string): KeyMatch | null {
+  matchVerified(text: string, client: Pick<Client, 'ip'>): KeyMatch | null {
     if (text.length > MAX_TEXT) return null;
     const verified = this.#verified.find(text);
     if (verified === null) return null;
     const { key, secret, match } = verified;
     if (!isPresent(key, secret, this.#clock)) return null;
     this.#usedNow.add(match.principal.id);
-    return key.subnets === null ? match : matchOf(key, match.principal, ip);
+    return key.subnets === null ? match : matchOf(key, match.principal, client.ip);
   }
 
   /** Remembers a text that contains a valid key until the next reload, such as a whole Authorization header. */
@@ -157,9 +158,9 @@ export class Keyring {
   }
 
   /** Whether a caller that was authenticated earlier has the same rights now, and may use its key from this address. */
-  isUnchanged(principal: Principal, ip: string): boolean {
+  isUnchanged(principal: Principal, client: Pick<Client, 'ip'>): boolean {
     const key = this.#keys.get(principal.id);
-    if (key === undefined || (key.subnets !== null && !isAllowed(key.subnets, ip))) return false;
+    if (key === undefined || (key.subnets !== null && !isAllowed(key.subnets, client.ip))) return false;
     for (const secret of key.secrets) if (secret.principal === principal) return isPresent(key, secret, this.#clock);
     return false;
   }

@@ -7,9 +7,10 @@ export type Owner = string;
 /** The owner of the node's own work. */
 export const NODE: Owner = 'node';
 
-export function ownerOf({ principal, ip }: Pick<Call, 'principal' | 'ip'>): Owner {
+export function ownerOf(call: Pick<Call, 'principal' | 'ip'>): Owner {
+  const { principal } = call;
   const isAnonymous = principal.kind === 'anonymous';
-  const of = isAnonymous ? limitKey(ip) : principal.id;
+  const of = isAnonymous ? limitKey(call.ip) : principal.id;
   if (of !== lastOwner.of || isAnonymous !== lastOwner.isAnonymous)
     lastOwner = { of, isAnonymous, owner: isAnonymous ? `ip ${of}` : `key ${of}` };
   return lastOwner.owner;

@@ -141,7 +141,7 @@ export class SinkServer {
       webhooks: unserved('webhooks'),
       tip: () => this.#feed.tip,
       sharedCounts: null,
-      checkKey: ({ principal, ip }, scope) => auth.followers.require(principal, ip, scope),
+      checkKey: (call, scope) => auth.followers.require(call.principal, call, scope),
       follow: ({ principal, ip }, scope) => auth.followers.follow(principal, ip, scope),
       keys: () => auth.keys,
       keysChanged: () => auth.keysChanged(),

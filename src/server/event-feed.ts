@@ -125,7 +125,7 @@ export class EventFeed {
       watches: this.watches,
       status: () => this.#tip && { ...this.#tip, synced: deps.isSynced(this.#tip) },
       syncStatus: () => this.#syncStatus(),
-      standing: (principal, ip) => auth.standing(principal, ip),
+      standing: (principal, client) => auth.standing(principal, client),
       sharedCounts: memory?.counts ?? null,
       ...(deps.awaitEvent && { awaitEvent: deps.awaitEvent }),
     });

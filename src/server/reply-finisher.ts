@@ -4,7 +4,7 @@ import { acceptsGzip, compressed, isCompressible, MIN_COMPRESSED_BYTES } from '.
 import { ApiError, BEARER_CHALLENGE, errorResponse, JSON_TYPE, shownError } from '../http/errors.ts';
 import { etagMatches } from '../http/etag.ts';
 import type { ApiOptions } from '../http/options.ts';
-import { type Owner, ownerOf } from '../http/owner.ts';
+import { ownerOf } from '../http/owner.ts';
 import { PlainReply } from '../http/plain-reply.ts';
 import { ANONYMOUS } from '../http/principal.ts';
 import type { ReplyLedger } from '../http/reply-ledger.ts';
@@ -86,7 +86,7 @@ export class ReplyFinisher {
   /** Refusals of admitted requests are paced here; wrong credentials have a pace of their own. */
   #completeRefusal(visit: Visit, reply: Response): MaybePromise<Response> {
     if (!visit.call) return this.#complete(visit, reply);
-    const pace = this.#deps.refusals.next(visitOwner(visit));
+    const pace = this.#deps.refusals.next(ownerOf(visit));
     if (pace === 'and close') reply.headers.set('connection', 'close');
     if (typeof pace === 'string') return this.#complete(visit, reply);
     return pace.then(() => this.#complete(visit, reply));
@@ -148,7 +148,7 @@ export class ReplyFinisher {
     this.#record(visit, response.status, isStream);
     if (method === 'HEAD') this.#drop(response);
     return compressed(request, response, type, (bytes) =>
-      replies.body(bytes, { owner: visitOwner(visit), signal: request.signal }),
+      replies.body(bytes, { owner: ownerOf(visit), signal: request.signal }),
     );
   }
 
@@ -205,8 +205,4 @@ function setLimit(headers: Headers, bucket: RateBucket): void {
   headers.set('ratelimit-limit', String(bucket.rate.burst));
   headers.set('ratelimit-remaining', String(bucket.remaining));
   headers.set('ratelimit-reset', String(bucket.resetAfter));
-}
-
-function visitOwner({ principal, client }: Visit): Owner {
-  return ownerOf({ principal, ip: client.ip });
 }

@@ -34,7 +34,7 @@ export class RequestAuth {
 
   /** Sets the principal of the visit, whose route has been found. Returns the reason of a refusal, or null. */
   authenticate(visit: Visit): MaybePromise<AuthRefusal | null> {
-    const { request, route, entry, client, authorization, session } = visit;
+    const { route, entry, client, authorization, session } = visit;
     const access = route?.access ?? entry?.access ?? null;
     const required = needsCredential(visit);
     // A login needs no session, and must not fail since the browser still has the cookie of another one.
@@ -43,7 +43,7 @@ export class RequestAuth {
     const basicClient = access === 'rpc' ? client : null;
     const authentication = hasSession
       ? this.#deps.auth.authenticateSession(session)
-      : this.#deps.auth.authenticate(authorization, { ip: client.ip, request }, basicClient);
+      : this.#deps.auth.authenticate(authorization, visit, basicClient);
     if (authentication instanceof Promise)
       return authentication.then((result) => this.#setPrincipal(visit, result, required));
     return this.#setPrincipal(visit, authentication, required);
@@ -91,7 +91,7 @@ class VisitCall implements Call {
   }
 
   get ip(): string {
-    return this.#visit.client.ip;
+    return this.#visit.ip;
   }
 
   get rate(): RateUse | null {

@@ -165,7 +165,7 @@ export class ApiServer {
       call,
       sharedCounts: memory?.counts ?? null,
       audit,
-      checkKey: ({ principal, ip }, scope) => this.auth.followers.require(principal, ip, scope),
+      checkKey: (call, scope) => this.auth.followers.require(call.principal, call, scope),
       follow: ({ principal, ip }, scope) => this.auth.followers.follow(principal, ip, scope),
       keys: () => this.auth.keys,
       keysChanged: () => this.auth.keysChanged(),

@@ -1,5 +1,5 @@
 import type { Server } from 'bun';
-import type { Client, ClientAddresses } from '../auth/client-address.ts';
+import type { Client, ClientAddresses, PeerSource } from '../auth/client-address.ts';
 import type { RateBucket } from '../auth/rate-limits.ts';
 import type { Call } from '../http/call.ts';
 import { ANONYMOUS, type Principal } from '../http/principal.ts';
@@ -11,7 +11,7 @@ import { pathOf, routedUrl, targetOf } from './request-url.ts';
 import type { Route, RouteEntry } from './route-rules.ts';
 
 /** The part of Bun's server that a request needs. */
-export type Upgrader = Pick<Server<SocketData>, 'requestIP' | 'upgrade'> & Partial<Pick<Server<SocketData>, 'timeout'>>;
+export type Upgrader = PeerSource & Pick<Server<SocketData>, 'upgrade'> & Partial<Pick<Server<SocketData>, 'timeout'>>;
 
 /** State of one request from its arrival to its reply. */
 export class Visit {
@@ -29,8 +29,8 @@ export class Visit {
   readonly shape: 'rest' | 'rpc';
   readonly requestId: string;
   readonly client: Client;
-  /** The connection of the request; null if it is not known. */
-  readonly visitor: Visitor | null;
+  /** The connection of the request; null if it is not known, or not recorded. */
+  visitor: Visitor | null = null;
   /** Values of the headers; null if they are missing. */
   readonly authorization: string | null;
   /** The cookie of a session, where it counts; null beside an Authorization header, which a client adds on purpose. */
@@ -62,11 +62,7 @@ export class Visit {
   principal: Principal = ANONYMOUS;
   bucket: RateBucket | null = null;
 
-  constructor(
-    request: Request,
-    server: Upgrader,
-    { url, requestId, client, visitor, startedAt, isRehearsal }: Arrival,
-  ) {
+  constructor(request: Request, server: Upgrader, { url, requestId, client, startedAt, isRehearsal }: Arrival) {
     const { headers, method } = request;
     this.request = request;
     this.method = method;
@@ -78,7 +74,6 @@ export class Visit {
     this.shape = method === 'POST' && (this.path === '/' || this.path.startsWith('/wallet/')) ? 'rpc' : 'rest';
     this.requestId = requestId;
     this.client = client;
-    this.visitor = visitor;
     this.authorization = headers.get('authorization');
     this.session =
       this.authorization === null && acceptsSession(this.path) ? sessionCookieOf(headers.get('cookie')) : null;
@@ -86,10 +81,15 @@ export class Visit {
     this.startedAt = startedAt;
     this.isRehearsal = isRehearsal;
   }
+
+  /** Address of the client. */
+  get ip(): string {
+    return this.client.ip;
+  }
 }
 
 /** The members that a visit does not derive from its request. */
-type Arrival = Pick<Visit, 'url' | 'requestId' | 'client' | 'visitor' | 'startedAt' | 'isRehearsal'>;
+type Arrival = Pick<Visit, 'url' | 'requestId' | 'client' | 'startedAt' | 'isRehearsal'>;
 
 /** The path of the WebSocket, as metrics name it. */
 export const SOCKET_PATH = '/ws';
@@ -107,6 +107,15 @@ const VISIT = Symbol('visit');
 
 interface VisitingRequest extends Request {
   [VISIT]?: Visit;
+}
+
+/** Longest body of a request that is expected to be answered at once: it arrives with the headers. Bytes. */
+const PROMPT_BODY = 2048;
+
+/** Whether the request has a credential and, if any, a short body. */
+function mayBePrompt({ authorization, contentLength, method }: Visit): boolean {
+  if (authorization === null) return false;
+  return contentLength === null ? method === 'GET' : Number(contentLength) <= PROMPT_BODY;
 }
 
 /** Whether the cookie of a session counts on a path. It never does on those of JSON-RPC. */
@@ -129,16 +138,25 @@ export class Visits {
     const url = routedUrl(request.url);
     const { headers } = request;
     const given = headers.get('x-request-id');
-    const peer = server.requestIP(request);
     const startedAt = performance.now();
-    return new Visit(request, server, {
+    const visit = new Visit(request, server, {
       url,
       requestId: given !== null && REQUEST_ID.test(given) ? given : this.#ids.next(),
-      client: clients.clientOf(peer?.address ?? '', headers),
-      visitor: peer && visitors.began(peer.address, peer.port, startedAt),
+      client: clients.clientOf(server, request),
       startedAt,
       isRehearsal,
     });
+    if (!mayBePrompt(visit) || visitors.mustRecordPrompt(startedAt)) this.recordVisitor(visit);
+    return visit;
+  }
+
+  /** Records the connection of a request, unless it is recorded. Call it before the request waits for anything. */
+  recordVisitor(visit: Visit): void {
+    if (visit.visitor !== null) return;
+    const { peer } = visit.client;
+    if (peer === null) return;
+    visit.visitor = this.#deps.visitors.began(peer.address, peer.port, visit.startedAt);
+    if (visit.principal !== ANONYMOUS) visit.visitor.keyed = true;
   }
 
   /** Returns the request as Elysia routes it. HEAD is routed as GET, and Bun omits the body of the reply. */

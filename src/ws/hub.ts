@@ -1,4 +1,5 @@
 import type { ServerWebSocket } from 'bun';
+import type { Client } from '../auth/client-address.ts';
 import {
   type CallerStanding,
   narrowsScopes,
@@ -56,7 +57,7 @@ export interface HubOptions {
   /** Waits for an event that another server has sent; absent where there is none. */
   awaitEvent?(after: unknown): Promise<void> | null;
   /** Returns the present rights of a caller. */
-  standing(principal: Principal, ip: string): CallerStanding;
+  standing(principal: Principal, client: Pick<Client, 'ip'>): CallerStanding;
 }
 
 /** Data of `syncStatus`. */
@@ -233,7 +234,7 @@ export class Hub {
   checkKeys(): void {
     for (const connection of this.#connections) {
       const { principal, socket } = connection;
-      const now = this.#deps.standing(principal, socket.data.ip);
+      const now = this.#deps.standing(principal, socket.data);
       if (now === principal) continue;
       if (now === 'key_invalid') connection.close(CloseCode.KEY_REVOKED, 'the key is no longer valid');
       else if (now === 'session_ended') connection.close(CloseCode.KEY_REVOKED, SESSION_ENDED);

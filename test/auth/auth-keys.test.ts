@@ -26,6 +26,8 @@ const routes: RoutePlugin = ({ call }) =>
     })
     .post('/', ({ request }) => ({ id: call(request).principal.id }), { parse: 'none', detail: access('rpc') });
 
+/** The address of a caller. */
+const LOCAL = { ip: '127.0.0.1' };
 const tempStore = () => new AuthStore(join(mkdtempSync(join(tmpdir(), 'auth-test-')), 'auth.db'));
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
@@ -104,20 +106,20 @@ describe('keyring', () => {
     const store = tempStore();
     const { key, record } = issueKey(store, { label: 'a', scopes: ['read'], expiresAt: 2000 }, 1);
     const ring = new Keyring(store, clock);
-    expect(ring.match(key, '127.0.0.1')?.principal.id).toBe(record.id);
-    expect(ring.match(makeKey().text, '127.0.0.1')).toBeNull();
-    expect(ring.match(makeKey(record.id).text, '127.0.0.1')).toBeNull();
+    expect(ring.match(key, LOCAL)?.principal.id).toBe(record.id);
+    expect(ring.match(makeKey().text, LOCAL)).toBeNull();
+    expect(ring.match(makeKey(record.id).text, LOCAL)).toBeNull();
 
     const next = makeKey(record.id);
     store.rotateKey(record.id, secretHash(next.parts.secret), 1500);
     ring.reload();
-    expect(ring.match(key, '')).not.toBeNull();
-    expect(ring.match(next.text, '')).not.toBeNull();
+    expect(ring.match(key, { ip: '' })).not.toBeNull();
+    expect(ring.match(next.text, { ip: '' })).not.toBeNull();
     clock.advance(600_000);
-    expect(ring.match(key, '')).toBeNull();
-    expect(ring.match(next.text, '')).not.toBeNull();
+    expect(ring.match(key, { ip: '' })).toBeNull();
+    expect(ring.match(next.text, { ip: '' })).not.toBeNull();
     clock.advance(400_000);
-    expect(ring.match(next.text, '')).toBeNull();
+    expect(ring.match(next.text, { ip: '' })).toBeNull();
     store.close();
   });
 
@@ -126,12 +128,12 @@ describe('keyring', () => {
     const [mine, theirs] = [new AuthStore(path), new AuthStore(path)];
     const keyring = new Keyring(mine, new ManualClock(1_000_000));
     const { key, record } = issueKey(theirs, { label: '', scopes: ['read'] }, 1);
-    expect(keyring.match(makeKey().text, '127.0.0.1')).toBeNull();
-    expect(keyring.match(key, '127.0.0.1')?.principal.id).toBe(record.id);
+    expect(keyring.match(makeKey().text, LOCAL)).toBeNull();
+    expect(keyring.match(key, LOCAL)?.principal.id).toBe(record.id);
     const { text, parts } = makeKey(record.id);
     theirs.rotateKey(record.id, secretHash(parts.secret), 2000);
-    expect(keyring.match(text, '127.0.0.1')?.principal.id).toBe(record.id);
-    expect(keyring.match(makeKey(record.id).text, '127.0.0.1')).toBeNull();
+    expect(keyring.match(text, LOCAL)?.principal.id).toBe(record.id);
+    expect(keyring.match(makeKey(record.id).text, LOCAL)).toBeNull();
     theirs.close();
     mine.close();
   });
@@ -140,10 +142,10 @@ describe('keyring', () => {
     const store = tempStore();
     const { key } = issueKey(store, { label: 'a', scopes: ['read'], rate: { perSecond: 1, burst: 2 } }, 1);
     const ring = new Keyring(store, new ManualClock(1_000_000));
-    expect(ring.match(key, '')!.bucket!.consume(2)).toBe(true);
+    expect(ring.match(key, { ip: '' })!.bucket!.consume(2)).toBe(true);
     issueKey(store, { label: 'b', scopes: ['read'] }, 1);
     ring.reload();
-    expect(ring.match(key, '')!.bucket!.consume(1)).toBe(false);
+    expect(ring.match(key, { ip: '' })!.bucket!.consume(1)).toBe(false);
     store.close();
   });
 });
@@ -290,10 +292,10 @@ describe('identification of the caller', () => {
     const admin = new KeyAdmin({ store, networkDir: '/nonexistent', now: () => clock.nowMs() / 1000 });
     const { key, record } = admin.create({ label: '', scopes: ['admin'] });
     const ring = new Keyring(store, clock);
-    const first = ring.match(key, '')!.principal;
+    const first = ring.match(key, { ip: '' })!.principal;
     const next = admin.rotate(record.id, 60);
     ring.reload();
-    const second = ring.match(next.key, '')!.principal;
+    const second = ring.match(next.key, { ip: '' })!.principal;
     expect(second.secretId).not.toBe(first.secretId);
     clock.advance(60_000);
     expect(ring.current(record.id, first.secretId, '')).toBeNull();

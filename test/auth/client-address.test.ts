@@ -13,16 +13,22 @@ const PROXY = '10.0.0.1';
 const trustedProxies = ['10.0.0.0/8', '2001:db8:aaaa::/48', '127.0.0.1'];
 const forwardedFor = new ClientAddresses({ trustedProxies, proxyHeader: 'x-forwarded-for' });
 const forwarded = new ClientAddresses({ trustedProxies, proxyHeader: 'forwarded' });
-const ipOf = (peer: string, value: string) => forwardedFor.clientOf(peer, new Headers({ 'x-forwarded-for': value })).ip;
-const ipOfForwarded = (value: string) => forwarded.clientOf(PROXY, new Headers({ forwarded: value })).ip;
+/** Returns the client of a request with these headers over a connection from `peer`. */
+const clientOf = (addresses: ClientAddresses, peer: string, headers: Record<string, string> = {}) =>
+  addresses.clientOf(
+    { requestIP: () => ({ address: peer, port: 4711 }) },
+    new Request('http://localhost/', { headers }),
+  );
+const ipOf = (peer: string, value: string) => clientOf(forwardedFor, peer, { 'x-forwarded-for': value }).ip;
+const ipOfForwarded = (value: string) => clientOf(forwarded, PROXY, { forwarded: value }).ip;
 
 describe('the address of a client', () => {
   test('is the other end of the connection without a trusted proxy', () => {
     const direct = new ClientAddresses({ trustedProxies: [], proxyHeader: 'x-forwarded-for' });
-    const headers = new Headers({ 'x-forwarded-for': '198.51.100.7', forwarded: 'for=198.51.100.7' });
-    expect(direct.clientOf('127.0.0.1', headers).ip).toBe('127.0.0.1');
+    const headers = { 'x-forwarded-for': '198.51.100.7', forwarded: 'for=198.51.100.7' };
+    expect(clientOf(direct, '127.0.0.1', headers).ip).toBe('127.0.0.1');
     expect(ipOf('203.0.113.1', '198.51.100.7')).toBe('203.0.113.1');
-    expect(direct.clientOf('::ffff:203.0.113.1', new Headers()).ip).toBe('203.0.113.1');
+    expect(clientOf(direct, '::ffff:203.0.113.1').ip).toBe('203.0.113.1');
   });
 
   test.each([
@@ -63,8 +69,8 @@ describe('the address of a client', () => {
   ])('is read from Forwarded: %j', (value, expected) => expect(ipOfForwarded(value)).toBe(expected));
 
   test('does not follow the header that is not set up', () => {
-    expect(forwardedFor.clientOf(PROXY, new Headers({ forwarded: 'for=198.51.100.7' })).ip).toBe(PROXY);
-    expect(forwarded.clientOf(PROXY, new Headers({ 'x-forwarded-for': '198.51.100.7' })).ip).toBe(PROXY);
+    expect(clientOf(forwardedFor, PROXY, { forwarded: 'for=198.51.100.7' }).ip).toBe(PROXY);
+    expect(clientOf(forwarded, PROXY, { 'x-forwarded-for': '198.51.100.7' }).ip).toBe(PROXY);
   });
 
   test('cannot be chosen by a client, whatever it sends through a proxy', () => {
@@ -77,8 +83,24 @@ describe('the address of a client', () => {
     fc.assert(property, { numRuns: 500 });
   });
 
+  test('is looked up once, and by the time that the caller needs it', () => {
+    let lookUps = 0;
+    const source = {
+      requestIP: () => {
+        lookUps++;
+        return { address: '203.0.113.1', port: 4711 };
+      },
+    };
+    const client = forwardedFor.clientOf(source, new Request('http://localhost/'));
+    expect(lookUps).toBe(0);
+    expect([client.ip, client.isLocal(), client.peer?.port]).toEqual(['203.0.113.1', false, 4711]);
+    expect(lookUps).toBe(1);
+    const unknown = forwardedFor.clientOf({ requestIP: () => null }, new Request('http://localhost/'));
+    expect([unknown.ip, unknown.isLocal(), unknown.peer]).toEqual(['', false, null]);
+  });
+
   test('is local only on a direct connection from this host', () => {
-    const isLocal = (peer: string, headers = {}) => forwardedFor.clientOf(peer, new Headers(headers)).isLocal();
+    const isLocal = (peer: string, headers = {}) => clientOf(forwardedFor, peer, headers).isLocal();
     for (const peer of ['127.0.0.1', '::1', '::ffff:127.0.0.1', '127.9.9.9']) expect(isLocal(peer)).toBe(true);
     expect(isLocal('10.0.0.1')).toBe(false);
     for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'])

@@ -17,6 +17,10 @@ const WARM_UP_WINDOWS = 20;
 /** Each of several fronts compiles its own code, in its part of the time of their core. */
 const WARM_UP_WINDOWS_OF_FRONTS = 40;
 const READY_MS = 60_000;
+/** A server is idle when it uses less than this share of a processor in some windows one after another. */
+const QUIET_SHARE = 0.04;
+const QUIET_MS = 500;
+const QUIET_WINDOWS = 4;
 const CORE = 'Core';
 const BARE = 'Bun.serve with several threads';
 const BARE_ONE = 'Bun.serve';
@@ -83,6 +87,7 @@ export async function benchHttp(args: readonly string[]): Promise<void> {
       wanted ? wanted.some((part) => name.includes(part)) : isDefault(name),
     );
     await untilReady(node.port);
+    for (const { server } of targets) await untilIdle(server.pid);
     const recorded: RecordedReply[] = [];
     for (const row of rows) recorded.push(await record(row, node.port));
     const file = join(datadir, 'replies.json');
@@ -134,6 +139,17 @@ async function untilReady(port: number): Promise<void> {
     if (checks.mempool?.status === 'ok' && Object.values(checks).every(({ status }) => status === 'ok')) return;
     if (performance.now() > deadline) throw new Error('the node is not ready');
     await Bun.sleep(50);
+  }
+}
+
+/** Resolves when a server has finished the work after its start: a new wallet derives its keys, and code is compiled. */
+async function untilIdle(pid: number): Promise<void> {
+  const deadline = performance.now() + READY_MS;
+  for (let quiet = 0; quiet < QUIET_WINDOWS && performance.now() < deadline; ) {
+    const [from, before] = [performance.now(), processorTime(pid)];
+    await Bun.sleep(QUIET_MS);
+    const share = (processorTime(pid) - before) / 1000 / (performance.now() - from);
+    quiet = share < QUIET_SHARE ? quiet + 1 : 0;
   }
 }
 
@@ -205,7 +221,8 @@ function report(
 ): void {
   console.log(
     'requests/s: median of the rounds, and the spread in percent of it; p50 and p99 in ms; µs: processor time of the\n' +
-      'server for one request, the least of the rounds, which says more than the rest on a machine that is shared\n',
+      'server for one request, the least of the rounds, which says more than the rest on a machine that is shared;\n' +
+      'of bare: requests for its processor time relative to Bun.serve, the median of the rounds\n',
   );
   const names = ['node', ...(withBase ? ['base'] : []), 'Bun.serve', 'Elysia', ...(withCore ? [CORE] : [])];
   const head = ['', 'req/s', '±%', 'p50', 'p99', ...names.map((name) => `µs ${name}`), 'of bare'];
@@ -237,9 +254,9 @@ function leastOf(series: Series | undefined): string {
   return series ? grouped(Math.min(...series.processorUs), 1) : '';
 }
 
-/** Returns the requests per processor second of `node` relative to those of `other`, by the least of the rounds. */
+/** Returns the requests per processor second of `node` relative to those of `other`: the median of the rounds. */
 function share(other: Series, node: Series): string {
-  return (Math.min(...other.processorUs) / Math.min(...node.processorUs)).toFixed(2);
+  return percentile(roundRatios(other, node), 0.5).toFixed(2);
 }
 
 /** Returns the requests a second of Bitcoin Core, which has several threads, and those of the node relative to them. */

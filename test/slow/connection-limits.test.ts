@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
+import { runLoad } from '../bench/http/load.ts';
 import { ConnectionFlood, type FloodTarget } from '../lib/connection-flood.ts';
 import { cleanUpAfterTests, freePort, type NodeProcess, runProgram, startNode, tempDir } from '../lib/node-process.ts';
 
@@ -45,6 +46,41 @@ test('connections that use up the descriptors never end the node', async () => {
   }
   await node.stop();
 });
+
+test('a flood closes neither the connections of a key with many short requests, nor those of its requests that wait', async () => {
+  const node = await startNode({ prefix: limited(400) });
+  const port = Number(new URL(node.api.url).port);
+  await serves(node);
+  const text = (method: string, params: unknown[]) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    const head = `POST / HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${node.api.key}\r\ncontent-length: ${body.length}`;
+    return { texts: [Buffer.from(`${head}\r\n\r\n${body}`)], status: 200, connectionEach: false };
+  };
+  const short = { ...text('getblockcount', []), atMost: Number.POSITIVE_INFINITY };
+  const long = { ...text('waitfornewblock', [0]), atMost: 4 };
+  // Both reject if the node closes one of their connections. The long requests arrive in the middle of the short ones.
+  await runLoad(port, short, 4, 1000);
+  const shortOnes = runLoad(port, short, 4, 4000);
+  const waiting = runLoad(port, long, 4, 0);
+  let answered = false;
+  void waiting.finally(() => (answered = true));
+  await node.until('four waiting calls', async () => (await active(node)) === 4);
+  const flood = await ConnectionFlood.start({ port, persistent: true }, 500);
+  const { requests } = await shortOnes;
+  expect(requests).toBeGreaterThan(0);
+  expect(flood.dropped).toBeGreaterThan(0);
+  expect(answered).toBe(false);
+  await serves(node);
+  expect((await waiting).requests).toBe(4);
+  flood.stop();
+  await node.stop();
+});
+
+/** Returns the number of calls of waitfornewblock that are running. */
+async function active(node: NodeProcess): Promise<number> {
+  const { active_commands: commands } = await node.api.rpc<{ active_commands: { method: string }[] }>('getrpcinfo');
+  return commands.filter(({ method }) => method === 'waitfornewblock').length;
+}
 
 test('a limit of open files that is too low for a node stops the start with one line', async () => {
   const args = ['start', '--network', 'regtest', '--datadir', tempDir(), '--http.listen=127.0.0.1:0'];

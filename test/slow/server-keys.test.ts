@@ -190,7 +190,7 @@ describe('keys', () => {
     expect(found.bucket?.rate).toEqual({ perSecond: 2, burst: 5 });
     expect(found.bucket?.consume(5)).toBe(true);
     expect(found.bucket?.consume(1)).toBe(false);
-    expect(server.auth.standing(found.principal, '10.1.1.1')).toBe(found.principal);
+    expect(server.auth.standing(found.principal, { ip: '10.1.1.1' })).toBe(found.principal);
 
     await changed(url, 'scopes', id, 'metrics');
     await within2s('the other scope', () => {
@@ -198,7 +198,7 @@ describe('keys', () => {
       return now.ok && now.principal.scopes.has('metrics') && !now.principal.scopes.has('read');
     });
     // An open connection sees that its rights are others.
-    expect(server.auth.standing(found.principal, '10.1.1.1')).not.toBe(found.principal);
+    expect(server.auth.standing(found.principal, { ip: '10.1.1.1' })).not.toBe(found.principal);
   });
 
   test('commands that run at the same time lose nothing', async () => {

@@ -23,6 +23,8 @@ export class PreparedCalls {
   /** By the text around the id. */
   #young = new Map<string, PreparedCall>();
   #old = new Map<string, PreparedCall>();
+  /** The call of the last request. A client that repeats one call finds it by a comparison of the texts around the id. */
+  #last: { readonly prepared: PreparedCall; readonly head: string; readonly tail: string } | null = null;
 
   constructor(methods: RpcMethods) {
     this.#methods = methods;
@@ -35,14 +37,20 @@ export class PreparedCalls {
 
   /** Returns the call of a request with the same text as a kept one, except for the id; null if there is none. */
   find(text: string): RpcCall | null {
+    const last = this.#last;
+    if (last !== null && text.length <= MAX_REQUEST && text.startsWith(last.head) && text.endsWith(last.tail)) {
+      const end = endOfId(text, last.head.length);
+      if (end === text.length - last.tail.length) return withId(last.prepared, text.slice(last.head.length, end));
+    }
     const from = startOfId(text);
     const end = from < 0 ? -1 : endOfId(text, from);
     if (end < 0) return null;
-    const around = text.slice(0, from) + text.slice(end);
+    const [head, tail] = [text.slice(0, from), text.slice(end)];
+    const around = head + tail;
     const prepared = this.#young.get(around) ?? this.#fromOld(around);
     if (prepared === null) return null;
-    const { version, method, params } = prepared.call;
-    return { version, id: text.slice(from, end), method, params, invalid: null, prepared };
+    this.#last = { prepared, head, tail };
+    return withId(prepared, text.slice(from, end));
   }
 
   /** Returns the call of the parsed text of one request. It can be kept if its method allows that. */
@@ -79,9 +87,16 @@ export class PreparedCalls {
     if (this.#young.size >= MAX_CALLS) {
       this.#old = this.#young;
       this.#young = new Map();
+      // Its next use has to bring it into this generation.
+      this.#last = null;
     }
     this.#young.set(prepared.around, prepared);
   }
+}
+
+function withId(prepared: PreparedCall, id: string): RpcCall {
+  const { version, method, params } = prepared.call;
+  return { version, id, method, params, invalid: null, prepared };
 }
 
 /** Keeps the reply to a prepared call, unless it is long. */

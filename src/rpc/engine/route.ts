@@ -88,18 +88,24 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
   };
 
   const answer = (request: Request, wallet: string | null): Promise<Response | PlainReply> => {
-    const call = ctx.call(request);
     checkContentType(request);
+    return request.bytes().then((bytes) => answerBytes(request, wallet, bytes));
+  };
+
+  const answerBytes = (
+    request: Request,
+    wallet: string | null,
+    bytes: Uint8Array,
+  ): MaybePromise<Response | PlainReply> => {
+    const call = ctx.call(request);
     const target = { wallet, request };
-    return request.bytes().then((bytes) => {
-      if (mayExceed(bytes)) return handleLong(bytes, call, target);
-      try {
-        const reply = handleBytes(bytes, call, target);
-        return reply instanceof Promise ? reply.catch(refused) : reply;
-      } catch (error) {
-        return refused(error);
-      }
-    });
+    if (mayExceed(bytes)) return handleLong(bytes, call, target);
+    try {
+      const reply = handleBytes(bytes, call, target);
+      return reply instanceof Promise ? reply.catch(refused) : reply;
+    } catch (error) {
+      return refused(error);
+    }
   };
 
   const handleLong = async (bytes: Uint8Array, call: Call, target: RequestTarget): Promise<Response | PlainReply> => {
@@ -182,7 +188,12 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
 
   const bounds = { bodyLimit: limits.rpcBodyBytes, unlimitedTime: true };
   const detail = (name: string, summary: string) => describeRoute({ ...RPC_ROUTE, name, summary, limits: bounds });
-  ctx.answerDirectly({ method: 'POST', path: '/', answer: (request) => answer(request, null) });
+  ctx.answerDirectly({
+    method: 'POST',
+    path: '/',
+    checkBody: checkContentType,
+    answer: (request, _, body) => answerBytes(request, null, body),
+  });
   return new Elysia({ name: 'rpc' })
     .post('/', ({ request }) => answer(request, null).then(asResponse), {
       parse: 'none',

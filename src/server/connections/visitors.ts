@@ -12,14 +12,34 @@ export interface Visitor {
   at: number;
 }
 
+/** Prompt requests a second that are all recorded, and the number of them that may come at once. */
+const PROMPT_PER_SECOND = 2000;
+const PROMPT_BURST = 1000;
+
 /** The connections that have sent a request. */
 export class Visitors {
+  /** Prompt requests that may be recorded now, and the time of `performance.now` at which they were counted. */
+  #allowance = PROMPT_BURST;
+  #countedAt = 0;
   /** By the address and the port of the client, since a text of both takes longer to make than to find. */
   readonly #byAddress = new Map<string, Map<number, Visitor>>();
   #size = 0;
 
   get size(): number {
     return this.#size;
+  }
+
+  /**
+   * Whether to record a request with a credential that is expected to be answered at once, at a time of `performance.now`.
+   * To find its connection takes a tenth of its time, so that above a rate only a sample of such requests is recorded:
+   * a connection that sends many of them is recorded with one of the first hundred.
+   */
+  mustRecordPrompt(now: number): boolean {
+    this.#allowance = Math.min(PROMPT_BURST, this.#allowance + ((now - this.#countedAt) * PROMPT_PER_SECOND) / 1000);
+    this.#countedAt = now;
+    if (this.#allowance < 1) return false;
+    this.#allowance--;
+    return true;
   }
 
   /** Records the beginning of a request at a time of `performance.now`. */

@@ -14,9 +14,16 @@ function preparedWith(...texts: readonly string[]): PreparedCalls {
   return calls;
 }
 
-/** Returns the id that a request of the second text has as a prepared call of the first one; null if it is none. */
+/**
+ * Returns the id that a request of the second text has as a prepared call of the first one; null if it is none. It must be
+ * the same right after a request of the first text.
+ */
 function idOf(first: string, second: string): string | null {
-  return preparedWith(first).find(second)?.id ?? null;
+  const calls = preparedWith(first);
+  const id = calls.find(second)?.id ?? null;
+  calls.find(first);
+  expect(calls.find(second)?.id ?? null).toBe(id);
+  return id;
 }
 
 describe('prepared calls', () => {
@@ -133,6 +140,7 @@ describe('prepared calls', () => {
       const text = hashOf(height);
       calls.keep(calls.prepare(text, parseJson(text)));
       expect(calls.find(hashOf(0))?.prepared).toBe(before);
+      if (height % 200 === 0) expect(calls.find(text)).not.toBeNull();
       expect(calls.size).toBeLessThanOrEqual(256);
     }
     expect(calls.find(hashOf(1))).toBeNull();
