@@ -1,7 +1,6 @@
 import type { Database } from 'bun:sqlite';
-import { Chain } from '../chain/chain.ts';
+import type { Chain } from '../chain/chain.ts';
 import type { StoredGenesis } from '../chain/chain-options.ts';
-import { BACKGROUND_CACHE_SHARE } from '../chain/loaded-utxo-set.ts';
 import type { Config } from '../config/settings.ts';
 import { signatureEngine, signatureLibrary } from '../crypto/secp256k1.ts';
 import type { EntryColumns } from '../mempool/entry-columns.ts';
@@ -12,32 +11,23 @@ import { magicHex } from '../params/signet.ts';
 import type { CallTable, NodeCallName, NodeCalls } from '../port/node-calls.ts';
 import type { NodeCounters, NodeStatus, NodeUpdate, PeerChange } from '../port/node-port.ts';
 import type { WalletCalls } from '../port/wallet-node-calls.ts';
-import { hashToHex } from '../primitives/hash.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { sandboxChain } from '../sandbox/sandbox-adapter.ts';
 import type { ScenarioChain } from '../sandbox/sandbox-chain.ts';
-import { scenarioCalls } from '../sandbox/scenario-calls.ts';
-import { Scenarios } from '../sandbox/scenarios.ts';
 import type { SinkThread } from '../sink/sink-thread.ts';
-import { moveChainData, syncAgainAdvice } from '../storage/chain-folder.ts';
+import { syncAgainAdvice } from '../storage/chain-folder.ts';
 import { closeDatabase } from '../storage/database.ts';
 import { FeeStore } from '../storage/fee-store.ts';
 import { MempoolStore } from '../storage/mempool-store.ts';
 import { buildThread } from '../storage/runs/build-thread.ts';
 import { mergeThread } from '../storage/runs/merge-thread.ts';
 import { SampleStore, type StateSample } from '../storage/sample-store.ts';
-import { SeqFloor } from '../storage/seq-floor.ts';
 import { type Clock, protocolClock, systemClock, unixSeconds } from '../util/clock.ts';
 import { lockFailures } from '../util/lock-failures.ts';
 import type { Log } from '../util/log.ts';
 import { Observers } from '../util/observers.ts';
 import { ExternalSigner } from '../wallet/signer/external-signer.ts';
-import { backupCalls } from './calls/backup-calls.ts';
-import { chainCalls } from './calls/chain-calls.ts';
-import { mempoolCalls } from './calls/mempool-calls.ts';
-import { miningCalls } from './calls/mining-calls.ts';
-import { networkCalls } from './calls/network-calls.ts';
-import { utxoSetCalls } from './calls/utxo-set-calls.ts';
+import { callTable } from './calls/call-table.ts';
 import { walletCalls } from './calls/wallet-calls.ts';
 import { paramsOfConfig } from './config-params.ts';
 import { GarbageCollector } from './garbage.ts';
@@ -46,12 +36,12 @@ import { warnOfHighFees } from './high-fees.ts';
 import { importFiles } from './import-files.ts';
 import type { ImportOptions, ImportResult } from './import-types.ts';
 import { IndexBuilds } from './index-builds.ts';
-import { miningOptionsOf } from './mining-limits.ts';
+import { nodeFollower } from './node-follower.ts';
 import { nodeStatus } from './node-status.ts';
 import { openNodeStorage } from './node-storage.ts';
+import { cacheSizesOf, openChain } from './open-chain.ts';
 import { openSink } from './open-sink.ts';
 import { PeerNetwork } from './peer-network.ts';
-import { blockFileOptionsOf } from './prune-settings.ts';
 import { relayOptionsOf } from './relay-settings.ts';
 import { reportSignatureLibrary } from './signature-report.ts';
 import { StateSampler } from './state-sampler.ts';
@@ -88,8 +78,6 @@ interface Opening {
 }
 
 const MEBIBYTE = 1024 * 1024;
-/** Memory for pages of the writer's database, MiB. */
-const DATABASE_CACHE_MIB = 64;
 
 /** The parts that live on the node thread, built in order: verify workers, chain, and what feeds it. */
 export class Node {
@@ -172,39 +160,24 @@ export class Node {
     this.#database = openNodeStorage(config, this.params);
     const unsavedFrom = () => this.mempool.unsavedFrom;
     this.#given = new GivenEventNumbers({ chainDir: config.chainDir, unsavedFrom, onFailure });
-    const cacheSizes = { coinsCacheMiB: config.storage.coinsCache, databaseCacheMiB: DATABASE_CACHE_MIB };
-    log.info('cache sizes', { ...cacheSizes, memoryMiB: Math.floor(process.constrainedMemory() / MEBIBYTE) });
+    log.info('cache sizes', {
+      ...cacheSizesOf(config),
+      memoryMiB: Math.floor(process.constrainedMemory() / MEBIBYTE),
+    });
     try {
-      moveChainData(config.chainDir);
-      this.chain = new Chain(
-        {
-          dir: config.chainDir,
-          params: this.params,
-          coinsCacheBytes: config.storage.coinsCache * MEBIBYTE,
-          databaseCacheMiB: DATABASE_CACHE_MIB,
-          filters: config.index.filter,
-          maxTipAge: config.chain.initialSyncAge,
-          lastHeight: config.chain.stopAtHeight || undefined,
-          indexes: config.index,
-          ...blockFileOptionsOf(config, this.params),
-          removeDisabledIndexes: config.index.removeDisabled,
-          seqFloor: new SeqFloor(this.#database),
-          eventMark: this.#given.mark,
-          reindex,
-        },
-        {
-          verifier: this.#pool,
-          clock,
-          log: logs.chain,
-          mergeRuns: (job) => this.#merges.runJob(job),
-          buildRuns: (job) => this.#builds.runJob(job),
-          onStopped: (error) => this.storageStop.onStopped(error),
-          isStopping,
-        },
-      );
+      const sources = { database: this.#database, given: this.#given, reindex };
+      this.chain = openChain(config, this.params, sources, {
+        verifier: this.#pool,
+        clock,
+        log: logs.chain,
+        mergeRuns: (job) => this.#merges.runJob(job),
+        buildRuns: (job) => this.#builds.runJob(job),
+        onStopped: (error) => this.storageStop.onStopped(error),
+        isStopping,
+      });
     } catch (error) {
       closeDatabase(this.#database);
-      throw storageProblem(error, config.chainDir, syncAgainAdvice(config.chainDir));
+      throw error;
     }
     // The workers start last: an error before this point leaves no threads to end.
     this.#pool.start();
@@ -282,48 +255,20 @@ export class Node {
     });
     this.#walletCalls = walletCalls(this.#wallets?.manager ?? null, signer);
     this.#calls = {
-      echo: () => null,
-      sampledSeries: (request) => this.#sampler.readSeries(request),
-      ...chainCalls(
-        { chain: this.chain, consensus: this.params.consensus, signal: this.#ending.signal },
-        {
-          database: DATABASE_CACHE_MIB * MEBIBYTE,
-          table: config.storage.coinsCache * MEBIBYTE,
-          background: Math.floor(config.storage.coinsCache * MEBIBYTE * BACKGROUND_CACHE_SHARE),
-        },
-      ),
-      ...utxoSetCalls({
+      ...callTable({
+        config,
+        params: this.params,
         chain: this.chain,
-        isMempoolEmpty: () => this.mempool.mempool.totals().count === 0,
-        loadedWallets: () => this.#wallets?.manager.states.length ?? 0,
-        onActivated: () => {
-          void this.indexBuilds.buildFilters();
-          void this.indexBuilds.buildIndexes();
-        },
-      }),
-      ...backupCalls({ config, params: this.params, chain: this.chain, log }),
-      ...mempoolCalls(this.mempool, config.networkDir, {
-        log: logs.mempool,
-        signal: this.#ending.signal,
-        scheduler: () => this.#network?.privateScheduler ?? null,
-      }),
-      ...miningCalls(
-        {
-          chain: this.chain,
-          mempool: this.mempool.mempool,
-          clock,
-          limits: miningOptionsOf(config),
-          blockVersion: config.consensus.blockVersion,
-          onMockTime: () => this.#network?.manager?.checkTimers(),
-        },
-        this.#ending.signal,
-      ),
-      ...networkCalls(this.#network, {
-        chain: this.chain,
+        mempool: this.mempool,
+        network: this.#network,
+        wallets: this.#wallets,
+        sampler: this.#sampler,
+        indexBuilds: this.indexBuilds,
+        sandbox: this.#sandbox,
         clock,
-        onTimersAdvanced: async (ms) => this.#wallets?.manager.follower.advanceTimer(ms),
+        log,
+        signal: this.#ending.signal,
       }),
-      ...scenarioCalls(this.#sandbox && new Scenarios({ chain: this.#sandbox, params: this.params, clock })),
       ...this.#walletCalls,
     };
     const tips = new TipLog({
@@ -335,28 +280,15 @@ export class Node {
       clock,
       log: logs.chain,
     });
-    const follower = this.#wallets?.alongside(this.mempool) ?? this.mempool;
-    this.chain.setFollower({
-      follow: (move) => {
-        // Transactions of the blocks no longer count as unsaved, but a kill before the commit still removes them.
-        const { unsavedFrom } = this.mempool;
-        follower.follow(move);
-        // A kill right behind the commit must not hide the removals by its blocks.
-        this.#given.addChanges(this.mempool.waitingChanges);
-        this.#given.record(unsavedFrom);
-      },
-      has: (txid) => follower.has(txid),
-      onCommitted: (moved) => {
-        const { lastSeq, tip } = moved;
-        tips.onCommitted(moved);
-        const commit = { lastSeq, tip: { height: tip.height, hash: hashToHex(tip.hash) } };
-        const changes = this.mempool.committed();
-        // The wallets apply the changes before any observer is notified.
-        this.#wallets?.manager.afterChainCommit(moved);
-        this.#wallets?.manager.follower.onMempoolChanges(changes);
-        this.#notifyUpdate({ changes, commit });
-      },
-    });
+    this.chain.setFollower(
+      nodeFollower({
+        mempool: this.mempool,
+        wallets: this.#wallets,
+        given: this.#given,
+        tips,
+        notifyUpdate: (update) => this.#notifyUpdate(update),
+      }),
+    );
     try {
       this.#wallets?.manager.open();
     } catch (error) {
