@@ -1,6 +1,7 @@
 import type { AuthRefusal } from '../auth/authenticator.ts';
 import { ApiError, fail } from '../http/errors.ts';
 import { invalid } from '../http/input.ts';
+import { requireAddress } from '../http/known-address.ts';
 import type { ApiOptions } from '../http/options.ts';
 import { requireOwnOrigin } from '../http/own-origin.ts';
 import { ownerOf } from '../http/owner.ts';
@@ -176,6 +177,7 @@ export class Admission {
       return;
     }
     if (access !== 'public' && access !== 'open') checkAccess(visit, access);
+    if (access === 'admin') requireAddress(visit);
   }
 }
 

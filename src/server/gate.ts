@@ -57,15 +57,15 @@ export class Gate {
   readonly #visits: Visits;
   readonly #auth: RequestAuth;
   readonly #replies: ReplyFinisher;
-  readonly #slow: SlowReplies;
+  readonly #slow: SlowReplies<Visit>;
   #opened: Opened | null = null;
 
   constructor(deps: GateDependencies) {
     this.#deps = deps;
     this.#visits = new Visits(deps);
     this.#auth = new RequestAuth(deps);
-    this.#replies = new ReplyFinisher(deps);
-    this.#slow = new SlowReplies(deps.options.http.idleTimeout);
+    this.#replies = new ReplyFinisher(deps, this.#visits);
+    this.#slow = new SlowReplies(deps.options.http.idleTimeout, (visit) => this.#visits.recordVisitor(visit));
   }
 
   /** Sets the app whose hook calls `admit`, and the routes that are answered without it. Call it once. */
@@ -232,7 +232,9 @@ export class Gate {
     } catch (error) {
       return this.#replies.finish(visit, handlerError(error, visit, this.#deps.log));
     }
+    // The body usually follows in the same packet.
     if (this.#deps.phase() === 'live') this.#slow.begin(visit);
+    else this.#visits.recordVisitor(visit);
     return request.bytes().then(
       (body) => {
         let reply: MaybePromise<object>;

@@ -20,7 +20,7 @@ import { COMMON_HEADERS, HeaderTemplates, WITH } from './header-templates.ts';
 import type { ApiMetrics } from './ops/metrics.ts';
 import type { RefusalPace } from './refusal-pace.ts';
 import { requestFields } from './trace-context.ts';
-import { SOCKET_PATH, type Visit } from './visit.ts';
+import { SOCKET_PATH, type Visit, type Visits } from './visit.ts';
 
 export interface ReplyDependencies {
   readonly options: ApiOptions;
@@ -42,10 +42,12 @@ const LEAST_STREAM_TIMEOUT = 8;
 /** Turns the outcome of a request into the reply that is sent: headers, 304, compression, pace, metrics and audit log. */
 export class ReplyFinisher {
   readonly #deps: ReplyDependencies;
+  readonly #visits: Pick<Visits, 'recordPrompt' | 'recordVisitor'>;
   readonly #templates = new HeaderTemplates();
 
-  constructor(deps: ReplyDependencies) {
+  constructor(deps: ReplyDependencies, visits: Pick<Visits, 'recordPrompt' | 'recordVisitor'>) {
     this.#deps = deps;
+    this.#visits = visits;
   }
 
   /** Returns the error body of an exception. An exception that the client did not cause is logged and not shown. */
@@ -69,6 +71,9 @@ export class ReplyFinisher {
     visit.release?.();
     visit.release = null;
     const isReply = reply instanceof PlainReply;
+    // Refusals may wait, and long bodies take their time.
+    if (isReply && reply.body.length <= LONG_BODY) this.#visits.recordPrompt(visit);
+    else this.#visits.recordVisitor(visit);
     // A route that bypasses the checks would be open to every client.
     if (!visit.checked && (isReply || reply.ok))
       return this.#complete(visit, this.failed(visit, new Error('a reply without any check')));

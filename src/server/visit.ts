@@ -134,7 +134,7 @@ export class Visits {
 
   /** Returns the state of a request that has just arrived. */
   begin(request: Request, server: Upgrader, isRehearsal: boolean): Visit {
-    const { clients, visitors } = this.#deps;
+    const { clients } = this.#deps;
     const url = routedUrl(request.url);
     const { headers } = request;
     const given = headers.get('x-request-id');
@@ -146,11 +146,19 @@ export class Visits {
       startedAt,
       isRehearsal,
     });
-    if (!mayBePrompt(visit) || visitors.mustRecordPrompt(startedAt)) this.recordVisitor(visit);
+    if (!mayBePrompt(visit)) this.recordVisitor(visit);
     return visit;
   }
 
-  /** Records the connection of a request, unless it is recorded. Call it before the request waits for anything. */
+  /** Records the connection of a request that is answered at once, or leaves it out where its caller sends very many. */
+  recordPrompt(visit: Visit): void {
+    const { visitor, principal, startedAt } = visit;
+    if (visitor !== null) return;
+    if (principal === ANONYMOUS || this.#deps.visitors.mustRecordPrompt(principal.id, startedAt))
+      this.recordVisitor(visit);
+  }
+
+  /** Records the connection of a request, unless it is recorded. Call it before the request waits. */
   recordVisitor(visit: Visit): void {
     if (visit.visitor !== null) return;
     const { peer } = visit.client;

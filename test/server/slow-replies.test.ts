@@ -6,6 +6,7 @@ const IDLE = 30;
 /** A request whose changes of the idle timeout are recorded. */
 class Recorded {
   readonly request = new Request('http://localhost/');
+  readonly startedAt = performance.now();
   readonly timeouts: number[] = [];
   readonly #changed = Promise.withResolvers<void>();
   readonly changed = this.#changed.promise;
@@ -21,7 +22,7 @@ class Recorded {
 }
 
 test('a slow reply has no idle timeout until it is ready', async () => {
-  const replies = new SlowReplies(IDLE, 1);
+  const replies = new SlowReplies(IDLE, () => {}, 1);
   const [first, second] = [new Recorded(), new Recorded()];
   replies.begin(first);
   replies.begin(second);
@@ -38,7 +39,7 @@ test('a slow reply has no idle timeout until it is ready', async () => {
 });
 
 test('the idle timeout of a quick reply is not changed', async () => {
-  const replies = new SlowReplies(IDLE, 1);
+  const replies = new SlowReplies(IDLE, () => {}, 1);
   const [quick, slow] = [new Recorded(), new Recorded()];
   replies.begin(quick);
   replies.end(quick);
@@ -48,11 +49,29 @@ test('the idle timeout of a quick reply is not changed', async () => {
   expect(quick.timeouts).toEqual([]);
 });
 
+test('replies that do not come at once are reported, long before their idle timeout changes', async () => {
+  const { promise: reported, resolve } = Promise.withResolvers<void>();
+  const waiting = new Set<Recorded>();
+  const replies = new SlowReplies<Recorded>(IDLE, (visit) => {
+    waiting.add(visit);
+    resolve();
+  });
+  const [quick, slow] = [new Recorded(), new Recorded()];
+  replies.begin(quick);
+  replies.begin(slow);
+  replies.end(quick);
+  await reported;
+  expect([...waiting]).toEqual([slow]);
+  replies.end(slow);
+});
+
 test('a short idle timeout is switched off at once', () => {
-  const replies = new SlowReplies(1);
+  const waiting: Recorded[] = [];
+  const replies = new SlowReplies<Recorded>(1, (visit) => waiting.push(visit));
   const visit = new Recorded();
   replies.begin(visit);
   expect(visit.timeouts).toEqual([0]);
+  expect(waiting).toEqual([visit]);
   replies.end(visit);
   expect(visit.timeouts).toEqual([0, 1]);
 });

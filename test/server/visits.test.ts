@@ -31,20 +31,40 @@ function visitsOf() {
 
 const nameOf = (port: number) => `203.0.113.1 ${port}`;
 
-test('above a rate, the connections of prompt requests with a credential are not looked up', () => {
-  const { visitors, begin, lookUps } = visitsOf();
+/** Answers a request at once, for a caller with this id. */
+function answer({ begin, visits }: ReturnType<typeof visitsOf>, port: number, id: string | null): Visit {
+  const visit = begin(port, KEY);
+  if (id !== null) visit.principal = { ...ANONYMOUS, kind: 'key', id };
+  visits.recordPrompt(visit);
+  return visit;
+}
+
+test('above a rate, the connections of prompt requests of one caller are not looked up', () => {
+  const all = visitsOf();
   const from = performance.now();
-  const count = 20 * BURST;
-  for (let i = 0; i < count; i++) begin(i % 8, KEY);
+  for (let i = 0; i < 20 * BURST; i++) answer(all, i % 8, 'a');
   const most = BURST + ((performance.now() - from) / 1000) * 2000 + 1;
-  expect(lookUps()).toBeGreaterThanOrEqual(BURST);
-  expect(lookUps()).toBeLessThanOrEqual(most);
-  for (let port = 0; port < 8; port++) expect(visitors.get(nameOf(port))?.running).toBeGreaterThan(0);
+  expect(all.lookUps()).toBeGreaterThanOrEqual(BURST);
+  expect(all.lookUps()).toBeLessThanOrEqual(most);
+  for (let port = 0; port < 8; port++) expect(all.visitors.get(nameOf(port))).toMatchObject({ keyed: true });
 });
 
-test('requests without a credential, and those with a long or an unknown body, are always recorded', () => {
-  const { visitors, begin } = visitsOf();
-  for (let i = 0; i < 10 * BURST; i++) begin(1, KEY);
+test('neither another caller nor one without a valid credential uses up the allowance of a caller', () => {
+  const all = visitsOf();
+  for (let i = 0; i < 10 * BURST; i++) {
+    answer(all, 1, 'other');
+    answer(all, 2, null);
+  }
+  for (let port = 100; port < 200; port++) {
+    answer(all, port, 'a');
+    expect(all.visitors.get(nameOf(port))).toMatchObject({ keyed: true });
+  }
+});
+
+test('a request that is not expected to be prompt, or has no valid credential, is always recorded', () => {
+  const all = visitsOf();
+  const { visitors, begin } = all;
+  for (let i = 0; i < 10 * BURST; i++) answer(all, 1, 'a');
   const others: [number, Record<string, string>, RequestInit?][] = [
     [2, {}],
     [3, { ...KEY, 'content-length': '100000' }, { method: 'POST', body: 'x' }],
@@ -54,17 +74,17 @@ test('requests without a credential, and those with a long or an unknown body, a
     begin(port, headers, init);
     expect(visitors.get(nameOf(port))).toMatchObject({ running: 1, keyed: false });
   }
+  answer(all, 5, null);
+  expect(visitors.get(nameOf(5))).toMatchObject({ running: 1, keyed: false });
 });
 
-test('a request that turns out to wait is recorded once, with its credential', () => {
+test('a request that waits is recorded once, with its credential', () => {
   const { visitors, visits, begin } = visitsOf();
-  for (let i = 0; i < 10 * BURST; i++) begin(1, KEY);
-  // Some of them are still recorded.
-  let port = 5;
-  let visit = begin(port, KEY);
-  while (visitors.get(nameOf(port)) !== null) visit = begin(++port, KEY);
+  const visit = begin(5, KEY);
+  expect(visitors.get(nameOf(5))).toBeNull();
   visit.principal = { ...ANONYMOUS, kind: 'key', id: 'k' };
   visits.recordVisitor(visit);
   visits.recordVisitor(visit);
-  expect(visitors.get(nameOf(port))).toMatchObject({ running: 1, keyed: true });
+  visits.recordPrompt(visit);
+  expect(visitors.get(nameOf(5))).toMatchObject({ running: 1, keyed: true });
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
+import type { Socket } from 'bun';
 import { runLoad } from '../bench/http/load.ts';
 import { ConnectionFlood, type FloodTarget } from '../lib/connection-flood.ts';
 import { cleanUpAfterTests, freePort, type NodeProcess, runProgram, startNode, tempDir } from '../lib/node-process.ts';
@@ -75,6 +76,89 @@ test('a flood closes neither the connections of a key with many short requests, 
   flood.stop();
   await node.stop();
 });
+
+test('made-up credentials and requests that wait do not make the guard close the connections of a key', async () => {
+  const node = await startNode({ prefix: limited(400) });
+  const port = Number(new URL(node.api.url).port);
+  await serves(node);
+  const slowKey = (rate: object) => node.api.rpc<{ key: string }>('createapikey', ['slow', ['read'], { rate }]);
+  const { key: paced } = await slowKey({ perSecond: 1, burst: 1 });
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getblockcount' });
+  const headOf = (key: string) =>
+    `POST / HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n\r\n`;
+  const open = (count: number) => Promise.all(Array.from({ length: count }, () => HeldConnection.open(port)));
+  const wrong = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer x\r\n\r\n';
+  const wrongs = { texts: [Buffer.from(wrong)], status: 200, connectionEach: false, atMost: Number.POSITIVE_INFINITY };
+  await runLoad(port, wrongs, 8, 500);
+  const attack = runLoad(port, wrongs, 8, 1500);
+  // Each of them sends one request, and is idle from then on.
+  const idle = await open(10);
+  for (const connection of idle) connection.send(headOf(node.api.key!) + body);
+  for (const connection of idle) await connection.until(/"result":\d+/);
+  const late = await open(10);
+  for (const connection of late) connection.send(headOf(node.api.key!));
+  await attack;
+  const refused = await open(10);
+  for (const connection of refused) connection.send(headOf(paced) + body);
+  const flood = await ConnectionFlood.start({ port, persistent: true }, 500);
+  await node.until('connections that the guard has closed', async () => flood.dropped > 500);
+  for (const connection of refused) await connection.until(/^HTTP\/1\.1 (?:200|429) /);
+  for (const connection of late) connection.send(body);
+  for (const connection of late) await connection.until(/"result":\d+/);
+  expect([...idle, ...late].filter(({ isClosed }) => isClosed)).toEqual([]);
+  flood.stop();
+  for (const connection of [...idle, ...late, ...refused]) connection.end();
+  await node.stop();
+});
+
+/** A connection that stays open until the node closes it. */
+class HeldConnection {
+  #received = '';
+  #socket: Socket | null = null;
+  #onData = () => {};
+  isClosed = false;
+
+  static async open(port: number): Promise<HeldConnection> {
+    const connection = new HeldConnection();
+    const close = () => {
+      connection.isClosed = true;
+      connection.#onData();
+    };
+    connection.#socket = await Bun.connect({
+      hostname: '127.0.0.1',
+      port,
+      socket: {
+        data: (_, bytes) => {
+          connection.#received += bytes.toString();
+          connection.#onData();
+        },
+        end: close,
+        close,
+        error: close,
+      },
+    });
+    return connection;
+  }
+
+  send(text: string): void {
+    this.#socket!.write(text);
+  }
+
+  /** Resolves when the received text matches. Rejects when the node closes the connection before that. */
+  until(pattern: RegExp): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#onData = () => {
+      if (pattern.test(this.#received)) resolve();
+      else if (this.isClosed) reject(new Error(`closed before ${pattern}: ${this.#received}`));
+    };
+    this.#onData();
+    return promise;
+  }
+
+  end(): void {
+    this.#socket!.terminate();
+  }
+}
 
 /** Returns the number of calls of waitfornewblock that are running. */
 async function active(node: NodeProcess): Promise<number> {

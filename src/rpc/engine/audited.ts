@@ -1,6 +1,7 @@
 import type { AuditCall } from '../../auth/audit/audit-store.ts';
 import { OUTCOME_OK } from '../../auth/audit/audit-store.ts';
 import type { Call } from '../../http/call.ts';
+import { requireAddress } from '../../http/known-address.ts';
 import type { Scope } from '../../http/scopes.ts';
 import { hostClock, unixSeconds } from '../../util/clock.ts';
 import { visibleWallets } from './call-wallet.ts';
@@ -116,6 +117,7 @@ export function requireScope(ctx: RpcContext, asked: AuditedCall): void {
     asked.call.require(asked.scope);
     // The key may have changed while the call was queued, or during the earlier calls of its batch.
     ctx.checkKey(asked.call, asked.scope);
+    if (auditTime(asked.method, asked.scope) !== null) requireAddress(asked.call);
   } catch (error) {
     if (auditTime(asked.method, asked.scope) !== null) ctx.audit.recordRefused(auditCallOf(ctx, asked));
     throw error;

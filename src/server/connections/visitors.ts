@@ -12,15 +12,22 @@ export interface Visitor {
   at: number;
 }
 
-/** Prompt requests a second that are all recorded, and the number of them that may come at once. */
+/** Prompt requests of one caller that are all recorded, a second and at once. */
 const PROMPT_PER_SECOND = 2000;
 const PROMPT_BURST = 1000;
+/** At this number of callers all allowances begin anew. */
+const MAX_CALLERS = 1000;
+
+/** Prompt requests of a caller that may still be recorded, as of a time of `performance.now`. */
+interface Allowance {
+  left: number;
+  at: number;
+}
 
 /** The connections that have sent a request. */
 export class Visitors {
-  /** Prompt requests that may be recorded now, and the time of `performance.now` at which they were counted. */
-  #allowance = PROMPT_BURST;
-  #countedAt = 0;
+  /** By the id of the caller, so that no caller uses up the allowance of another. */
+  readonly #allowances = new Map<string, Allowance>();
   /** By the address and the port of the client, since a text of both takes longer to make than to find. */
   readonly #byAddress = new Map<string, Map<number, Visitor>>();
   #size = 0;
@@ -30,15 +37,22 @@ export class Visitors {
   }
 
   /**
-   * Whether to record a request with a credential that is expected to be answered at once, at a time of `performance.now`.
-   * To find its connection takes a tenth of its time, so that above a rate only a sample of such requests is recorded:
-   * a connection that sends many of them is recorded with one of the first hundred.
+   * Whether to record a request with a valid credential that was answered at once, and began at a time of
+   * `performance.now`. To find its connection takes a tenth of its time, so that above a rate only a sample of such
+   * requests is recorded: a connection that sends many of them is recorded with one of the first hundred.
    */
-  mustRecordPrompt(now: number): boolean {
-    this.#allowance = Math.min(PROMPT_BURST, this.#allowance + ((now - this.#countedAt) * PROMPT_PER_SECOND) / 1000);
-    this.#countedAt = now;
-    if (this.#allowance < 1) return false;
-    this.#allowance--;
+  mustRecordPrompt(callerId: string, now: number): boolean {
+    let allowance = this.#allowances.get(callerId);
+    if (allowance === undefined) {
+      if (this.#allowances.size >= MAX_CALLERS) this.#allowances.clear();
+      this.#allowances.set(callerId, (allowance = { left: PROMPT_BURST, at: now }));
+    }
+    // A request that waited for its body began before the ones that were answered meanwhile.
+    const earned = (Math.max(0, now - allowance.at) * PROMPT_PER_SECOND) / 1000;
+    allowance.left = Math.min(PROMPT_BURST, allowance.left + earned);
+    allowance.at = Math.max(allowance.at, now);
+    if (allowance.left < 1) return false;
+    allowance.left--;
     return true;
   }
 
