@@ -18,7 +18,7 @@ export interface PeerSource {
  * nothing, so a request that waits needs the look-up before.
  */
 export interface Client {
-  /** Null for a request that did not come over a connection. */
+  /** Null where the connection has closed already, and for a request of the server's own. */
   readonly peer: SocketAddress | null;
   /** `unknown` when a trusted proxy names no readable address. */
   readonly ip: string;
