@@ -9,10 +9,10 @@ export interface DirectRoute {
   /** Pattern of the same route in Elysia. It has at most one parameter, which is a hash. */
   readonly path: string;
   /** Present where the answer depends on the body, which is read after this check. Throws ApiError. */
-  readonly checkBody?: (request: Request) => void;
+  readonly checkBeforeBody?: (request: Request) => void;
   /**
    * Returns a Response, a PlainReply, or an object that becomes the JSON of the reply. `hash` is the parameter of the
-   * path, 64 hex digits, and empty without one. `body` is empty without `checkBody`.
+   * path, 64 hex digits, and empty without one. `body` is empty without `checkBeforeBody`.
    */
   answer(request: Request, hash: string, body: Uint8Array): MaybePromise<object>;
 }

@@ -51,7 +51,7 @@ const LONG_BODIES_PER_KEY = 4;
 export class ClientGate {
   readonly gate: Gate;
   readonly listeners: Listeners;
-  readonly visitors = new Visitors();
+  readonly visitors: Visitors;
   readonly #clients: ClientAddresses;
   readonly #refusals: RefusalPace;
   readonly #options: ClientGateOptions;
@@ -62,6 +62,7 @@ export class ClientGate {
     const { limits } = options;
     this.#clients = new ClientAddresses(options.http);
     this.#refusals = new RefusalPace(clock);
+    this.visitors = new Visitors(clock);
     this.gate = new Gate({
       options,
       log,

@@ -93,9 +93,8 @@ export class Gate {
       const found = isEarly ? null : direct.find(visit.method, visit.target);
       if (found) {
         const read = this.#admitDirectly(visit, found.route);
-        if (read !== null) this.#visits.recordVisitor(visit);
-        if (read === null && found.route.checkBody && visit.route?.unlimitedTime)
-          return this.#answerBody(visit, found.route, found.route.checkBody);
+        if (read === null && found.route.checkBeforeBody && visit.route?.unlimitedTime)
+          return this.#answerBody(visit, found.route, found.route.checkBeforeBody);
         reply =
           read === null
             ? this.#answerDirectly(visit, found, request)
@@ -103,6 +102,7 @@ export class Gate {
                 this.#answerDirectly(visit, found, this.#visits.bind(visit, other ?? request)),
               );
       } else {
+        // The runtime does not know the connection of a request that has become a WebSocket.
         this.#visits.recordVisitor(visit);
         reply = app.fetch(this.#visits.routed(visit));
       }
@@ -206,8 +206,8 @@ export class Gate {
   #answerDirectly(visit: Visit, { route, hash }: FoundDirectly, request: Request): MaybePromise<Response | PlainReply> {
     visit.isDirect = true;
     try {
-      route.checkBody?.(request);
-      const reply = route.checkBody
+      route.checkBeforeBody?.(request);
+      const reply = route.checkBeforeBody
         ? request.bytes().then((body) => route.answer(request, hash, body))
         : route.answer(request, hash, NO_BODY);
       return reply instanceof Promise ? (reply as Promise<Response | PlainReply>) : sendable(reply);
@@ -223,12 +223,12 @@ export class Gate {
   #answerBody(
     visit: Visit,
     route: DirectRoute,
-    checkBody: (request: Request) => void,
+    checkBeforeBody: (request: Request) => void,
   ): MaybePromise<Response | undefined> {
     const { request } = visit;
     visit.isDirect = true;
     try {
-      checkBody(request);
+      checkBeforeBody(request);
     } catch (error) {
       return this.#replies.finish(visit, handlerError(error, visit, this.#deps.log));
     }

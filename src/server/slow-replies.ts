@@ -12,7 +12,8 @@ type Waiting = Pick<Visit, 'request' | 'server' | 'startedAt'>;
 
 /**
  * Connections whose reply takes long. The runtime closes a connection that is idle while its reply is prepared, so their
- * idle timeout is off until then. Most replies come before it has to be changed, which would take longer than they do.
+ * idle timeout is off until then. Most replies come before it has to be changed, which would take longer than they do. The
+ * replies that do not come at once are reported long before that.
  */
 export class SlowReplies<T extends Waiting = Waiting> {
   readonly #idleTimeout: number;

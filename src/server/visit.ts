@@ -152,10 +152,9 @@ export class Visits {
 
   /** Records the connection of a request that is answered at once, or leaves it out where its caller sends very many. */
   recordPrompt(visit: Visit): void {
-    const { visitor, principal, startedAt } = visit;
+    const { visitor, principal } = visit;
     if (visitor !== null) return;
-    if (principal === ANONYMOUS || this.#deps.visitors.mustRecordPrompt(principal.id, startedAt))
-      this.recordVisitor(visit);
+    if (principal === ANONYMOUS || this.#deps.visitors.mustRecordPrompt(principal.id)) this.recordVisitor(visit);
   }
 
   /** Records the connection of a request, unless it is recorded. Call it before the request waits. */

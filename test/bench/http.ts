@@ -87,7 +87,7 @@ export async function benchHttp(args: readonly string[]): Promise<void> {
       wanted ? wanted.some((part) => name.includes(part)) : isDefault(name),
     );
     await untilReady(node.port);
-    for (const { server } of targets) await untilIdle(server.pid);
+    for (const target of targets) await untilIdle(target);
     const recorded: RecordedReply[] = [];
     for (const row of rows) recorded.push(await record(row, node.port));
     const file = join(datadir, 'replies.json');
@@ -142,10 +142,14 @@ async function untilReady(port: number): Promise<void> {
   }
 }
 
-/** Resolves when a server has finished the work after its start: a new wallet derives its keys, and code is compiled. */
-async function untilIdle(pid: number): Promise<void> {
+/**
+ * Resolves when a server has finished the work after its start: a new wallet derives its keys, and code is compiled. After a
+ * minute it says that the server is not idle, and resolves.
+ */
+async function untilIdle({ name, server: { pid } }: Target): Promise<void> {
   const deadline = performance.now() + READY_MS;
-  for (let quiet = 0; quiet < QUIET_WINDOWS && performance.now() < deadline; ) {
+  for (let quiet = 0; quiet < QUIET_WINDOWS; ) {
+    if (performance.now() > deadline) return console.error(`${name} is not idle, which the figures contain`);
     const [from, before] = [performance.now(), processorTime(pid)];
     await Bun.sleep(QUIET_MS);
     const share = (processorTime(pid) - before) / 1000 / (performance.now() - from);

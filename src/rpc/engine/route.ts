@@ -191,7 +191,7 @@ export const methodRoutes = (ctx: RpcContext, methods: RpcMethods) => {
   ctx.answerDirectly({
     method: 'POST',
     path: '/',
-    checkBody: checkContentType,
+    checkBeforeBody: checkContentType,
     answer: (request, _, body) => answerBytes(request, null, body),
   });
   return new Elysia({ name: 'rpc' })

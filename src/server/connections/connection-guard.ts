@@ -42,7 +42,7 @@ const FRONTS_MS = 60_000;
 /** The list is cleaned when it holds this many entries of closed connections. */
 const STALE_VISITORS = 1000;
 
-/** Order in which connections are closed, lowest rank first. */
+/** Order in which connections are closed, lowest rank first. One that is not recorded counts as silent, or as new. */
 const RANK = { silent: 0, anonymousIdle: 1, newcomer: 2, anonymousRunning: 3, keyedIdle: 4, keyedRunning: 5 } as const;
 
 interface Candidate {

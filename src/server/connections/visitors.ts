@@ -1,4 +1,6 @@
-import { acrossThreadsMs } from '../../util/clock.ts';
+import { RateTable } from '../../auth/rate-limits.ts';
+import type { Rate } from '../../http/options.ts';
+import { acrossThreadsMs, type Clock } from '../../util/clock.ts';
 import { parseIp } from '../../util/ip-address.ts';
 import { hostOf, peerName } from './socket-census.ts';
 
@@ -12,48 +14,32 @@ export interface Visitor {
   at: number;
 }
 
-/** Prompt requests of one caller that are all recorded, a second and at once. */
-const PROMPT_PER_SECOND = 2000;
-const PROMPT_BURST = 1000;
-/** At this number of callers all allowances begin anew. */
-const MAX_CALLERS = 1000;
+/** Prompt requests of one caller that are all recorded. */
+const RECORDED_PROMPT: Rate = { perSecond: 2000, burst: 1000 };
 
-/** Prompt requests of a caller that may still be recorded, as of a time of `performance.now`. */
-interface Allowance {
-  left: number;
-  at: number;
-}
-
-/** The connections that have sent a request. */
+/** The connections that have sent a request; without some that have sent prompt ones alone, see `mustRecordPrompt`. */
 export class Visitors {
   /** By the id of the caller, so that no caller uses up the allowance of another. */
-  readonly #allowances = new Map<string, Allowance>();
+  readonly #prompt: RateTable;
   /** By the address and the port of the client, since a text of both takes longer to make than to find. */
   readonly #byAddress = new Map<string, Map<number, Visitor>>();
   #size = 0;
+
+  constructor(clock: Clock) {
+    this.#prompt = new RateTable(RECORDED_PROMPT, clock);
+  }
 
   get size(): number {
     return this.#size;
   }
 
   /**
-   * Whether to record a request with a valid credential that was answered at once, and began at a time of
-   * `performance.now`. To find its connection takes a tenth of its time, so that above a rate only a sample of such
-   * requests is recorded: a connection that sends many of them is recorded with one of the first hundred.
+   * Whether to record a request of an authenticated caller that was answered at once. To find its connection takes a tenth
+   * of its time, so that above a rate only a sample of such requests is recorded: a connection that sends many of them is
+   * recorded with one of the first hundred.
    */
-  mustRecordPrompt(callerId: string, now: number): boolean {
-    let allowance = this.#allowances.get(callerId);
-    if (allowance === undefined) {
-      if (this.#allowances.size >= MAX_CALLERS) this.#allowances.clear();
-      this.#allowances.set(callerId, (allowance = { left: PROMPT_BURST, at: now }));
-    }
-    // A request that waited for its body began before the ones that were answered meanwhile.
-    const earned = (Math.max(0, now - allowance.at) * PROMPT_PER_SECOND) / 1000;
-    allowance.left = Math.min(PROMPT_BURST, allowance.left + earned);
-    allowance.at = Math.max(allowance.at, now);
-    if (allowance.left < 1) return false;
-    allowance.left--;
-    return true;
+  mustRecordPrompt(callerId: string): boolean {
+    return this.#prompt.bucket(callerId).consume(1);
   }
 
   /** Records the beginning of a request at a time of `performance.now`. */
